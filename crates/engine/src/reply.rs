@@ -33,6 +33,8 @@ pub enum Reply {
     Verbatim(String),
     /// A message nobody asked for right now (pub/sub, MONITOR); RESP2 clients get an array.
     Push(Vec<Reply>),
+    /// Several answers in a row, as SUBSCRIBE gives one for each channel.
+    Several(Vec<Reply>),
     /// No answer at all (CLIENT REPLY OFF, subscriptions that answered by push).
     None,
 }

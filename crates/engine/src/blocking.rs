@@ -1,0 +1,183 @@
+//! Clients that wait for data: kept per key in arrival order and served inside the unit that brings the data.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use foldhash::fast::FixedState;
+
+use crate::{
+    commands,
+    ctx::Ctx,
+    reply::Reply,
+    session::{ClientIndex, Delivery, Session},
+    state::State,
+};
+
+/// What a blocked client waits for.
+#[derive(Debug, Clone)]
+pub(crate) struct Wait {
+    pub(crate) db: usize,
+    pub(crate) keys: Vec<Box<[u8]>>,
+    pub(crate) operation: Operation,
+    /// In ms since the Unix epoch; forever without one.
+    pub(crate) deadline_ms: Option<u64>,
+}
+
+/// What is done for a blocked client once a key has data.
+#[derive(Debug, Clone)]
+pub(crate) enum Operation {
+    PopList { from: End },
+    MoveList { from: End, to: End, dest: Box<[u8]> },
+    PopZSet { max: bool },
+}
+
+/// An end of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Left,
+    Right,
+}
+
+impl Operation {
+    fn timeout_reply(&self) -> Reply {
+        match self {
+            Operation::PopList { .. } | Operation::PopZSet { .. } => Reply::NilArray,
+            Operation::MoveList { .. } => Reply::Nil,
+        }
+    }
+}
+
+type KeyInDb = (usize, Box<[u8]>);
+
+/// Who waits for what.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    by_key: HashMap<KeyInDb, VecDeque<ClientIndex>, FixedState>,
+    /// Keys with waiters that have come to hold a list or a sorted set in this unit.
+    ready: Vec<KeyInDb>,
+    deadlines: BTreeSet<(u64, ClientIndex)>,
+}
+
+impl Waiting {
+    pub(crate) fn len(&self) -> usize {
+        self.by_key.values().map(VecDeque::len).sum()
+    }
+
+    /// The first moment at which somebody has waited long enough.
+    pub(crate) fn next_deadline_ms(&self) -> Option<u64> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Notes that `key` has data now.
+    pub(crate) fn signal(&mut self, db: usize, key: &[u8]) {
+        if self.by_key.is_empty() {
+            return;
+        }
+        let key = (db, key.into());
+        if self.by_key.contains_key(&key) && !self.ready.contains(&key) {
+            self.ready.push(key);
+        }
+    }
+
+    fn add(&mut self, client: ClientIndex, wait: &Wait) {
+        for key in &wait.keys {
+            let queue = self.by_key.entry((wait.db, key.clone())).or_default();
+            // A key may be named twice in one command; the client still waits once.
+            if queue.back() != Some(&client) {
+                queue.push_back(client);
+            }
+        }
+        if let Some(at) = wait.deadline_ms {
+            self.deadlines.insert((at, client));
+        }
+    }
+
+    fn remove(&mut self, client: ClientIndex, wait: &Wait) {
+        for key in &wait.keys {
+            let key = (wait.db, key.clone());
+            if let Some(queue) = self.by_key.get_mut(&key) {
+                queue.retain(|other| *other != client);
+                if queue.is_empty() {
+                    self.by_key.remove(&key);
+                }
+            }
+        }
+        if let Some(at) = wait.deadline_ms {
+            self.deadlines.remove(&(at, client));
+        }
+    }
+}
+
+impl State {
+    /// Makes a session wait; its command has no answer yet.
+    pub(crate) fn block(&mut self, session: &mut Session, wait: Wait) {
+        self.waiting.add(session.index, &wait);
+        session.wait = Some(wait);
+    }
+
+    /// Ends a session's wait without an answer, as when its connection closes.
+    pub(crate) fn unblock(&mut self, session: &mut Session) {
+        if let Some(wait) = session.wait.take() {
+            self.waiting.remove(session.index, &wait);
+        }
+    }
+
+    /// Serves clients whose keys have come to hold data, oldest first, until nothing is left for them.
+    pub(crate) fn serve_waiting(&mut self) {
+        // Serving may make other keys ready: a move pushes to its destination.
+        while !self.waiting.ready.is_empty() {
+            for key in std::mem::take(&mut self.waiting.ready) {
+                let waiters = self.waiting.by_key.get(&key).cloned().unwrap_or_default();
+                for client in waiters {
+                    if !self.serve(client, &key.1) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tries one client; false when the key holds nothing more for anybody.
+    fn serve(&mut self, client: ClientIndex, key: &[u8]) -> bool {
+        let Some(mut session) = self.clients.take(client) else { return true };
+        let Some(wait) = session.wait.clone() else {
+            self.clients.put(session);
+            return true;
+        };
+        let db = std::mem::replace(&mut session.db, wait.db);
+        let mut ctx = Ctx::new(self, &mut session);
+        let served = commands::serve(&mut ctx, &wait.operation, key);
+        session.db = db;
+        let has_more = match served {
+            commands::Served::Reply(reply) => {
+                self.unblock(&mut session);
+                let position = self.finish_unit();
+                session.mailbox.send(Delivery::Served { reply, position });
+                true
+            }
+            commands::Served::WrongKind => true,
+            commands::Served::Empty => false,
+        };
+        self.clients.put(session);
+        has_more
+    }
+
+    /// Answers everybody whose time is up.
+    pub(crate) fn end_overdue_waits(&mut self) {
+        let now_ms = self.now_ms();
+        while let Some(&(at, client)) = self.waiting.deadlines.first() {
+            if at > now_ms {
+                return;
+            }
+            let Some(mut session) = self.clients.take(client) else {
+                self.waiting.deadlines.remove(&(at, client));
+                continue;
+            };
+            if let Some(wait) = session.wait.clone() {
+                self.unblock(&mut session);
+                let reply = wait.operation.timeout_reply();
+                session.mailbox.send(Delivery::Served { reply, position: 0 });
+            }
+            self.clients.put(session);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! hashes.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

@@ -1,0 +1,5 @@
+//! keys.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

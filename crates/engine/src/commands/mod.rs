@@ -1,0 +1,65 @@
+//! The commands, by type.
+
+mod hashes;
+mod keys;
+mod lists;
+mod pubsub;
+mod scripting;
+mod server;
+mod sets;
+mod strings;
+mod transactions;
+mod zsets;
+
+use crate::{
+    blocking::Operation,
+    ctx::Ctx,
+    reply::{Error, Reply},
+    table::Command,
+};
+
+/// Every command, a table per file.
+pub(crate) static TABLES: &[&[Command]] = &[
+    strings::COMMANDS,
+    keys::COMMANDS,
+    hashes::COMMANDS,
+    sets::COMMANDS,
+    zsets::COMMANDS,
+    lists::COMMANDS,
+    pubsub::COMMANDS,
+    transactions::COMMANDS,
+    scripting::COMMANDS,
+    server::COMMANDS,
+];
+
+/// What serving a blocked client came to.
+pub(crate) enum Served {
+    Reply(Reply),
+    /// The key holds another type than this client waits for; the next one may want it.
+    WrongKind,
+    /// Nothing is left in the key.
+    Empty,
+}
+
+/// Does for a blocked client what its command could not do at once.
+pub(crate) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: &[u8]) -> Served {
+    match operation {
+        Operation::PopList { .. } | Operation::MoveList { .. } => lists::serve(ctx, operation, key),
+        Operation::PopZSet { max } => zsets::serve(ctx, *max, key),
+    }
+}
+
+/// Whether an option is spelled `name`, in any case.
+fn is(arg: &[u8], name: &str) -> bool {
+    arg.eq_ignore_ascii_case(name.as_bytes())
+}
+
+/// An argument that must be an integer.
+fn int(arg: &[u8]) -> Result<i64, Error> {
+    crate::num::parse_int(arg).ok_or(Error::NOT_AN_INTEGER)
+}
+
+/// An argument that must be a float.
+fn float(arg: &[u8]) -> Result<f64, Error> {
+    crate::num::parse_float(arg).ok_or(Error::NOT_A_FLOAT)
+}

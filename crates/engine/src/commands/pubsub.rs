@@ -1,0 +1,5 @@
+//! pubsub.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

@@ -1,0 +1,5 @@
+//! scripting.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

@@ -1,0 +1,5 @@
+//! server.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

@@ -1,0 +1,5 @@
+//! sets.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

@@ -1,0 +1,5 @@
+//! strings.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

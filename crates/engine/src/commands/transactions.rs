@@ -1,0 +1,5 @@
+//! transactions.
+
+use crate::table::Command;
+
+pub(super) static COMMANDS: &[Command] = &[];

@@ -1,0 +1,332 @@
+//! The hash table behind keyspaces, hashes, sets and sorted sets.
+//!
+//! A chained table like Redis' own rather than `hashbrown`, for two properties that open addressing cannot give:
+//! it grows a bucket at a time (no pause at a million keys), and a scan cursor stays valid while it grows or shrinks,
+//! because the cursor counts buckets with their bits reversed.
+
+use std::{
+    hash::{BuildHasher, Hasher},
+    mem,
+};
+
+use foldhash::fast::FixedState;
+
+/// A table from byte strings to values.
+///
+/// `K` is how keys are owned: boxed, or shared where another structure points at the same bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Dict<V, K = Box<[u8]>> {
+    /// The table in use, and the larger or smaller one that replaces it during a rehash.
+    tables: [Table<V, K>; 2],
+    /// The next bucket of `tables[0]` to move, while a rehash is under way.
+    rehash_from: Option<usize>,
+    seed: u64,
+}
+
+type Link<V, K> = Option<Box<Node<V, K>>>;
+
+#[derive(Debug, Clone)]
+struct Node<V, K> {
+    next: Link<V, K>,
+    key: K,
+    value: V,
+}
+
+#[derive(Debug, Clone)]
+struct Table<V, K> {
+    /// Empty, or a power of two long.
+    buckets: Vec<Link<V, K>>,
+    len: usize,
+}
+
+const BUCKETS_MIN: usize = 4;
+
+impl<V, K> Table<V, K> {
+    const fn empty() -> Self {
+        Table { buckets: Vec::new(), len: 0 }
+    }
+
+    fn with_buckets(n: usize) -> Self {
+        let mut buckets = Vec::with_capacity(n);
+        buckets.resize_with(n, || None);
+        Table { buckets, len: 0 }
+    }
+
+    fn mask(&self) -> usize {
+        self.buckets.len().wrapping_sub(1)
+    }
+}
+
+impl<V, K: AsRef<[u8]>> Dict<V, K> {
+    /// An empty table; `seed` keeps outsiders from choosing keys that collide.
+    pub(crate) const fn new(seed: u64) -> Self {
+        Dict { tables: [Table::empty(), Table::empty()], rehash_from: None, seed }
+    }
+
+    /// An empty table with room for `n` entries.
+    pub(crate) fn with_capacity(seed: u64, n: usize) -> Self {
+        let mut dict = Dict::new(seed);
+        if n > 0 {
+            dict.tables[0] = Table::with_buckets(n.next_power_of_two().max(BUCKETS_MIN));
+        }
+        dict
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tables[0].len + self.tables[1].len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Buckets in both tables: what the table itself costs beside its entries.
+    pub(crate) fn n_buckets(&self) -> usize {
+        self.tables[0].buckets.len() + self.tables[1].buckets.len()
+    }
+
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        self.get(key).is_some()
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&V> {
+        self.get_key_value(key).map(|(_, value)| value)
+    }
+
+    pub(crate) fn get_key_value(&self, key: &[u8]) -> Option<(&K, &V)> {
+        let hash = self.hash(key);
+        for table in &self.tables {
+            if table.len == 0 {
+                continue;
+            }
+            let mut link = &table.buckets[hash & table.mask()];
+            while let Some(node) = link {
+                if node.key.as_ref() == key {
+                    return Some((&node.key, &node.value));
+                }
+                link = &node.next;
+            }
+        }
+        None
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &[u8]) -> Option<&mut V> {
+        self.rehash_step();
+        let hash = self.hash(key);
+        for table in &mut self.tables {
+            if table.len == 0 {
+                continue;
+            }
+            let mask = table.mask();
+            let mut link = &mut table.buckets[hash & mask];
+            while let Some(node) = link {
+                if node.key.as_ref() == key {
+                    return Some(&mut node.value);
+                }
+                link = &mut node.next;
+            }
+        }
+        None
+    }
+
+    /// Sets `key` to `value` and returns the value it had.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        if let Some(old) = self.get_mut(key.as_ref()) {
+            return Some(mem::replace(old, value));
+        }
+        self.insert_new(key, value);
+        None
+    }
+
+    /// Adds a key that the caller knows to be absent.
+    pub(crate) fn insert_new(&mut self, key: K, value: V) -> &mut V {
+        self.grow_if_full();
+        let hash = self.hash(key.as_ref());
+        let table = &mut self.tables[usize::from(self.rehash_from.is_some())];
+        table.len += 1;
+        let mask = table.mask();
+        let bucket = &mut table.buckets[hash & mask];
+        let node = Node { next: bucket.take(), key, value };
+        &mut bucket.insert(Box::new(node)).value
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<V> {
+        self.remove_entry(key).map(|(_, value)| value)
+    }
+
+    pub(crate) fn remove_entry(&mut self, key: &[u8]) -> Option<(K, V)> {
+        self.rehash_step();
+        let hash = self.hash(key);
+        for table in &mut self.tables {
+            if table.len == 0 {
+                continue;
+            }
+            let mask = table.mask();
+            let mut link = &mut table.buckets[hash & mask];
+            while link.as_ref().is_some_and(|node| node.key.as_ref() != key) {
+                link = &mut link.as_mut().expect("the loop condition saw a node").next;
+            }
+            if let Some(node) = link.take() {
+                let Node { next, key, value } = *node;
+                *link = next;
+                table.len -= 1;
+                self.shrink_if_sparse();
+                return Some((key, value));
+            }
+        }
+        None
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.tables.iter().flat_map(|table| &table.buckets).flat_map(|bucket| {
+            std::iter::successors(bucket.as_deref(), |node| node.next.as_deref())
+                .map(|node| (&node.key, &node.value))
+        })
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
+        self.iter().map(|(key, _)| key)
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// Visits the buckets at `cursor` and returns the next cursor, 0 at the end.
+    ///
+    /// Every entry that is present from the call with cursor 0 to the call that returns 0 is visited at least once,
+    /// however the table is resized in between.
+    pub(crate) fn scan<'a>(&'a self, cursor: u64, mut visit: impl FnMut(&'a K, &'a V)) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        let mut cursor = cursor as usize;
+        let [a, b] = &self.tables;
+        let (small, large) = match self.rehash_from {
+            None => (a, None),
+            Some(_) if a.buckets.len() <= b.buckets.len() => (a, Some(b)),
+            Some(_) => (b, Some(a)),
+        };
+        visit_bucket(&small.buckets[cursor & small.mask()], &mut visit);
+        let Some(large) = large else {
+            return next_cursor(cursor, small.mask()) as u64;
+        };
+        // Every bucket of the larger table that the smaller one's bucket is spread over.
+        loop {
+            visit_bucket(&large.buckets[cursor & large.mask()], &mut visit);
+            cursor = next_cursor(cursor, large.mask());
+            if cursor & (small.mask() ^ large.mask()) == 0 {
+                return cursor as u64;
+            }
+        }
+    }
+
+    /// A random entry; `random` gives uniform 64-bit numbers.
+    pub(crate) fn random(&self, mut random: impl FnMut() -> u64) -> Option<(&K, &V)> {
+        if self.is_empty() {
+            return None;
+        }
+        let n_buckets = self.n_buckets() as u64;
+        let first_len = self.tables[0].buckets.len();
+        loop {
+            let i = (random() % n_buckets) as usize;
+            let bucket = match i.checked_sub(first_len) {
+                None => &self.tables[0].buckets[i],
+                Some(i) => &self.tables[1].buckets[i],
+            };
+            let chain = || std::iter::successors(bucket.as_deref(), |node| node.next.as_deref());
+            let n = chain().count() as u64;
+            if n > 0 {
+                let nth = if n == 1 { 0 } else { random() % n };
+                return chain().nth(nth as usize).map(|node| (&node.key, &node.value));
+            }
+        }
+    }
+
+    fn hash(&self, key: &[u8]) -> usize {
+        let mut hasher = FixedState::with_seed(self.seed).build_hasher();
+        hasher.write(key);
+        // Buckets are chosen by the low bits; foldhash's are good enough for that.
+        hasher.finish() as usize
+    }
+
+    fn grow_if_full(&mut self) {
+        self.rehash_step();
+        if self.rehash_from.is_none() && self.tables[0].len >= self.tables[0].buckets.len() {
+            self.start_rehash((self.tables[0].buckets.len() * 2).max(BUCKETS_MIN));
+        }
+    }
+
+    fn shrink_if_sparse(&mut self) {
+        if self.is_empty() {
+            self.tables = [Table::empty(), Table::empty()];
+            self.rehash_from = None;
+            return;
+        }
+        let n = self.tables[0].buckets.len();
+        if self.rehash_from.is_none() && n > BUCKETS_MIN * 4 && self.len() < n / 8 {
+            self.start_rehash(self.len().next_power_of_two().max(BUCKETS_MIN));
+        }
+    }
+
+    fn start_rehash(&mut self, n_buckets: usize) {
+        if self.tables[0].len == 0 {
+            self.tables[0] = Table::with_buckets(n_buckets);
+        } else {
+            self.tables[1] = Table::with_buckets(n_buckets);
+            self.rehash_from = Some(0);
+        }
+    }
+
+    /// Moves one bucket to the new table, passing over a bounded number of empty ones.
+    fn rehash_step(&mut self) {
+        const EMPTY_BUCKETS_MAX: usize = 10;
+        let Some(from) = self.rehash_from else { return };
+        let end = self.tables[0].buckets.len().min(from + EMPTY_BUCKETS_MAX);
+        let mut i = from;
+        while i < end && self.tables[0].buckets[i].is_none() {
+            i += 1;
+        }
+        if i < end {
+            self.move_bucket(i);
+            i += 1;
+        }
+        self.rehash_from = Some(i);
+        if self.tables[0].len == 0 {
+            self.tables[0] = mem::replace(&mut self.tables[1], Table::empty());
+            self.rehash_from = None;
+        }
+    }
+
+    fn move_bucket(&mut self, i: usize) {
+        let mut link = self.tables[0].buckets[i].take();
+        while let Some(mut node) = link {
+            link = node.next.take();
+            let hash = self.hash(node.key.as_ref());
+            self.tables[0].len -= 1;
+            let to = &mut self.tables[1];
+            to.len += 1;
+            let mask = to.mask();
+            let bucket = &mut to.buckets[hash & mask];
+            node.next = bucket.take();
+            *bucket = Some(node);
+        }
+    }
+}
+
+fn visit_bucket<'a, V, K>(bucket: &'a Link<V, K>, visit: &mut impl FnMut(&'a K, &'a V)) {
+    let mut link = bucket;
+    while let Some(node) = link {
+        visit(&node.key, &node.value);
+        link = &node.next;
+    }
+}
+
+/// Counts up from the most significant bit of `mask`, so that the buckets a cursor has passed stay
+/// passed when the table doubles or halves.
+fn next_cursor(cursor: usize, mask: usize) -> usize {
+    (cursor | !mask).reverse_bits().wrapping_add(1).reverse_bits()
+}
+
+#[cfg(test)]
+mod tests;

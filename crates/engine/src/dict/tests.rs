@@ -1,0 +1,88 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+type Small = Dict<u32>;
+
+fn key(n: u16) -> Box<[u8]> {
+    n.to_string().into_bytes().into()
+}
+
+#[test]
+fn agrees_with_a_map_over_random_changes() {
+    proptest!(|(seed: u64, changes: Vec<(bool, u16, u32)>)| {
+        let mut dict = Small::new(seed);
+        let mut model = BTreeMap::new();
+        for (insert, k, v) in changes {
+            let k = key(k % 512);
+            if insert {
+                prop_assert_eq!(dict.insert(k.clone(), v), model.insert(k, v));
+            } else {
+                prop_assert_eq!(dict.remove(&k), model.remove(&k));
+            }
+            prop_assert_eq!(dict.len(), model.len());
+        }
+        let all: BTreeMap<_, _> = dict.iter().map(|(k, v)| (k.clone(), *v)).collect();
+        prop_assert_eq!(all, model);
+    });
+}
+
+#[test]
+fn scan_sees_every_entry_that_stays_while_the_table_grows_and_shrinks() {
+    proptest!(|(seed: u64, n in 1u16..400, steps: Vec<(bool, u16)>)| {
+        let mut dict = Small::new(seed);
+        let stable: BTreeSet<_> = (0..n).map(key).collect();
+        for k in &stable {
+            dict.insert(k.clone(), 0);
+        }
+        let mut steps = steps.into_iter().cycle();
+        let mut seen = BTreeSet::new();
+        let mut cursor = 0;
+        loop {
+            cursor = dict.scan(cursor, |k, _| {
+                seen.insert(k.clone());
+            });
+            if cursor == 0 {
+                break;
+            }
+            // A burst of other keys coming or going between two calls moves the table's size.
+            if let Some((grow, burst)) = steps.next() {
+                for i in 0..burst % 64 {
+                    let k = key(1000 + i);
+                    if grow { dict.insert(k, 1); } else { dict.remove(&k); }
+                }
+            }
+        }
+        prop_assert!(stable.is_subset(&seen));
+    });
+}
+
+#[test]
+fn random_reaches_every_entry() {
+    let mut dict = Small::new(7);
+    for i in 0..50 {
+        dict.insert(key(i), 0);
+    }
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> 33
+    };
+    let seen: BTreeSet<_> =
+        (0..5000).map(|_| dict.random(&mut next).expect("not empty").0.clone()).collect();
+    assert_eq!(seen.len(), 50);
+}
+
+#[test]
+fn an_emptied_table_gives_its_memory_back() {
+    let mut dict = Small::new(7);
+    for i in 0..10_000 {
+        dict.insert(key(i), 0);
+    }
+    for i in 0..10_000 {
+        dict.remove(&key(i));
+    }
+    assert!(dict.n_buckets() < 1000, "{} buckets", dict.n_buckets());
+}

@@ -1,0 +1,186 @@
+//! From the words a client sent to a handler's reply: the checks every command passes, in Redis' order.
+
+use crate::{
+    ctx::Ctx,
+    reply::{Error, Reply},
+    session::{Queued, ReplyMode, Session},
+    state::State,
+    table::{self, Command, Flags},
+};
+
+/// Runs what a client sent. Time is frozen by the caller.
+pub(crate) fn process(state: &mut State, session: &mut Session, args: &[&[u8]]) -> Reply {
+    state.stats.commands += 1;
+    session.about.active_us = state.now_us();
+    if session.reply_mode == ReplyMode::SkipNext {
+        session.reply_mode = ReplyMode::Skip;
+    }
+    let mut ctx = Ctx::new(state, session);
+    let reply =
+        match resolve(args).and_then(|command| admit(&mut ctx, command, args).map(|()| command)) {
+            Err(error) => {
+                if let Some(transaction) = &mut ctx.session.transaction {
+                    transaction.broken = true;
+                }
+                Reply::Error(error)
+            }
+            Ok(command) => {
+                ctx.session.about.last_command = Some(command);
+                if is_queued(ctx.session, command) {
+                    queue(ctx.session, command, args)
+                } else {
+                    call(&mut ctx, command, args)
+                }
+            }
+        };
+    match session.reply_mode {
+        ReplyMode::On | ReplyMode::SkipNext => reply,
+        ReplyMode::Off => Reply::None,
+        ReplyMode::Skip => {
+            session.reply_mode = ReplyMode::On;
+            Reply::None
+        }
+    }
+}
+
+/// The command that `args` name, with the right number of arguments.
+pub(crate) fn resolve(args: &[&[u8]]) -> Result<&'static Command, Error> {
+    let command = table::find(args[0]).ok_or_else(|| unknown_command(args))?;
+    if command.subcommands.is_empty() || args.len() < 2 {
+        return if command.takes(args.len()) { Ok(command) } else { Err(command.arity_error()) };
+    }
+    let sub = table::find_sub(command, args[1]).ok_or_else(|| unknown_subcommand(args))?;
+    if sub.takes(args.len()) { Ok(sub) } else { Err(sub.arity_error()) }
+}
+
+/// Whether the client may run the command now.
+fn admit(ctx: &mut Ctx<'_>, command: &Command, args: &[&[u8]]) -> Result<(), Error> {
+    if !ctx.session.authenticated && !command.has(Flags::NO_AUTH) {
+        return Err(Error::fixed("NOAUTH Authentication required."));
+    }
+    if ctx.session.transaction.is_some() && command.has(Flags::NO_MULTI) {
+        return Err(Error::fixed("ERR Command not allowed inside a transaction"));
+    }
+    if command.has(Flags::WRITE) {
+        writable(ctx.state)?;
+    }
+    let listening = ctx.session.resp == 2 && !ctx.session.subscriptions.is_empty();
+    if listening && !is_allowed_while_subscribed(command) {
+        let name = String::from_utf8_lossy(args[0]).to_lowercase();
+        return Err(Error::new(format!(
+            "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses writes while the disk does.
+fn writable(state: &State) -> Result<(), Error> {
+    match state.log.as_ref().and_then(|log| log.write_error()) {
+        Some(reason) => {
+            Err(Error::new(format!("MISCONF Errors writing to the AOF file: {reason}")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_allowed_while_subscribed(command: &Command) -> bool {
+    const ALLOWED: [&str; 9] = [
+        "ping",
+        "subscribe",
+        "unsubscribe",
+        "psubscribe",
+        "punsubscribe",
+        "ssubscribe",
+        "sunsubscribe",
+        "quit",
+        "reset",
+    ];
+    ALLOWED.contains(&command.name)
+}
+
+fn is_queued(session: &Session, command: &Command) -> bool {
+    const RUN_AT_ONCE: [&str; 6] = ["exec", "discard", "multi", "watch", "quit", "reset"];
+    session.transaction.is_some() && !RUN_AT_ONCE.contains(&command.name)
+}
+
+fn queue(session: &mut Session, command: &'static Command, args: &[&[u8]]) -> Reply {
+    if let Some(transaction) = &mut session.transaction {
+        let args = args.iter().map(|arg| (*arg).into()).collect();
+        transaction.queue.push(Queued { command, args });
+    }
+    Reply::Status("QUEUED".into())
+}
+
+/// Runs a command that has passed the checks, and logs what it did.
+pub(crate) fn call(ctx: &mut Ctx<'_>, command: &'static Command, args: &[&[u8]]) -> Reply {
+    if ctx.state.pubsub.has_monitors() && !command.has(Flags::SKIP_MONITOR | Flags::ADMIN) {
+        ctx.state.show_monitors(ctx.session, ctx.in_script, args);
+    }
+    let dirty = ctx.state.dirty;
+    let reply = (command.handler)(ctx, args).unwrap_or_else(Reply::Error);
+    let logged_instead = ctx.take_logged_instead();
+    if ctx.state.dirty != dirty && command.has(Flags::WRITE) && !logged_instead {
+        ctx.state.effects.push(ctx.session.db, args);
+    }
+    reply
+}
+
+/// Runs a command for a script.
+pub(crate) fn call_from_script(ctx: &mut Ctx<'_>, args: &[&[u8]], read_only: bool) -> Reply {
+    match admit_from_script(ctx, args, read_only) {
+        Ok(command) => call(ctx, command, args),
+        Err(error) => Reply::Error(error),
+    }
+}
+
+fn admit_from_script(
+    ctx: &mut Ctx<'_>,
+    args: &[&[u8]],
+    read_only: bool,
+) -> Result<&'static Command, Error> {
+    let command =
+        table::find(args[0]).ok_or(Error::fixed("ERR Unknown Redis command called from script"))?;
+    let command = match args.get(1) {
+        Some(name) if !command.subcommands.is_empty() => table::find_sub(command, name)
+            .ok_or(Error::fixed("ERR Unknown Redis command called from script"))?,
+        _ => command,
+    };
+    if !command.takes(args.len()) {
+        return Err(Error::fixed("ERR Wrong number of args calling Redis command from script"));
+    }
+    if command.has(Flags::NOSCRIPT) {
+        return Err(Error::fixed("ERR This Redis command is not allowed from script"));
+    }
+    if command.has(Flags::WRITE) {
+        if read_only {
+            return Err(Error::fixed("ERR Write commands are not allowed from read-only scripts."));
+        }
+        writable(ctx.state)?;
+        ctx.state.script_control.note_write();
+    }
+    Ok(command)
+}
+
+fn unknown_command(args: &[&[u8]]) -> Error {
+    const SHOWN_MAX: usize = 128;
+    let shown = |bytes: &[u8], max: usize| {
+        String::from_utf8_lossy(&bytes[..bytes.len().min(max)]).into_owned()
+    };
+    let mut beginning = String::new();
+    for arg in &args[1..] {
+        if beginning.len() >= SHOWN_MAX {
+            break;
+        }
+        beginning += &format!("'{}' ", shown(arg, SHOWN_MAX - beginning.len()));
+    }
+    let name = shown(args[0], SHOWN_MAX);
+    Error::new(format!("ERR unknown command '{name}', with args beginning with: {beginning}"))
+}
+
+fn unknown_subcommand(args: &[&[u8]]) -> Error {
+    const SHOWN_MAX: usize = 128;
+    let sub = String::from_utf8_lossy(&args[1][..args[1].len().min(SHOWN_MAX)]).into_owned();
+    let name = String::from_utf8_lossy(args[0]).to_uppercase();
+    Error::new(format!("ERR unknown subcommand '{sub}'. Try {name} HELP."))
+}

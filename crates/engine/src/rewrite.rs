@@ -1,0 +1,138 @@
+//! Rewriting the log without a second copy of the data.
+//!
+//! From the moment a rewrite begins, effects go to a new file and the base has to hold every key as it was at that
+//! moment. A walk through the databases dumps keys in slices; a key that is about to change before the walk
+//! reaches it is dumped first. Each key carries the number of the last rewrite that has it.
+
+use crate::{aof, dump::dump, resp::encode_command, state::State};
+
+/// The rewrite under way, if any.
+#[derive(Default)]
+pub(crate) struct RewriteState {
+    epoch: u32,
+    running: Option<Running>,
+}
+
+struct Running {
+    base: aof::Rewrite,
+    /// Where the walk stands.
+    db: usize,
+    cursor: u64,
+    /// The database that the base file has selected.
+    selected: Option<usize>,
+    buffer: Vec<u8>,
+}
+
+/// How far a slice of the walk has come.
+pub(crate) enum Progress {
+    Idle,
+    More,
+    /// All keys are dumped; what remains is to make the base file durable, which needs no lock.
+    Dumped(aof::Rewrite),
+    Failed(aof::Error),
+}
+
+/// Dumped bytes that are handed to the file at once.
+const BUFFER_LEN: usize = 256 << 10;
+
+impl RewriteState {
+    /// What new keys are marked with: they are in the new file whole, so the base must not have them.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+}
+
+impl State {
+    /// Begins a rewrite at this very point of the log.
+    pub(crate) fn begin_rewrite(&mut self) -> Result<(), aof::Error> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let base = log.begin_rewrite()?;
+        self.effects.forget_db();
+        self.rewrite.epoch = self.rewrite.epoch.wrapping_add(1);
+        let buffer = Vec::with_capacity(BUFFER_LEN);
+        self.rewrite.running = Some(Running { base, db: 0, cursor: 0, selected: None, buffer });
+        Ok(())
+    }
+
+    /// Gives up a rewrite: the log stays valid as it is, in more files.
+    pub(crate) fn abort_rewrite(&mut self) {
+        self.rewrite.running = None;
+    }
+
+    /// Dumps a key that is about to change, unless the base has it or need not have it.
+    #[inline]
+    pub(crate) fn save_for_rewrite(&mut self, db: usize, key: &[u8]) {
+        if self.rewrite.running.is_some() {
+            self.save_key(db, key);
+        }
+    }
+
+    fn save_key(&mut self, db: usize, key: &[u8]) {
+        let epoch = self.rewrite.epoch;
+        let (Some(running), Some(saved)) = (&mut self.rewrite.running, self.dbs[db].epoch(key))
+        else {
+            return;
+        };
+        if saved == epoch {
+            return;
+        }
+        if let Some(value) = self.dbs[db].get(key) {
+            running.select(db);
+            dump(&mut running.buffer, key, value, self.dbs[db].expires_at(key));
+        }
+        self.dbs[db].set_epoch(key, epoch);
+    }
+
+    /// Walks on through about `n_buckets` of the tables.
+    pub(crate) fn rewrite_some(&mut self, n_buckets: usize) -> Progress {
+        for _ in 0..n_buckets {
+            let Some(running) = &mut self.rewrite.running else { return Progress::Idle };
+            let (db, cursor) = (running.db, running.cursor);
+            if db >= self.dbs.len() {
+                return self.end_walk();
+            }
+            let mut keys: Vec<Box<[u8]>> = Vec::new();
+            let cursor = self.dbs[db].scan(cursor, |key, _| keys.push(key.into()));
+            for key in &keys {
+                self.save_key(db, key);
+            }
+            let Some(running) = &mut self.rewrite.running else { return Progress::Idle };
+            (running.db, running.cursor) = if cursor == 0 { (db + 1, 0) } else { (db, cursor) };
+            if running.buffer.len() >= BUFFER_LEN
+                && let Err(error) = running.flush()
+            {
+                self.abort_rewrite();
+                return Progress::Failed(error);
+            }
+        }
+        Progress::More
+    }
+
+    fn end_walk(&mut self) -> Progress {
+        let Some(mut running) = self.rewrite.running.take() else { return Progress::Idle };
+        match running.flush() {
+            Ok(()) => Progress::Dumped(running.base),
+            Err(error) => Progress::Failed(error),
+        }
+    }
+}
+
+impl Running {
+    fn select(&mut self, db: usize) {
+        if self.selected != Some(db) {
+            let mut text = itoa::Buffer::new();
+            encode_command(&mut self.buffer, &[b"SELECT", text.format(db).as_bytes()]);
+            self.selected = Some(db);
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), aof::Error> {
+        self.base.write(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+}

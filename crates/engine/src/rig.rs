@@ -1,0 +1,73 @@
+//! A bare state machine for unit tests: commands in as text, replies out as text.
+
+use crate::{
+    config::Config,
+    host::SimulatedHost,
+    reply::Reply,
+    resp::encode_reply,
+    session::{About, ClientIndex, Delivery, Inbox, mailbox},
+    state::State,
+};
+
+/// An engine without doors, on a clock moved by hand.
+pub(crate) struct Rig {
+    pub(crate) state: State,
+    pub(crate) clock: SimulatedHost,
+    clients: Vec<(ClientIndex, Inbox)>,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Rig {
+        let clock = SimulatedHost::new(1_700_000_000_000, 1);
+        let state = State::new(Box::new(clock.clone()), Config::default());
+        let mut rig = Rig { state, clock, clients: Vec::new() };
+        rig.connect();
+        rig
+    }
+
+    /// Adds a client and returns its number; the first one is 0.
+    pub(crate) fn connect(&mut self) -> usize {
+        let (mailbox, inbox) = mailbox(1 << 20);
+        self.clients.push((self.state.connect(0, mailbox, true, About::default()), inbox));
+        self.clients.len() - 1
+    }
+
+    /// Runs a command of words separated by spaces for client 0.
+    #[track_caller]
+    pub(crate) fn run(&mut self, command: &str) -> Reply {
+        self.run_as(0, command).expect("the command had an answer at once")
+    }
+
+    /// Runs a command for a client; `None` while it waits for data.
+    pub(crate) fn run_as(&mut self, client: usize, command: &str) -> Option<Reply> {
+        let args: Vec<&[u8]> = command.split(' ').map(str::as_bytes).collect();
+        self.state.execute(self.clients[client].0, &args).reply
+    }
+
+    /// What has been delivered to a client outside of its commands' answers.
+    pub(crate) fn delivered(&mut self, client: usize) -> Vec<Reply> {
+        let inbox = &mut self.clients[client].1;
+        let mut replies = Vec::new();
+        while let Some(delivery) = inbox.try_next() {
+            match delivery {
+                Delivery::Push(message) => replies.push((*message).clone()),
+                Delivery::Served { reply, .. } => replies.push(reply),
+                Delivery::Close => replies.push(Reply::Status("closed".into())),
+            }
+        }
+        replies
+    }
+
+    /// Runs commands, one a line as `command => reply`, the reply in RESP2 with `\r\n` shown as a space.
+    #[track_caller]
+    pub(crate) fn check(&mut self, script: &str) {
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (command, expected) =
+                line.split_once(" => ").expect("a line is `command => reply`");
+            let mut bytes = Vec::new();
+            encode_reply(&mut bytes, &self.run(command), 2);
+            let text = String::from_utf8_lossy(&bytes).replace("\r\n", " ");
+            assert_eq!(text.trim_end(), expected.trim(), "{command}");
+        }
+    }
+}

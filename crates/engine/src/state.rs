@@ -1,0 +1,270 @@
+//! The whole engine as one deterministic state machine: everything behind the lock.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use foldhash::fast::FixedState;
+
+use crate::{
+    aof,
+    blocking::Waiting,
+    config::Config,
+    db::Db,
+    effects::Effects,
+    exec,
+    host::Host,
+    pubsub::PubSub,
+    reply::Reply,
+    rewrite::RewriteState,
+    script::Scripts,
+    script_control::ScriptControl,
+    session::{About, ClientIndex, Clients, Mailbox, Session},
+    types::Value,
+};
+
+/// Everything the engine knows.
+pub(crate) struct State {
+    pub(crate) dbs: Vec<Db>,
+    pub(crate) clients: Clients,
+    pub(crate) pubsub: PubSub,
+    pub(crate) waiting: Waiting,
+    pub(crate) watchers: Watchers,
+    /// Taken out while a script runs.
+    pub(crate) scripts: Option<Box<Scripts>>,
+    pub(crate) script_control: Arc<ScriptControl>,
+    pub(crate) config: Config,
+    pub(crate) stats: Stats,
+    pub(crate) log: Option<aof::Log>,
+    pub(crate) effects: Effects,
+    pub(crate) rewrite: RewriteState,
+    /// Changes so far; a command that leaves it alone has no effect to log.
+    pub(crate) dirty: u64,
+    /// The log is being replayed: keys do not expire and nothing is logged.
+    pub(crate) loading: bool,
+    /// Frozen while a command, transaction or script runs.
+    now_us: u64,
+    host: Box<dyn Host>,
+    /// Seeds every table, so that outsiders cannot choose keys that collide.
+    pub(crate) seed: u64,
+}
+
+/// What INFO counts.
+#[derive(Debug, Default)]
+pub(crate) struct Stats {
+    pub(crate) started_us: u64,
+    pub(crate) commands: u64,
+    pub(crate) connections: u64,
+    pub(crate) rejected_connections: u64,
+    pub(crate) expired_keys: u64,
+    pub(crate) keyspace_hits: u64,
+    pub(crate) keyspace_misses: u64,
+    pub(crate) input_bytes: u64,
+    pub(crate) output_bytes: u64,
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    /// `None` while the client waits for data; the answer comes to its inbox.
+    pub(crate) reply: Option<Reply>,
+    /// The log position after which the reply may be sent; 0 if the command changed nothing.
+    pub(crate) position: u64,
+    /// Hang up after the reply.
+    pub(crate) close: bool,
+}
+
+impl State {
+    pub(crate) fn new(mut host: Box<dyn Host>, config: Config) -> State {
+        let seed = host.random();
+        let now_us = host.now_us();
+        State {
+            dbs: (0..config.databases).map(|_| Db::new(seed)).collect(),
+            clients: Clients::default(),
+            pubsub: PubSub::default(),
+            waiting: Waiting::default(),
+            watchers: Watchers::default(),
+            scripts: Some(Box::new(Scripts::new(config.script_limits()))),
+            script_control: Arc::default(),
+            stats: Stats { started_us: now_us, ..Stats::default() },
+            log: None,
+            effects: Effects::new(false),
+            rewrite: RewriteState::default(),
+            dirty: 0,
+            loading: false,
+            now_us,
+            host,
+            seed,
+            config,
+        }
+    }
+
+    /// Registers a client.
+    pub(crate) fn connect(
+        &mut self,
+        db: usize,
+        mailbox: Mailbox,
+        trusted: bool,
+        mut about: About,
+    ) -> ClientIndex {
+        self.freeze_time();
+        self.stats.connections += 1;
+        (about.created_us, about.active_us) = (self.now_us, self.now_us);
+        let authenticated = trusted || self.config.password.is_none();
+        self.clients.add(db, mailbox, authenticated, about)
+    }
+
+    /// Forgets a client and everything it had going on.
+    pub(crate) fn disconnect(&mut self, client: ClientIndex) {
+        let Some(mut session) = self.clients.take(client) else { return };
+        self.unblock(&mut session);
+        self.unwatch(&mut session);
+        self.pubsub.remove_client(&mut session);
+        self.clients.forget(session);
+    }
+
+    /// Runs one command for a client, serves those who waited for its data, and hands its effects to the log.
+    pub(crate) fn execute(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
+        let Some(mut session) = self.clients.take(client) else {
+            // Killed while its command was on the way.
+            return Executed { reply: Some(Reply::None), position: 0, close: true };
+        };
+        self.freeze_time();
+        let reply = exec::process(self, &mut session, args);
+        let (blocked, close) = (session.wait.is_some(), session.closing);
+        self.clients.put(session);
+        let own = self.finish_unit();
+        self.serve_waiting();
+        Executed { reply: (!blocked).then_some(reply), position: own, close }
+    }
+
+    /// Hands the effects so far to the log as one unit; 0 where there were none.
+    pub(crate) fn finish_unit(&mut self) -> u64 {
+        match &self.log {
+            Some(log) => self.effects.finish(|unit| log.append(unit)).unwrap_or(0),
+            None => 0,
+        }
+    }
+
+    /// Takes the host's time as the time for everything until the next call.
+    pub(crate) fn freeze_time(&mut self) {
+        self.now_us = self.host.now_us();
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        self.now_us
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now_us / 1000
+    }
+
+    pub(crate) fn random(&mut self) -> u64 {
+        self.host.random()
+    }
+
+    pub(crate) fn host_is_live(&self) -> bool {
+        self.host.is_live()
+    }
+
+    /// Whether a key is past its time though still stored.
+    pub(crate) fn is_due(&self, db: usize, key: &[u8]) -> bool {
+        !self.loading && self.dbs[db].expires_at(key).is_some_and(|at| at <= self.now_ms())
+    }
+
+    /// Removes a key if its time has come, and logs the removal.
+    pub(crate) fn expire_if_due(&mut self, db: usize, key: &[u8]) -> bool {
+        let due = self.is_due(db, key);
+        if due {
+            self.remove(db, key);
+            self.stats.expired_keys += 1;
+            self.effects.push(db, &[b"DEL", key]);
+            self.touch(db, key);
+        }
+        due
+    }
+
+    pub(crate) fn remove(&mut self, db: usize, key: &[u8]) -> Option<Value> {
+        self.save_for_rewrite(db, key);
+        self.dbs[db].remove(key)
+    }
+
+    /// Tells clients that watch `key` that it has changed.
+    pub(crate) fn touch(&mut self, db: usize, key: &[u8]) {
+        self.watchers.touch(db, key);
+    }
+
+    /// Ends all of a session's watches.
+    pub(crate) fn unwatch(&mut self, session: &mut Session) {
+        self.watchers.remove(session);
+    }
+
+    /// Removes keys whose time has come, for at most `budget` table buckets; true when it has seen all.
+    pub(crate) fn expire_some(&mut self, db: usize, budget: usize) -> bool {
+        for _ in 0..budget {
+            if self.dbs[db].n_volatile() == 0 {
+                return true;
+            }
+            let now_ms = self.now_ms();
+            let due = self.dbs[db].collect_due(now_ms);
+            for key in &due.keys {
+                self.expire_if_due(db, key);
+            }
+            if due.wrapped {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Who watches which key, and whose watched keys have changed.
+#[derive(Debug, Default)]
+pub(crate) struct Watchers {
+    by_key: HashMap<(usize, Box<[u8]>), Vec<ClientIndex>, FixedState>,
+    touched: HashSet<ClientIndex, FixedState>,
+}
+
+impl Watchers {
+    pub(crate) fn add(&mut self, session: &mut Session, watch: crate::session::Watch) {
+        if session.watching.iter().any(|old| old.db == watch.db && old.key == watch.key) {
+            return;
+        }
+        self.by_key.entry((watch.db, watch.key.clone())).or_default().push(session.index);
+        session.watching.push(watch);
+    }
+
+    /// Whether a key that the client watches has changed.
+    pub(crate) fn is_touched(&self, client: ClientIndex) -> bool {
+        self.touched.contains(&client)
+    }
+
+    fn touch(&mut self, db: usize, key: &[u8]) {
+        if self.by_key.is_empty() {
+            return;
+        }
+        if let Some(clients) = self.by_key.get(&(db, key.into())) {
+            self.touched.extend(clients);
+        }
+    }
+
+    /// Marks the watchers of every key in `db` that `holds` accepts, as FLUSHDB must.
+    pub(crate) fn touch_all(&mut self, db: usize, holds: impl Fn(&[u8]) -> bool) {
+        let watched = self.by_key.iter().filter(|((in_db, key), _)| *in_db == db && holds(key));
+        self.touched.extend(watched.flat_map(|(_, clients)| clients));
+    }
+
+    fn remove(&mut self, session: &mut Session) {
+        for watch in session.watching.drain(..) {
+            let key = (watch.db, watch.key);
+            if let Some(clients) = self.by_key.get_mut(&key) {
+                clients.retain(|client| *client != session.index);
+                if clients.is_empty() {
+                    self.by_key.remove(&key);
+                }
+            }
+        }
+        self.touched.remove(&session.index);
+    }
+}

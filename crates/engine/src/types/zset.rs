@@ -1,0 +1,378 @@
+//! Sorted sets: a short sorted list while small; a table and a counted tree that share the members once they grow.
+
+use std::{borrow::Borrow, cmp::Ordering, ops::Bound, sync::Arc};
+
+use wabi_tree::OSBTreeSet;
+
+use super::allocation;
+use crate::dict::Dict;
+
+/// A sorted set value. Members are ordered by score, then by bytes; ranks count from 0.
+#[derive(Debug, Clone)]
+pub(crate) enum ZSet {
+    /// In order.
+    Small(Box<Vec<Entry>>),
+    Large(Box<Large>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Large {
+    scores: Dict<f64, Member>,
+    order: OSBTreeSet<Entry>,
+}
+
+type Member = Arc<[u8]>;
+
+/// Redis' own defaults (`zset-max-listpack-entries`, `zset-max-listpack-value`).
+const SMALL_ENTRIES_MAX: usize = 128;
+const SMALL_MEMBER_LEN_MAX: usize = 64;
+
+/// A place between members: where a range of scores or of members begins or ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Edge<'a> {
+    /// Before every member with this score.
+    BeforeScore(f64),
+    /// After every member with this score.
+    AfterScore(f64),
+    /// Just before this member, whatever its score is; for sets whose scores are all the same.
+    BeforeMember(&'a [u8]),
+    /// Just after this member, likewise.
+    AfterMember(&'a [u8]),
+    First,
+    Last,
+}
+
+/// A range of scores with open or closed ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScoreRange {
+    pub(crate) min: f64,
+    pub(crate) min_open: bool,
+    pub(crate) max: f64,
+    pub(crate) max_open: bool,
+}
+
+impl ScoreRange {
+    pub(crate) fn low(&self) -> Edge<'static> {
+        if self.min_open { Edge::AfterScore(self.min) } else { Edge::BeforeScore(self.min) }
+    }
+
+    pub(crate) fn high(&self) -> Edge<'static> {
+        if self.max_open { Edge::BeforeScore(self.max) } else { Edge::AfterScore(self.max) }
+    }
+}
+
+impl ZSet {
+    pub(crate) fn new() -> ZSet {
+        ZSet::Small(Box::default())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            ZSet::Small(entries) => entries.len(),
+            ZSet::Large(large) => large.scores.len(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn score(&self, member: &[u8]) -> Option<f64> {
+        match self {
+            ZSet::Small(entries) => find(entries, member).map(|at| entries[at].score),
+            ZSet::Large(large) => large.scores.get(member).copied(),
+        }
+    }
+
+    /// Gives a member its score and returns the one it had. `seed` is for the table, should this grow into one.
+    pub(crate) fn insert(&mut self, member: &[u8], score: f64, seed: u64) -> Option<f64> {
+        match self {
+            ZSet::Small(entries) => {
+                let old = find(entries, member).map(|at| entries.remove(at));
+                let old_score = old.as_ref().map(|entry| entry.score);
+                let entry = match old {
+                    Some(entry) => Entry { score, ..entry },
+                    None => Entry { score, member: member.into() },
+                };
+                let at = entries.partition_point(|other| other < &entry);
+                entries.insert(at, entry);
+                if entries.len() > SMALL_ENTRIES_MAX || member.len() > SMALL_MEMBER_LEN_MAX {
+                    self.enlarge(seed);
+                }
+                old_score
+            }
+            ZSet::Large(large) => large.insert(member, score),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, member: &[u8]) -> Option<f64> {
+        match self {
+            ZSet::Small(entries) => find(entries, member).map(|at| entries.remove(at).score),
+            ZSet::Large(large) => {
+                let (member, score) = large.scores.remove_entry(member)?;
+                large.order.remove(&Entry { score, member });
+                Some(score)
+            }
+        }
+    }
+
+    /// How many members come before this one.
+    pub(crate) fn rank(&self, member: &[u8]) -> Option<usize> {
+        match self {
+            ZSet::Small(entries) => find(entries, member),
+            ZSet::Large(large) => {
+                let (member, score) = large.scores.get_key_value(member)?;
+                large.order.rank_of(&Entry { score: *score, member: member.clone() })
+            }
+        }
+    }
+
+    /// How many members come before `edge`.
+    pub(crate) fn rank_of_edge(&self, edge: Edge<'_>) -> usize {
+        match self {
+            ZSet::Small(entries) => {
+                entries.partition_point(|entry| edge.compare(entry) == Ordering::Greater)
+            }
+            ZSet::Large(large) => {
+                if matches!(edge, Edge::First) {
+                    return 0;
+                }
+                let after = (Bound::Excluded(&edge as &dyn Probe), Bound::Unbounded);
+                let next = large.order.range::<dyn Probe, _>(after).next();
+                next.and_then(|entry| large.order.rank_of(entry)).unwrap_or(self.len())
+            }
+        }
+    }
+
+    /// The member at `rank`, counted from 0.
+    pub(crate) fn at(&self, rank: usize) -> Option<(&[u8], f64)> {
+        match self {
+            ZSet::Small(entries) => entries.get(rank).map(Entry::pair),
+            ZSet::Large(large) => large.order.get_by_rank(rank).map(Entry::pair),
+        }
+    }
+
+    /// Members from `rank` on, in order.
+    pub(crate) fn iter_from(&self, rank: usize) -> Box<dyn Iterator<Item = (&[u8], f64)> + '_> {
+        match self {
+            ZSet::Small(entries) => {
+                Box::new(entries.get(rank..).unwrap_or_default().iter().map(Entry::pair))
+            }
+            ZSet::Large(large) => match large.order.get_by_rank(rank) {
+                None => Box::new(std::iter::empty()),
+                Some(_) if rank == 0 => Box::new(large.order.iter().map(Entry::pair)),
+                Some(first) => Box::new(large.order.range::<Entry, _>(first..).map(Entry::pair)),
+            },
+        }
+    }
+
+    /// Members from `rank` down to the first, in reverse order.
+    pub(crate) fn iter_back_from(
+        &self,
+        rank: usize,
+    ) -> Box<dyn Iterator<Item = (&[u8], f64)> + '_> {
+        match self {
+            ZSet::Small(entries) => {
+                Box::new(entries.iter().take(rank.saturating_add(1)).rev().map(Entry::pair))
+            }
+            ZSet::Large(large) => match large.order.get_by_rank(rank) {
+                None => Box::new(large.order.iter().rev().map(Entry::pair)),
+                Some(last) => {
+                    Box::new(large.order.range::<Entry, _>(..=last).rev().map(Entry::pair))
+                }
+            },
+        }
+    }
+
+    /// All members, in order.
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (&[u8], f64)> + '_> {
+        self.iter_from(0)
+    }
+
+    /// A random member; `random` gives uniform 64-bit numbers.
+    pub(crate) fn random(&self, mut random: impl FnMut() -> u64) -> Option<(&[u8], f64)> {
+        if self.is_empty() { None } else { self.at((random() % self.len() as u64) as usize) }
+    }
+
+    /// Visits members at `cursor` and returns the next cursor; a small set is visited whole.
+    pub(crate) fn scan<'a>(&'a self, cursor: u64, mut visit: impl FnMut(&'a [u8], f64)) -> u64 {
+        match self {
+            ZSet::Small(entries) => {
+                entries.iter().for_each(|entry| visit(&entry.member, entry.score));
+                0
+            }
+            ZSet::Large(large) => large.scores.scan(cursor, |member, score| visit(member, *score)),
+        }
+    }
+
+    pub(super) fn encoding(&self) -> &'static str {
+        match self {
+            ZSet::Small(_) => "listpack",
+            ZSet::Large(_) => "skiplist",
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        // A shared member carries two counters in front of its bytes.
+        let member = |bytes: &[u8]| allocation(2 * size_of::<usize>() + bytes.len());
+        let entries: usize = self.iter().map(|(bytes, _)| member(bytes)).sum();
+        match self {
+            ZSet::Small(list) => {
+                allocation(size_of::<Vec<Entry>>())
+                    + allocation(list.capacity() * size_of::<Entry>())
+                    + entries
+            }
+            ZSet::Large(large) => {
+                let node = allocation(size_of::<usize>() * 4);
+                // Tree nodes are about two thirds full.
+                let in_tree = size_of::<Entry>() * 3 / 2;
+                allocation(size_of::<Large>())
+                    + large.scores.n_buckets() * size_of::<usize>()
+                    + large.scores.len() * (node + in_tree)
+                    + entries
+            }
+        }
+    }
+
+    fn enlarge(&mut self, seed: u64) {
+        let ZSet::Small(entries) = self else { return };
+        let mut large =
+            Large { scores: Dict::with_capacity(seed, entries.len()), order: OSBTreeSet::new() };
+        for entry in entries.drain(..) {
+            large.scores.insert_new(entry.member.clone(), entry.score);
+            large.order.insert(entry);
+        }
+        *self = ZSet::Large(Box::new(large));
+    }
+}
+
+impl Large {
+    fn insert(&mut self, member: &[u8], score: f64) -> Option<f64> {
+        let Some((shared, &old)) = self.scores.get_key_value(member) else {
+            let shared: Member = member.into();
+            self.scores.insert_new(shared.clone(), score);
+            self.order.insert(Entry { score, member: shared });
+            return None;
+        };
+        if old != score {
+            let shared = shared.clone();
+            self.order.remove(&Entry { score: old, member: shared.clone() });
+            self.order.insert(Entry { score, member: shared });
+            *self.scores.get_mut(member).expect("found above") = score;
+        }
+        Some(old)
+    }
+}
+
+fn find(entries: &[Entry], member: &[u8]) -> Option<usize> {
+    entries.iter().position(|entry| &*entry.member == member)
+}
+
+/// A member in its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    score: f64,
+    member: Member,
+}
+
+impl Entry {
+    fn pair(&self) -> (&[u8], f64) {
+        (&self.member, self.score)
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        // Scores are never NaN, and -0 equals 0 as in Redis.
+        self.score
+            .partial_cmp(&other.score)
+            .unwrap_or(Ordering::Equal)
+            .then_with(|| self.member.cmp(&other.member))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+impl Edge<'_> {
+    /// Where this edge lies, seen from `entry`; never on it.
+    fn compare(&self, entry: &Entry) -> Ordering {
+        let (side, tie) = match self {
+            Edge::First => return Ordering::Less,
+            Edge::Last => return Ordering::Greater,
+            Edge::BeforeScore(score) => (score.partial_cmp(&entry.score), Ordering::Less),
+            Edge::AfterScore(score) => (score.partial_cmp(&entry.score), Ordering::Greater),
+            Edge::BeforeMember(member) => (Some((*member).cmp(&entry.member)), Ordering::Less),
+            Edge::AfterMember(member) => (Some((*member).cmp(&entry.member)), Ordering::Greater),
+        };
+        side.unwrap_or(Ordering::Equal).then(tie)
+    }
+}
+
+/// What the tree can be searched for without making an [`Entry`]: an entry, or an edge between entries.
+trait Probe {
+    fn look(&self) -> Look<'_>;
+}
+
+enum Look<'a> {
+    Entry(&'a Entry),
+    Edge(Edge<'a>),
+}
+
+impl Probe for Entry {
+    fn look(&self) -> Look<'_> {
+        Look::Entry(self)
+    }
+}
+
+impl Probe for Edge<'_> {
+    fn look(&self) -> Look<'_> {
+        Look::Edge(*self)
+    }
+}
+
+impl<'a> Borrow<dyn Probe + 'a> for Entry {
+    fn borrow(&self) -> &(dyn Probe + 'a) {
+        self
+    }
+}
+
+impl Ord for dyn Probe + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.look(), other.look()) {
+            (Look::Entry(a), Look::Entry(b)) => a.cmp(b),
+            (Look::Edge(edge), Look::Entry(entry)) => edge.compare(entry),
+            (Look::Entry(entry), Look::Edge(edge)) => edge.compare(entry).reverse(),
+            // Only entries are stored, so the tree compares an edge with nothing but itself.
+            (Look::Edge(_), Look::Edge(_)) => Ordering::Equal,
+        }
+    }
+}
+
+impl PartialOrd for dyn Probe + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Probe + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for dyn Probe + '_ {}
+
+#[cfg(test)]
+mod tests;
