@@ -63,3 +63,15 @@ fn int(arg: &[u8]) -> Result<i64, Error> {
 fn float(arg: &[u8]) -> Result<f64, Error> {
     crate::num::parse_float(arg).ok_or(Error::NOT_A_FLOAT)
 }
+
+/// A blocking command's timeout, in seconds, as the moment in ms since the Unix epoch at which it ends; 0 is forever.
+fn timeout(ctx: &Ctx<'_>, arg: &[u8]) -> Result<Option<u64>, Error> {
+    let seconds = crate::num::parse_float(arg)
+        .ok_or(Error::fixed("ERR timeout is not a float or out of range"))?;
+    let ms = (seconds * 1000.0).ceil();
+    // Redis' own conversion to 64 bits makes what is too large for them negative.
+    if ms < 0.0 || ms >= i64::MAX as f64 {
+        return Err(Error::fixed("ERR timeout is negative"));
+    }
+    Ok((ms > 0.0).then(|| ctx.now_ms().saturating_add(ms as u64)))
+}
