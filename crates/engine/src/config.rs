@@ -20,6 +20,8 @@ pub(crate) struct Config {
     /// Rewrite the log by itself once it has grown by this much over the last rewrite; 0 for never.
     pub(crate) rewrite_percentage: u64,
     pub(crate) rewrite_size_min: u64,
+    /// How much memory the process has in use, where the program counts it.
+    pub(crate) memory_used: Option<fn() -> usize>,
     /// Close connections idle for this long; 0 for never.
     pub(crate) timeout_s: u64,
 }
@@ -37,6 +39,7 @@ impl Default for Config {
             query_buffer_max: 1 << 30,
             rewrite_percentage: 100,
             rewrite_size_min: 64 << 20,
+            memory_used: None,
             timeout_s: 0,
         }
     }
@@ -44,6 +47,6 @@ impl Default for Config {
 
 impl Config {
     pub(crate) fn script_limits(&self) -> Limits {
-        Limits { memory_max: self.script_memory_max }
+        Limits { memory: self.script_memory_max, ..Limits::default() }
     }
 }

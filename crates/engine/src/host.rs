@@ -17,6 +17,11 @@ pub trait Host: Send + 'static {
     /// A uniform random number.
     fn random(&mut self) -> u64;
 
+    /// Takes a line that a script writes with `redis.log`; 0 is debug, 3 a warning. Dropped unless overridden.
+    fn log(&mut self, level: u8, message: &str) {
+        let _ = (level, message);
+    }
+
     /// Whether time passes by itself. If not, the engine starts no housekeeping thread and the owner calls
     /// [`Engine::tick`](crate::Engine::tick) after moving the clock.
     fn is_live(&self) -> bool {

@@ -11,6 +11,10 @@ use crate::{aof, dump::dump, resp::encode_command, state::State};
 pub(crate) struct RewriteState {
     epoch: u32,
     running: Option<Running>,
+    /// BGREWRITEAOF was called, or a rewrite has to start over.
+    pub(crate) wanted: bool,
+    /// Why the last one failed, if it did.
+    pub(crate) last_error: Option<String>,
 }
 
 struct Running {
@@ -47,20 +51,39 @@ impl RewriteState {
 }
 
 impl State {
+    /// Whether somebody asked for a rewrite, or the log has outgrown the data by as much as the settings allow.
+    pub(crate) fn wants_rewrite(&self) -> bool {
+        let Some(log) = &self.log else { return false };
+        let (size, base_size, percentage) = (log.size(), log.base_size(), self.config.rewrite_percentage);
+        let grown = size.saturating_sub(base_size) * 100 >= base_size.max(1) * percentage;
+        // After a failure the next try waits for somebody to ask.
+        let by_itself = percentage > 0 && self.rewrite.last_error.is_none();
+        self.rewrite.wanted || (by_itself && grown && size >= self.config.rewrite_size_min)
+    }
+
     /// Begins a rewrite at this very point of the log.
-    pub(crate) fn begin_rewrite(&mut self) -> Result<(), aof::Error> {
-        let Some(log) = &self.log else { return Ok(()) };
-        let base = log.begin_rewrite()?;
+    pub(crate) fn begin_rewrite(&mut self) {
+        self.rewrite.wanted = false;
+        let Some(log) = &self.log else { return };
+        let base = match log.begin_rewrite() {
+            Ok(base) => base,
+            Err(error) => return self.end_rewrite(Err(error)),
+        };
         self.effects.forget_db();
         self.rewrite.epoch = self.rewrite.epoch.wrapping_add(1);
         let buffer = Vec::with_capacity(BUFFER_LEN);
         self.rewrite.running = Some(Running { base, db: 0, cursor: 0, selected: None, buffer });
-        Ok(())
     }
 
-    /// Gives up a rewrite: the log stays valid as it is, in more files.
-    pub(crate) fn abort_rewrite(&mut self) {
-        self.rewrite.running = None;
+    /// Notes how a rewrite came out.
+    pub(crate) fn end_rewrite(&mut self, result: Result<(), aof::Error>) {
+        self.rewrite.last_error = result.err().map(|error| error.to_string());
+    }
+
+    /// Gives up a rewrite, because the keys it walks are gone, and asks for another one. The log stays valid as it
+    /// is, in more files.
+    pub(crate) fn restart_rewrite(&mut self) {
+        self.rewrite.wanted |= self.rewrite.running.take().is_some();
     }
 
     /// Dumps a key that is about to change, unless the base has it or need not have it.
@@ -105,7 +128,7 @@ impl State {
             if running.buffer.len() >= BUFFER_LEN
                 && let Err(error) = running.flush()
             {
-                self.abort_rewrite();
+                self.rewrite.running = None;
                 return Progress::Failed(error);
             }
         }

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
 };
 
 use tokio::sync::mpsc;
@@ -157,9 +158,15 @@ impl Mailbox {
 impl Inbox {
     /// The next delivery; `None` once the engine has dropped the session.
     pub(crate) async fn next(&mut self) -> Option<Delivery> {
-        let delivery = self.receiver.recv().await?;
-        self.taken(&delivery);
-        Some(delivery)
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Delivery>> {
+        let delivery = std::task::ready!(self.receiver.poll_recv(cx));
+        if let Some(delivery) = &delivery {
+            self.taken(delivery);
+        }
+        Poll::Ready(delivery)
     }
 
     /// A delivery that is there already.

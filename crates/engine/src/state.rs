@@ -6,6 +6,7 @@ use std::{
 };
 
 use foldhash::fast::FixedState;
+use tokio::sync::Notify;
 
 use crate::{
     aof,
@@ -16,11 +17,11 @@ use crate::{
     exec,
     host::Host,
     pubsub::PubSub,
-    reply::Reply,
+    reply::{Error, Reply},
     rewrite::RewriteState,
     script::Scripts,
     script_control::ScriptControl,
-    session::{About, ClientIndex, Clients, Mailbox, Session},
+    session::{About, ClientIndex, Clients, Mailbox, Session, mailbox},
     types::Value,
 };
 
@@ -36,9 +37,11 @@ pub(crate) struct State {
     pub(crate) script_control: Arc<ScriptControl>,
     pub(crate) config: Config,
     pub(crate) stats: Stats,
-    pub(crate) log: Option<aof::Log>,
+    pub(crate) log: Option<Arc<aof::Log>>,
     pub(crate) effects: Effects,
     pub(crate) rewrite: RewriteState,
+    /// Told when a client sends SHUTDOWN.
+    pub(crate) shutdown: Arc<Notify>,
     /// Changes so far; a command that leaves it alone has no effect to log.
     pub(crate) dirty: u64,
     /// The log is being replayed: keys do not expire and nothing is logged.
@@ -49,6 +52,9 @@ pub(crate) struct State {
     /// Seeds every table, so that outsiders cannot choose keys that collide.
     pub(crate) seed: u64,
 }
+
+/// What takes one unit of a log, or says why it cannot.
+pub(crate) type Apply<'a> = dyn FnMut(&aof::Unit<'_>) -> Result<(), String> + 'a;
 
 /// What INFO counts.
 #[derive(Debug, Default)]
@@ -91,6 +97,7 @@ impl State {
             log: None,
             effects: Effects::new(false),
             rewrite: RewriteState::default(),
+            shutdown: Arc::default(),
             dirty: 0,
             loading: false,
             now_us,
@@ -139,6 +146,40 @@ impl State {
         Executed { reply: (!blocked).then_some(reply), position: own, close }
     }
 
+    /// Applies a log: `source` is given what takes each unit of it.
+    ///
+    /// Units are replayed as they were logged, without expiry and without logging them again.
+    pub(crate) fn replay<T>(&mut self, source: impl FnOnce(&mut Apply<'_>) -> T) -> T {
+        let (mailbox, _inbox) = mailbox(0);
+        let client = self.connect(0, mailbox, true, About::default());
+        self.loading = true;
+        let result = source(&mut |unit| {
+            for args in unit.commands() {
+                if let Some(Reply::Error(error)) = self.execute(client, args).reply {
+                    let name = String::from_utf8_lossy(args[0]);
+                    return Err(format!("the command {name:?} was refused: {error}"));
+                }
+            }
+            Ok(())
+        });
+        self.loading = false;
+        self.disconnect(client);
+        result
+    }
+
+    /// The protocol version that a client speaks.
+    pub(crate) fn resp(&self, client: ClientIndex) -> u8 {
+        self.clients.get(client).map_or(2, |session| session.resp)
+    }
+
+    /// Ends a client's wait, because nobody waits for the answer any more.
+    pub(crate) fn stop_waiting(&mut self, client: ClientIndex) {
+        if let Some(mut session) = self.clients.take(client) {
+            self.unblock(&mut session);
+            self.clients.put(session);
+        }
+    }
+
     /// Hands the effects so far to the log as one unit; 0 where there were none.
     pub(crate) fn finish_unit(&mut self) -> u64 {
         match &self.log {
@@ -162,6 +203,15 @@ impl State {
 
     pub(crate) fn random(&mut self) -> u64 {
         self.host.random()
+    }
+
+    /// The scripts, which are away only while one runs.
+    pub(crate) fn scripts_mut(&mut self) -> Result<&mut Scripts, Error> {
+        self.scripts.as_deref_mut().ok_or(Error::fixed("ERR a script is running"))
+    }
+
+    pub(crate) fn host_log(&mut self, level: u8, message: &[u8]) {
+        self.host.log(level, &String::from_utf8_lossy(message));
     }
 
     pub(crate) fn host_is_live(&self) -> bool {

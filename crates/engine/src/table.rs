@@ -116,6 +116,8 @@ impl Flags {
     /// Allowed while a script runs too long.
     pub(crate) const ALLOW_BUSY: Flags = Flags(1 << 15);
     pub(crate) const SKIP_SLOWLOG: Flags = Flags(1 << 16);
+    /// Works without any key too.
+    pub(crate) const NO_MANDATORY_KEYS: Flags = Flags(1 << 17);
 
     pub(crate) const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -123,7 +125,7 @@ impl Flags {
 
     /// The names that COMMAND shows, in Redis' order.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
-        const NAMES: [(Flags, &str); 17] = [
+        const NAMES: [(Flags, &str); 18] = [
             (Flags::WRITE, "write"),
             (Flags::READONLY, "readonly"),
             (Flags::DENYOOM, "denyoom"),
@@ -139,6 +141,7 @@ impl Flags {
             (Flags::NO_AUTH, "no_auth"),
             (Flags::MAY_REPLICATE, "may_replicate"),
             (Flags::NO_MULTI, "no_multi"),
+            (Flags::NO_MANDATORY_KEYS, "no_mandatory_keys"),
             (Flags::MOVABLE_KEYS, "movablekeys"),
             (Flags::ALLOW_BUSY, "allow_busy"),
         ];

@@ -75,3 +75,8 @@ fn timeout(ctx: &Ctx<'_>, arg: &[u8]) -> Result<Option<u64>, Error> {
     }
     Ok((ms > 0.0).then(|| ctx.now_ms().saturating_add(ms as u64)))
 }
+
+/// The handler of commands that are nothing without a subcommand; arity keeps it from being reached.
+fn no_subcommand(_ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
+    Err(Error::SYNTAX)
+}

@@ -1,0 +1,225 @@
+//! The door for the `redis` crate: commands go straight into the state, without sockets or serialisation.
+
+use std::{io, sync::Arc};
+
+use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, aio::ConnectionLike};
+
+use crate::{
+    engine::Shared,
+    num::format_double,
+    reply::{Error, Reply},
+    script_control::ScriptControl,
+    session::{About, ClientIndex, Delivery, Inbox},
+};
+
+/// A connection inside the process. A clone is a connection of its own, on the same database.
+pub struct Connection {
+    shared: Arc<Shared>,
+    client: ClientIndex,
+    inbox: Inbox,
+    db: usize,
+}
+
+impl Connection {
+    pub(crate) fn new(shared: Arc<Shared>, db: usize) -> Connection {
+        let (client, inbox) = shared.connect(db, true, About::default());
+        Connection { shared, client, inbox, db }
+    }
+
+    /// Runs commands one after the other and returns their replies, waiting where one has to.
+    async fn run(&mut self, commands: &[Vec<&[u8]>]) -> RedisResult<Vec<Value>> {
+        let mut values = Vec::with_capacity(commands.len());
+        let mut position = 0;
+        let mut next = 0;
+        while next < commands.len() {
+            let blocked = {
+                let Ok(mut state) = self.shared.lock() else {
+                    values.extend(commands[next..].iter().map(|args| self.while_busy(args)));
+                    break;
+                };
+                let mut blocked = false;
+                while next < commands.len() && !blocked {
+                    let executed = state.execute(self.client, &commands[next]);
+                    position = position.max(executed.position);
+                    match executed.reply {
+                        Some(reply) => values.push(value(reply, state.resp(self.client))),
+                        None => blocked = true,
+                    }
+                    next += 1;
+                }
+                blocked
+            };
+            if blocked {
+                let (reply, served_at) = self.wait().await?;
+                position = position.max(served_at);
+                values.push(value(reply, 2));
+            }
+        }
+        self.shared.committed(position).await.map_err(io::Error::other)?;
+        Ok(values)
+    }
+
+    /// Waits for the answer to a blocking command.
+    async fn wait(&mut self) -> RedisResult<(Reply, u64)> {
+        self.shared.ring();
+        let waiting = Waiting { shared: &self.shared, client: self.client };
+        loop {
+            match self.inbox.next().await {
+                Some(Delivery::Served { reply, position }) => {
+                    std::mem::forget(waiting);
+                    return Ok((reply, position));
+                }
+                Some(Delivery::Push(_)) => {}
+                Some(Delivery::Close) | None => {
+                    let closed = "the connection was closed by CLIENT KILL";
+                    return Err(io::Error::new(io::ErrorKind::ConnectionAborted, closed).into());
+                }
+            }
+        }
+    }
+
+    /// The answer to a command while a script runs too long.
+    fn while_busy(&self, args: &[&[u8]]) -> Value {
+        let reply = if is_script_kill(args) {
+            self.shared.script_control().kill().unwrap_or_else(Reply::Error)
+        } else {
+            Reply::Error(ScriptControl::BUSY)
+        };
+        value(reply, 2)
+    }
+}
+
+/// Whether this is the one command that reaches a script that runs too long.
+pub(crate) fn is_script_kill(args: &[&[u8]]) -> bool {
+    matches!(args, [script, kill]
+        if script.eq_ignore_ascii_case(b"script") && kill.eq_ignore_ascii_case(b"kill"))
+}
+
+/// A blocking command under way: if the caller gives up, the client no longer waits.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    client: ClientIndex,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.shared.lock_patiently().stop_waiting(self.client);
+    }
+}
+
+impl ConnectionLike for Connection {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+        Box::pin(async move {
+            let args = arguments(cmd)?;
+            let mut values = self.run(&[args]).await?;
+            values.pop().unwrap_or(Value::Nil).extract_error()
+        })
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        Box::pin(async move {
+            let mut commands = Vec::with_capacity(pipeline.len() + 2);
+            let atomic = pipeline.is_transaction();
+            if atomic {
+                commands.push(vec![&b"MULTI"[..]]);
+            }
+            for cmd in pipeline.cmd_iter() {
+                commands.push(arguments(cmd)?);
+            }
+            if atomic {
+                commands.push(vec![&b"EXEC"[..]]);
+            }
+            let values = self.run(&commands).await?;
+            Ok(values.into_iter().skip(offset).take(count).collect())
+        })
+    }
+
+    fn get_db(&self) -> i64 {
+        self.db as i64
+    }
+}
+
+impl Clone for Connection {
+    fn clone(&self) -> Connection {
+        Connection::new(self.shared.clone(), self.db)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.shared.disconnect(self.client);
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("db", &self.db).finish_non_exhaustive()
+    }
+}
+
+fn arguments(cmd: &Cmd) -> RedisResult<Vec<&[u8]>> {
+    let args: Vec<&[u8]> = cmd
+        .args_iter()
+        .map(|arg| match arg {
+            Arg::Simple(bytes) => bytes,
+            // A cursor that has not moved yet.
+            _ => b"0",
+        })
+        .collect();
+    let name = args.first().copied().unwrap_or_default();
+    if name.is_empty() {
+        return Err(invalid("a command needs a name"));
+    }
+    if is_subscription(name) {
+        return Err(invalid("a connection in process cannot subscribe: use Engine::subscribe"));
+    }
+    Ok(args)
+}
+
+fn is_subscription(name: &[u8]) -> bool {
+    let names: [&[u8]; 4] = [b"subscribe", b"psubscribe", b"ssubscribe", b"monitor"];
+    names.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+fn invalid(message: &'static str) -> RedisError {
+    RedisError::from((redis::ErrorKind::Client, message))
+}
+
+/// A reply as the `redis` crate would have read it off a socket.
+fn value(reply: Reply, resp: u8) -> Value {
+    let all = |replies: Vec<Reply>| replies.into_iter().map(|reply| value(reply, resp)).collect();
+    let resp3 = resp >= 3;
+    match reply {
+        Reply::Status(text) if text == "OK" => Value::Okay,
+        Reply::Status(text) => Value::SimpleString(text.into_owned()),
+        Reply::Error(error) => server_error(&error),
+        Reply::Int(n) => Value::Int(n),
+        Reply::Bulk(bytes) => Value::BulkString(bytes),
+        Reply::Nil | Reply::NilArray | Reply::None => Value::Nil,
+        Reply::Double(n) if resp3 => Value::Double(n),
+        Reply::Double(n) => Value::BulkString(format_double(n).into_bytes()),
+        Reply::Bool(yes) if resp3 => Value::Boolean(yes),
+        Reply::Bool(yes) => Value::Int(i64::from(yes)),
+        Reply::Set(items) if resp3 => Value::Set(all(items)),
+        Reply::Array(items) | Reply::Set(items) | Reply::Push(items) | Reply::Several(items) => {
+            Value::Array(all(items))
+        }
+        Reply::Map(pairs) if resp3 => {
+            Value::Map(pairs.into_iter().map(|(k, v)| (value(k, resp), value(v, resp))).collect())
+        }
+        Reply::Map(pairs) => Value::Array(
+            pairs.into_iter().flat_map(|(k, v)| [value(k, resp), value(v, resp)]).collect(),
+        ),
+        Reply::Verbatim(text) => Value::BulkString(text.into_bytes()),
+    }
+}
+
+/// The crate makes its server errors only by parsing them.
+fn server_error(error: &Error) -> Value {
+    redis::parse_redis_value(format!("-{}\r\n", error.text()).as_bytes()).unwrap_or(Value::Nil)
+}

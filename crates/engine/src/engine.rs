@@ -1,0 +1,300 @@
+//! The engine as its owner sees it: open it, connect to it, listen on it, close it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::{
+    aof::{self, Fsync, Recovery},
+    config::Config,
+    connection::Connection,
+    host::{Host, SystemHost},
+    housekeeping::{self, Bell},
+    script_control::ScriptControl,
+    session::{About, ClientIndex, Inbox, mailbox},
+    state::State,
+    subscriber::Subscriber,
+};
+
+/// An in-process Redis. Cheap to clone; all clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+impl Engine {
+    /// An engine that keeps nothing on disk.
+    pub fn in_memory() -> Engine {
+        Engine::builder().open_in_memory()
+    }
+
+    /// An engine whose data lives in the folder `dir`, with every acknowledged write on disk.
+    ///
+    /// # Errors
+    /// When another process has the folder open, when the log is damaged, or when the disk refuses.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Engine, OpenError> {
+        Engine::builder().open(dir)
+    }
+
+    /// An engine with settings of your own.
+    pub fn builder() -> Builder {
+        Builder { config: Config::default(), fsync: Fsync::default(), host: None }
+    }
+
+    /// A connection to database `db`, for everything written for the `redis` crate.
+    ///
+    /// # Errors
+    /// When there is no such database.
+    pub fn connection(&self, db: usize) -> Result<Connection, NoSuchDatabase> {
+        let databases = self.shared.databases;
+        if db >= databases {
+            return Err(NoSuchDatabase { db, databases });
+        }
+        Ok(Connection::new(self.shared.clone(), db))
+    }
+
+    /// A subscriber without subscriptions yet.
+    pub fn subscribe(&self) -> Subscriber {
+        Subscriber::new(self.shared.clone())
+    }
+
+    /// Does what the housekeeping thread does when time passes by itself: ends overdue waits, removes expired keys.
+    ///
+    /// Needed only with a host whose clock is moved by hand.
+    pub fn tick(&self) {
+        housekeeping::tick(&self.shared);
+    }
+
+    /// What was found on disk when the engine was opened; `None` in memory.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.shared.recovery.as_ref()
+    }
+
+    /// Writes everything to disk and closes the log; later writes are refused.
+    ///
+    /// Dropping the last handle does the same but cannot report an error.
+    ///
+    /// # Errors
+    /// When the disk refuses the last write.
+    pub fn close(&self) -> Result<(), aof::Error> {
+        match &self.shared.log {
+            Some(log) => log.close(),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until a client has sent SHUTDOWN.
+    pub async fn shutdown_requested(&self) {
+        self.shared.shutdown.notified().await;
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("databases", &self.shared.databases).finish_non_exhaustive()
+    }
+}
+
+/// Settings for an [`Engine`].
+pub struct Builder {
+    config: Config,
+    fsync: Fsync,
+    host: Option<Box<dyn Host>>,
+}
+
+impl Builder {
+    /// How many numbered databases there are; 1,024 unless set.
+    pub fn databases(mut self, n: usize) -> Builder {
+        self.config.databases = n.max(1);
+        self
+    }
+
+    /// When a write counts as done; [`Fsync::Always`] unless set.
+    pub fn fsync(mut self, fsync: Fsync) -> Builder {
+        self.fsync = fsync;
+        self
+    }
+
+    /// The password that clients over TCP have to give. Connections in process need none.
+    pub fn password(mut self, password: impl Into<String>) -> Builder {
+        self.config.password = Some(password.into()).filter(|password| !password.is_empty());
+        self
+    }
+
+    /// How many clients may be connected over TCP at once.
+    pub fn clients_max(mut self, n: usize) -> Builder {
+        self.config.clients_max = n;
+        self
+    }
+
+    /// Time and chance from elsewhere, as tests want them.
+    pub fn host(mut self, host: impl Host) -> Builder {
+        self.host = Some(Box::new(host));
+        self
+    }
+
+    /// Tells INFO how much memory the process has in use, where the program counts its allocations.
+    pub fn memory_used(mut self, memory_used: fn() -> usize) -> Builder {
+        self.config.memory_used = Some(memory_used);
+        self
+    }
+
+    /// Starts an engine that keeps nothing on disk.
+    pub fn open_in_memory(self) -> Engine {
+        let host = self.host.unwrap_or_else(|| Box::new(SystemHost::new()));
+        Engine::start(State::new(host, self.config), None)
+    }
+
+    /// Starts an engine on the folder `dir`, replaying what is there.
+    ///
+    /// # Errors
+    /// When another process has the folder open, when the log is damaged, or when the disk refuses.
+    pub fn open(self, dir: impl AsRef<Path>) -> Result<Engine, OpenError> {
+        let dir = dir.as_ref();
+        let host = self.host.unwrap_or_else(|| Box::new(SystemHost::new()));
+        let mut state = State::new(host, self.config);
+        let options = aof::Options { fsync: self.fsync, ..aof::Options::default() };
+        let (log, recovery) = state
+            .replay(|apply| aof::open(dir, options, apply))
+            .map_err(|source| OpenError { dir: dir.to_owned(), source })?;
+        state.log = Some(Arc::new(log));
+        state.effects.enable();
+        Ok(Engine::start(state, Some(recovery)))
+    }
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    fn start(state: State, recovery: Option<Recovery>) -> Engine {
+        let is_live = state.host_is_live();
+        let shared = Arc::new(Shared {
+            databases: state.dbs.len(),
+            log: state.log.clone(),
+            script_control: state.script_control.clone(),
+            shutdown: state.shutdown.clone(),
+            bell: Arc::default(),
+            state: Mutex::new(state),
+            recovery,
+        });
+        if is_live {
+            housekeeping::start(&shared);
+        }
+        Engine { shared }
+    }
+}
+
+/// There is no database of this number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no database {db}: the engine has {databases}, numbered from 0")]
+pub struct NoSuchDatabase {
+    db: usize,
+    databases: usize,
+}
+
+/// A data folder could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("could not open the data folder \"{}\"", dir.display())]
+pub struct OpenError {
+    dir: PathBuf,
+    #[source]
+    source: aof::Error,
+}
+
+impl OpenError {
+    /// What was wrong with the log.
+    pub fn reason(&self) -> &aof::Error {
+        &self.source
+    }
+}
+
+/// What all doors share: the state behind its lock, and what must be reachable while the lock is held.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    databases: usize,
+    log: Option<Arc<aof::Log>>,
+    script_control: Arc<ScriptControl>,
+    shutdown: Arc<tokio::sync::Notify>,
+    bell: Arc<Bell>,
+    recovery: Option<Recovery>,
+}
+
+/// A script has been running for longer than `busy-reply-threshold`.
+#[derive(Debug)]
+pub(crate) struct Busy;
+
+/// How often somebody who waits for the lock looks whether a script is to blame.
+const BUSY_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+
+impl Shared {
+    /// Locks the state. Commands take microseconds, so waiting for the lock blocks the thread; only a long
+    /// script makes it give up.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>, Busy> {
+        if let Some(state) = self.state.try_lock() {
+            return Ok(state);
+        }
+        loop {
+            if self.script_control.is_busy() {
+                return Err(Busy);
+            }
+            if let Some(state) = self.state.try_lock_for(BUSY_CHECK_INTERVAL) {
+                return Ok(state);
+            }
+        }
+    }
+
+    /// Locks the state however long it takes.
+    pub(crate) fn lock_patiently(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Registers a client; `trusted` ones need no password.
+    pub(crate) fn connect(&self, db: usize, trusted: bool, about: About) -> (ClientIndex, Inbox) {
+        let mut state = self.lock_patiently();
+        let (mailbox, inbox) = mailbox(state.config.pending_output_max);
+        (state.connect(db, mailbox, trusted, about), inbox)
+    }
+
+    pub(crate) fn disconnect(&self, client: ClientIndex) {
+        self.lock_patiently().disconnect(client);
+    }
+
+    /// Waits until everything up to `position` is as durable as the settings ask for.
+    pub(crate) async fn committed(&self, position: u64) -> Result<(), aof::Error> {
+        match &self.log {
+            Some(log) if position > 0 => log.committed(position).await,
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn script_control(&self) -> &ScriptControl {
+        &self.script_control
+    }
+
+    /// Wakes the housekeeper, as a client that has begun to wait must.
+    pub(crate) fn ring(&self) {
+        self.bell.ring();
+    }
+
+    pub(crate) fn bell(&self) -> &Arc<Bell> {
+        &self.bell
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.bell.ring();
+    }
+}

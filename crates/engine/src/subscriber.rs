@@ -1,0 +1,137 @@
+//! The door for subscriptions inside the process.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+
+use crate::{
+    engine::Shared,
+    reply::Reply,
+    session::{About, ClientIndex, Delivery, Inbox},
+};
+
+/// Receives published messages, in order, as a stream.
+///
+/// A subscriber that lets too many bytes of messages pile up is cut off, as a slow reader over TCP would be: the
+/// stream then ends.
+pub struct Subscriber {
+    shared: Arc<Shared>,
+    client: ClientIndex,
+    inbox: Inbox,
+    closed: bool,
+}
+
+/// A published message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The pattern that matched, for pattern subscriptions.
+    pub pattern: Option<Vec<u8>>,
+    /// The channel it was published to.
+    pub channel: Vec<u8>,
+    /// What was published.
+    pub payload: Vec<u8>,
+}
+
+impl Subscriber {
+    pub(crate) fn new(shared: Arc<Shared>) -> Subscriber {
+        let (client, inbox) = shared.connect(0, true, About::default());
+        Subscriber { shared, client, inbox, closed: false }
+    }
+
+    /// Listens to a channel. Messages published after this call arrive.
+    pub fn subscribe(&self, channel: impl AsRef<[u8]>) {
+        self.run(b"SUBSCRIBE", channel.as_ref());
+    }
+
+    /// Listens to all channels that a pattern matches.
+    pub fn psubscribe(&self, pattern: impl AsRef<[u8]>) {
+        self.run(b"PSUBSCRIBE", pattern.as_ref());
+    }
+
+    /// Listens to a shard channel, as SPUBLISH serves them.
+    pub fn ssubscribe(&self, channel: impl AsRef<[u8]>) {
+        self.run(b"SSUBSCRIBE", channel.as_ref());
+    }
+
+    /// Stops listening to a channel.
+    pub fn unsubscribe(&self, channel: impl AsRef<[u8]>) {
+        self.run(b"UNSUBSCRIBE", channel.as_ref());
+    }
+
+    /// Stops listening to a pattern.
+    pub fn punsubscribe(&self, pattern: impl AsRef<[u8]>) {
+        self.run(b"PUNSUBSCRIBE", pattern.as_ref());
+    }
+
+    /// Stops listening to a shard channel.
+    pub fn sunsubscribe(&self, channel: impl AsRef<[u8]>) {
+        self.run(b"SUNSUBSCRIBE", channel.as_ref());
+    }
+
+    /// The next message; `None` once this subscriber was cut off.
+    pub async fn next_message(&mut self) -> Option<Message> {
+        std::future::poll_fn(|cx| self.poll_message(cx)).await
+    }
+
+    fn run(&self, command: &[u8], name: &[u8]) {
+        self.shared.lock_patiently().execute(self.client, &[command, name]);
+    }
+
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
+        while !self.closed {
+            match std::task::ready!(self.inbox.poll_next(cx)) {
+                Some(Delivery::Push(reply)) => {
+                    if let Some(message) = message(&reply) {
+                        return Poll::Ready(Some(message));
+                    }
+                }
+                Some(Delivery::Served { .. }) => {}
+                Some(Delivery::Close) | None => self.closed = true,
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+fn message(reply: &Reply) -> Option<Message> {
+    let Reply::Push(parts) = reply else { return None };
+    let bytes = |part: &Reply| match part {
+        Reply::Bulk(bytes) => bytes.clone(),
+        _ => Vec::new(),
+    };
+    match parts.as_slice() {
+        [_, channel, payload] => {
+            Some(Message { pattern: None, channel: bytes(channel), payload: bytes(payload) })
+        }
+        [_, pattern, channel, payload] => Some(Message {
+            pattern: Some(bytes(pattern)),
+            channel: bytes(channel),
+            payload: bytes(payload),
+        }),
+        _ => None,
+    }
+}
+
+impl Stream for Subscriber {
+    type Item = Message;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Message>> {
+        self.get_mut().poll_message(cx)
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.shared.disconnect(self.client);
+    }
+}
+
+impl std::fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscriber").finish_non_exhaustive()
+    }
+}
