@@ -4,6 +4,7 @@ mod hashes;
 mod keys;
 mod lists;
 mod pubsub;
+mod scan;
 mod scripting;
 mod server;
 mod sets;
@@ -44,8 +45,8 @@ pub(crate) enum Served {
 /// Does for a blocked client what its command could not do at once.
 pub(crate) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: &[u8]) -> Served {
     match operation {
-        Operation::PopList { .. } | Operation::MoveList { .. } => lists::serve(ctx, operation, key),
         Operation::PopZSet { max } => zsets::serve(ctx, *max, key),
+        _ => lists::serve(ctx, operation, key),
     }
 }
 
@@ -79,4 +80,9 @@ fn timeout(ctx: &Ctx<'_>, arg: &[u8]) -> Result<Option<u64>, Error> {
 /// The handler of commands that are nothing without a subcommand; arity keeps it from being reached.
 fn no_subcommand(_ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
     Err(Error::SYNTAX)
+}
+
+/// `wrong number of arguments` for commands whose arguments come in pairs, which the table cannot express.
+fn wrong_arity(name: &str) -> Error {
+    Error::new(format!("ERR wrong number of arguments for '{name}' command"))
 }
