@@ -1,0 +1,59 @@
+//! Where `cargo xtask setup` puts the client libraries of other languages.
+//!
+//! Tests run small Python and Node programs against our servers with the real packages. They are
+//! installed into `target/clients` of the workspace and nowhere else on the machine.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A Python with `redis` (redis-py) installed.
+///
+/// # Panics
+/// When the set-up has not run.
+#[track_caller]
+pub fn python() -> Command {
+    Command::new(present(folder().join("python/bin/python")))
+}
+
+/// A Node that finds `ioredis` and `redis` (node-redis) with `require`.
+///
+/// # Panics
+/// When the set-up has not run.
+#[track_caller]
+pub fn node() -> Command {
+    let mut command = Command::new("node");
+    command.env("NODE_PATH", present(folder().join("node/node_modules")));
+    command
+}
+
+fn folder() -> PathBuf {
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    folders.nth(2).expect("this crate lies in the workspace").join("target/clients")
+}
+
+#[track_caller]
+fn present(path: PathBuf) -> PathBuf {
+    assert!(path.exists(), "\"{}\" is missing; run `cargo xtask setup`", path.display());
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn succeeds(mut command: Command, args: &[&str]) {
+        let output = command.args(args).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    #[test]
+    fn python_imports_redis_py_8() {
+        succeeds(python(), &["-c", "import redis; assert redis.__version__.startswith('8.')"]);
+    }
+
+    #[test]
+    fn node_requires_both_clients() {
+        succeeds(node(), &["-e", "require('ioredis'); require('redis').createClient()"]);
+    }
+}

@@ -1,0 +1,41 @@
+//! Throw-away Redis servers, clusters, Sentinel groups and a bad network, for tests.
+//!
+//! Everything here belongs to one test: it has its own port and folder, and is gone when the value
+//! is dropped, when the test panics and when the test process is killed. A broken set-up is a
+//! failed test, so the functions panic with a message that says what to do instead of returning
+//! errors or skipping.
+//!
+//! In reading order: [`RedisServer`] is one server; [`RedisCluster`] and [`Sentinel`] are made of
+//! several; [`FaultProxy`] stands between a client and any of them; [`Process`], [`Port`] and the
+//! `wait_*` functions are what these are built from.
+//!
+//! ```
+//! let server = keyrack_testkit::RedisServer::start();
+//! let mut connection = server.connection();
+//! let reply: String = redis::cmd("PING").query(&mut connection).unwrap();
+//! assert_eq!(reply, "PONG");
+//! ```
+
+mod server;
+
+mod cluster;
+
+mod sentinel;
+
+mod proxy;
+
+pub mod clients;
+
+mod process;
+
+mod port;
+
+mod wait;
+
+pub use cluster::{RedisCluster, SlotMove};
+pub use port::Port;
+pub use process::Process;
+pub use proxy::FaultProxy;
+pub use sentinel::Sentinel;
+pub use server::{RedisServer, RedisServerBuilder};
+pub use wait::{wait_for, wait_until, wait_until_async};
