@@ -50,6 +50,7 @@ impl Default for SystemHost {
 }
 
 impl Host for SystemHost {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     fn now_us(&mut self) -> u64 {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX)
