@@ -1,0 +1,225 @@
+//! Conversion between replies and Lua values, by the rules of Redis 7.0.
+
+use std::borrow::Cow;
+
+use super::failure::c_text;
+use super::number;
+use super::stack::{Kind, Raised, Stack};
+use crate::reply::{Error, Reply};
+
+/// Nesting of a script's result beyond which it is cut off with an error.
+///
+/// Redis goes on to about 8,000 levels. Every reader of a reply recurses, so this leaves room on small thread stacks.
+const DEPTH_MAX: usize = 500;
+
+/// Pushes `reply` in the form that the protocol chosen with `redis.setresp` gives it.
+pub(super) fn push_reply(stack: &mut Stack<'_>, reply: &Reply) -> Result<(), Raised> {
+    // Enough for the widest case below, so that nested replies run out of stack here and not in a push.
+    if !stack.reserve(6) {
+        return Err(stack.error_bare("reached lua stack limit"));
+    }
+    if stack.context().over_budget() {
+        return Err(stack.error_memory());
+    }
+    let resp3 = stack.context().resp.get() == 3;
+    match reply {
+        Reply::Bulk(bytes) => stack.push_bytes(bytes),
+        Reply::Int(value) => stack.push_number(*value as f64),
+        Reply::Status(text) => push_wrapped(stack, "ok", |stack| stack.push_bytes(text.as_bytes())),
+        Reply::Error(error) => push_error(stack, error),
+        Reply::Nil | Reply::NilArray | Reply::None if resp3 => stack.push_nil(),
+        Reply::Nil | Reply::NilArray | Reply::None => stack.push_bool(false),
+        Reply::Bool(value) if resp3 => stack.push_bool(*value),
+        Reply::Bool(value) => stack.push_number(f64::from(u8::from(*value))),
+        Reply::Double(value) if resp3 => {
+            push_wrapped(stack, "double", |stack| stack.push_number(*value))
+        }
+        Reply::Double(value) => {
+            let mut text = Vec::with_capacity(24);
+            number::append_g(&mut text, *value, number::EXACT);
+            stack.push_bytes(text);
+        }
+        Reply::Verbatim(text) if resp3 => push_verbatim(stack, text),
+        Reply::Verbatim(text) => stack.push_bytes(text),
+        Reply::Array(items) | Reply::Push(items) | Reply::Several(items) => {
+            push_items(stack, items)?
+        }
+        Reply::Set(members) if resp3 => push_set(stack, members)?,
+        Reply::Set(members) => push_items(stack, members)?,
+        Reply::Map(pairs) if resp3 => push_map(stack, pairs)?,
+        Reply::Map(pairs) => push_pairs(stack, pairs)?,
+    }
+    Ok(())
+}
+
+/// Pushes the table that stands for an error reply of a command.
+fn push_error(stack: &mut Stack<'_>, error: &Error) {
+    push_error_text(stack, error.text());
+    stack.push_bool(true);
+    stack.raw_set_field(-2, "ignore_error_stats_update");
+}
+
+/// Pushes the table that stands for an error; `text` starts with its code.
+pub(super) fn push_error_text(stack: &mut Stack<'_>, text: impl AsRef<[u8]>) {
+    push_wrapped(stack, "err", |stack| stack.push_bytes(text));
+}
+
+/// Pushes a table whose one field `name` is what `push` pushes.
+pub(super) fn push_wrapped(stack: &mut Stack<'_>, name: &str, push: impl FnOnce(&mut Stack<'_>)) {
+    // Not sized beforehand: the order in which `pairs` finds fields depends on how the table grew.
+    stack.push_table(0, 0);
+    push(stack);
+    stack.raw_set_field(-2, name);
+}
+
+fn push_verbatim(stack: &mut Stack<'_>, text: &str) {
+    push_wrapped(stack, "verbatim_string", |stack| {
+        stack.push_table(0, 0);
+        stack.push_bytes(text);
+        stack.raw_set_field(-2, "string");
+        stack.push_bytes("txt");
+        stack.raw_set_field(-2, "format");
+    });
+}
+
+fn push_items(stack: &mut Stack<'_>, items: &[Reply]) -> Result<(), Raised> {
+    stack.push_table(items.len(), 0);
+    for (position, item) in (1..).zip(items) {
+        push_reply(stack, item)?;
+        stack.raw_set_at(-2, position);
+    }
+    Ok(())
+}
+
+fn push_pairs(stack: &mut Stack<'_>, pairs: &[(Reply, Reply)]) -> Result<(), Raised> {
+    stack.push_table(pairs.len() * 2, 0);
+    for (position, item) in (1..).zip(pairs.iter().flat_map(|(key, value)| [key, value])) {
+        push_reply(stack, item)?;
+        stack.raw_set_at(-2, position);
+    }
+    Ok(())
+}
+
+fn push_map(stack: &mut Stack<'_>, pairs: &[(Reply, Reply)]) -> Result<(), Raised> {
+    stack.push_table(0, 0);
+    stack.push_table(0, pairs.len());
+    for (key, value) in pairs {
+        push_reply(stack, key)?;
+        push_reply(stack, value)?;
+        stack.raw_set(-3);
+    }
+    stack.raw_set_field(-2, "map");
+    Ok(())
+}
+
+fn push_set(stack: &mut Stack<'_>, members: &[Reply]) -> Result<(), Raised> {
+    stack.push_table(0, 0);
+    stack.push_table(0, members.len());
+    for member in members {
+        push_reply(stack, member)?;
+        stack.push_bool(true);
+        stack.raw_set(-3);
+    }
+    stack.raw_set_field(-2, "set");
+    Ok(())
+}
+
+/// Pops the value on top and returns it as the script's reply.
+pub(super) fn pop_reply(stack: &mut Stack<'_>) -> Reply {
+    let reply = reply_of_top(stack, 0);
+    stack.pop(1);
+    reply
+}
+
+fn reply_of_top(stack: &mut Stack<'_>, depth: usize) -> Reply {
+    if depth > DEPTH_MAX || !stack.reserve(4) {
+        return Reply::Error(Error::fixed("ERR reached lua stack limit"));
+    }
+    match stack.kind(-1) {
+        Kind::String => Reply::Bulk(stack.bytes(-1).to_vec()),
+        Kind::Number => Reply::Int(number::to_i64(stack.number(-1))),
+        Kind::Boolean if stack.context().resp.get() == 3 => Reply::Bool(stack.truth(-1)),
+        Kind::Boolean if stack.truth(-1) => Reply::Int(1),
+        Kind::Table => tagged_reply(stack, depth).unwrap_or_else(|| array_reply(stack, depth)),
+        _ => Reply::Nil,
+    }
+}
+
+/// The reply for a table that names its type in a field, or `None` for a plain list.
+fn tagged_reply(stack: &mut Stack<'_>, depth: usize) -> Option<Reply> {
+    let tagged = |stack: &mut Stack<'_>,
+                  name: &str,
+                  kind: Kind,
+                  read: fn(&mut Stack<'_>, usize) -> Option<Reply>| {
+        let reply = if stack.raw_field(-1, name) == kind { read(stack, depth) } else { None };
+        stack.pop(1);
+        reply
+    };
+    tagged(stack, "err", Kind::String, |stack, _| Some(Error::new(c_text(stack.bytes(-1))).into()))
+        .or_else(|| {
+            tagged(stack, "ok", Kind::String, |stack, _| {
+                Some(Reply::Status(Cow::Owned(line(stack))))
+            })
+        })
+        .or_else(|| {
+            tagged(stack, "double", Kind::Number, |stack, _| Some(Reply::Double(stack.number(-1))))
+        })
+        .or_else(|| tagged(stack, "map", Kind::Table, map_reply))
+        .or_else(|| tagged(stack, "set", Kind::Table, set_reply))
+        .or_else(|| {
+            tagged(stack, "big_number", Kind::String, |stack, _| Some(Reply::bulk(line(stack))))
+        })
+        .or_else(|| tagged(stack, "verbatim_string", Kind::Table, |stack, _| verbatim_reply(stack)))
+}
+
+/// The string on top as one line of text.
+fn line(stack: &mut Stack<'_>) -> String {
+    c_text(stack.bytes(-1)).replace(['\r', '\n'], " ")
+}
+
+fn array_reply(stack: &mut Stack<'_>, depth: usize) -> Reply {
+    let mut items = Vec::with_capacity(stack.length(-1).min(1 << 16));
+    for position in 1.. {
+        stack.raw_get_at(-1, position);
+        if stack.kind(-1) == Kind::Nil {
+            stack.pop(1);
+            break;
+        }
+        items.push(reply_of_top(stack, depth + 1));
+        stack.pop(1);
+    }
+    Reply::Array(items)
+}
+
+fn map_reply(stack: &mut Stack<'_>, depth: usize) -> Option<Reply> {
+    let mut pairs = Vec::new();
+    stack.push_nil();
+    while stack.next(-2) {
+        stack.push_copy(-2);
+        let key = reply_of_top(stack, depth + 1);
+        stack.pop(1);
+        let value = reply_of_top(stack, depth + 1);
+        stack.pop(1);
+        pairs.push((key, value));
+    }
+    Some(Reply::Map(pairs))
+}
+
+fn set_reply(stack: &mut Stack<'_>, depth: usize) -> Option<Reply> {
+    let mut members = Vec::new();
+    stack.push_nil();
+    while stack.next(-2) {
+        stack.pop(1);
+        members.push(reply_of_top(stack, depth + 1));
+    }
+    Some(Reply::Set(members))
+}
+
+fn verbatim_reply(stack: &mut Stack<'_>) -> Option<Reply> {
+    let is_format = stack.raw_field(-1, "format") == Kind::String;
+    let is_text = stack.raw_field(-2, "string") == Kind::String;
+    let reply = (is_format && is_text)
+        .then(|| Reply::Verbatim(String::from_utf8_lossy(stack.bytes(-1)).into_owned()));
+    stack.pop(2);
+    reply
+}

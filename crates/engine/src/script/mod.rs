@@ -1,0 +1,288 @@
+//! Lua scripts as Redis 7.0 runs them: one long-lived virtual machine, functions cached by the SHA-1 of their text.
+//!
+//! Reading order: [`stack`] says how Rust functions and Lua's errors get along, [`sandbox`] what scripts can reach,
+//! [`api`] the `redis` library, [`convert`] the rules between replies and Lua values, [`failure`] the texts of errors.
+//! This module does not know commands: it reaches the engine through [`Caller`].
+//!
+//! # Limits
+//! A run may add [`Limits::memory`] bytes to the machine; beyond that Lua raises `not enough memory`. Every
+//! [`Limits::instructions`] instructions the engine is asked whether the script may go on; a script that may not is ended
+//! and cannot prevent it. [`guards`] lists what the count does not see.
+#![allow(unsafe_code, reason = "calls compiled functions through Lua's C API")]
+
+mod api;
+mod bit;
+mod cjson;
+mod cmsgpack;
+mod context;
+mod convert;
+mod failure;
+mod guards;
+mod number;
+mod random;
+mod sandbox;
+mod sealed;
+mod shebang;
+mod stack;
+mod structlib;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::panic::resume_unwind;
+
+use mlua::ffi;
+
+use crate::reply::{Error, Reply};
+use failure::Failure;
+use sandbox::Machine;
+pub(crate) use shebang::Flags;
+use stack::Stack;
+
+/// What a running script can reach of the engine.
+pub(crate) trait Caller {
+    /// Runs one command on behalf of the script; errors come back as [`Reply::Error`].
+    fn call(&mut self, args: &[&[u8]]) -> Reply;
+
+    /// Asked every so many instructions: whether the script may go on.
+    fn interrupt(&mut self) -> Interrupt;
+
+    /// The script chose the protocol its replies come in.
+    fn set_resp(&mut self, version: u8);
+
+    /// The script writes to the log; `level` is 0 (debug) to 3 (warning).
+    fn log(&mut self, level: u8, message: &[u8]);
+
+    /// Whether the user may run the command, `None` if there is no such command.
+    fn may_call(&mut self, args: &[&[u8]]) -> Option<bool>;
+}
+
+/// Whether a running script may go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Interrupt {
+    /// It may.
+    Continue,
+    /// It has to end, and this is why.
+    Stop(Error),
+}
+
+/// What a single run may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Bytes a run may add to what the machine holds.
+    pub(crate) memory: usize,
+    /// Instructions between two calls of [`Caller::interrupt`].
+    pub(crate) instructions: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { memory: 256 << 20, instructions: 100_000 }
+    }
+}
+
+/// The name of a script: the SHA-1 of its text in lower-case hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Sha([u8; 40]);
+
+impl Sha {
+    /// The name of the script with this text.
+    pub(crate) fn of(body: &[u8]) -> Sha {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digest = sha1_smol::Sha1::from(body).digest().bytes();
+        let mut name = [0; 40];
+        for (pair, byte) in name.chunks_exact_mut(2).zip(digest) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        Sha(name)
+    }
+
+    /// The name as clients write it, in either case; `None` if it has another length.
+    pub(crate) fn parse(text: &[u8]) -> Option<Sha> {
+        let mut name: [u8; 40] = text.try_into().ok()?;
+        name.make_ascii_lowercase();
+        Some(Sha(name))
+    }
+
+    /// The digits.
+    pub(crate) fn as_str(&self) -> &str {
+        // A parsed name may hold anything; it then names no script and is never shown.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+/// A compiled script.
+#[derive(Debug, Clone, Copy)]
+struct Script {
+    /// Registry reference of its function.
+    function: c_int,
+    flags: Flags,
+}
+
+/// The scripts of one engine and the machine they run in.
+pub(crate) struct Scripts {
+    machine: Machine,
+    scripts: HashMap<Sha, Script, foldhash::fast::RandomState>,
+    limits: Limits,
+}
+
+/// The name of every script in Lua's messages.
+const CHUNK: &std::ffi::CStr = c"@user_script";
+
+/// Garbage that a run may leave behind for the collector's own pace, as a share of the memory limit.
+const GARBAGE_SHARE: usize = 4;
+
+impl Scripts {
+    /// No scripts yet, and a fresh machine.
+    pub(crate) fn new(limits: Limits) -> Scripts {
+        Scripts { machine: Machine::new(), scripts: HashMap::default(), limits }
+    }
+
+    /// Compiles `body`, unless it is known already, and returns its name.
+    pub(crate) fn load(&mut self, body: &[u8]) -> Result<Sha, Error> {
+        let sha = Sha::of(body);
+        if !self.scripts.contains_key(&sha) {
+            let (flags, code) = shebang::parse(body)?;
+            let function = self.compile(code)?;
+            self.scripts.insert(sha, Script { function, flags });
+        }
+        Ok(sha)
+    }
+
+    /// Whether a script with this name is loaded, in either case.
+    pub(crate) fn exists(&self, sha: &[u8]) -> bool {
+        Sha::parse(sha).is_some_and(|sha| self.scripts.contains_key(&sha))
+    }
+
+    /// What the script declares about itself, `None` if it is not loaded.
+    pub(crate) fn flags(&self, sha: &Sha) -> Option<Flags> {
+        self.scripts.get(sha).map(|script| script.flags)
+    }
+
+    /// Forgets all scripts and starts with a fresh machine.
+    pub(crate) fn flush(&mut self) {
+        let random = self.machine.context().random.get();
+        self.scripts = HashMap::default();
+        self.machine = Machine::new();
+        self.machine.context().random.set(random);
+    }
+
+    /// The number of scripts loaded.
+    pub(crate) fn len(&self) -> usize {
+        self.scripts.len()
+    }
+
+    /// Bytes the machine holds.
+    pub(crate) fn memory_used(&self) -> usize {
+        self.machine.used()
+    }
+
+    /// Compiles `code` and returns the registry reference of its function.
+    fn compile(&mut self, code: &[u8]) -> Result<c_int, Error> {
+        let budget = self.limits.memory;
+        let l = self.machine.state();
+        let mut stack = self.machine.stack();
+        stack.push_bytes(code);
+        // SAFETY: the state is live and its stack empty but for the code, which keeps its bytes alive while they are read;
+        // `luaL_loadbuffer` reports errors as a status, also those for lack of memory.
+        unsafe {
+            if guards::is_bytecode(l, -1) {
+                stack.pop(1);
+                stack.push_bytes([b" ", code].concat());
+            }
+            stack.context().set_budget(budget);
+            let mut length = 0;
+            let start = ffi::lua_tolstring(l, -1, &mut length);
+            stack.context().set_strict(true);
+            let status = ffi::luaL_loadbuffer(l, start, length, CHUNK.as_ptr());
+            stack.context().set_strict(false);
+            if status == ffi::LUA_OK {
+                let function = ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX);
+                stack.truncate(0);
+                return Ok(function);
+            }
+        }
+        let problem = failure::c_text(stack.bytes(-1));
+        stack.truncate(0);
+        Err(Error::new(format!("ERR Error compiling script (new function): {problem}")))
+    }
+
+    /// Runs the script `sha` with these KEYS and ARGV; errors of every kind are replies.
+    pub(crate) fn run(
+        &mut self,
+        sha: &Sha,
+        keys: &[&[u8]],
+        args: &[&[u8]],
+        caller: &mut dyn Caller,
+    ) -> Reply {
+        let Some(script) = self.scripts.get(sha).copied() else {
+            return Error::fixed("NOSCRIPT No matching script. Please use EVAL.").into();
+        };
+        let before = self.machine.used();
+        let outcome = self.execute(script, keys, args, caller);
+        let context = self.machine.context();
+        let verdict = context.take_verdict();
+        if let Some(panic) = context.take_panic() {
+            resume_unwind(panic);
+        }
+        if self.machine.used().saturating_sub(before) > self.limits.memory / GARBAGE_SHARE {
+            // SAFETY: no script runs; a collection calls no code of scripts, which cannot have finalizers.
+            unsafe { ffi::lua_gc(self.machine.state(), ffi::LUA_GCCOLLECT, 0) };
+        }
+        match verdict.map_or(outcome, Err) {
+            Ok(reply) => reply,
+            Err(failure) => failure.into_error(sha.as_str()).into(),
+        }
+    }
+
+    fn execute(
+        &mut self,
+        script: Script,
+        keys: &[&[u8]],
+        args: &[&[u8]],
+        caller: &mut dyn Caller,
+    ) -> Result<Reply, Failure> {
+        let (globals, handler) = (self.machine.globals(), self.machine.handler());
+        let l = self.machine.state();
+        let mut stack = self.machine.stack();
+        let context = stack.context();
+        context.resp.set(2);
+        context.coroutines.set(0);
+        stack.raw_get_at(ffi::LUA_REGISTRYINDEX, globals);
+        push_list(&mut stack, "KEYS", keys);
+        push_list(&mut stack, "ARGV", args);
+        stack.pop(1);
+        stack.raw_get_at(ffi::LUA_REGISTRYINDEX, handler);
+        stack.raw_get_at(ffi::LUA_REGISTRYINDEX, script.function);
+        let lent = context.lend(caller);
+        context.set_budget(self.limits.memory);
+        // SAFETY: the stack holds the handler and the function. Errors end in `lua_pcall`, and this frame is below it.
+        let status = unsafe {
+            let every = c_int::try_from(self.limits.instructions.max(1)).unwrap_or(c_int::MAX);
+            ffi::lua_sethook(l, Some(guards::hook), ffi::LUA_MASKCOUNT, every);
+            context.set_strict(true);
+            let status = ffi::lua_pcall(l, 0, 1, 1);
+            context.set_strict(false);
+            status
+        };
+        drop(lent);
+        let outcome = match status {
+            ffi::LUA_OK => Ok(convert::pop_reply(&mut stack)),
+            _ => Err(Failure::from_top(&mut stack)),
+        };
+        stack.truncate(0);
+        outcome
+    }
+}
+
+/// Sets the global `name`, in the table of globals on top, to a list of strings.
+fn push_list(stack: &mut Stack<'_>, name: &str, items: &[&[u8]]) {
+    stack.push_table(items.len(), 0);
+    for (position, item) in (1..).zip(items) {
+        stack.push_bytes(item);
+        stack.raw_set_at(-2, position);
+    }
+    stack.raw_set_field(-2, name);
+}

@@ -1,0 +1,595 @@
+//! A safe view of the Lua stack for functions written in Rust, and the border between them and C.
+//!
+//! Lua reports errors with `longjmp`, which skips destructors. Two rules keep that away from Rust code:
+//!
+//! 1. **No call made through [`Stack`] can raise.** It uses only calls of the C API that raise for lack of memory or not
+//!    at all (raw table access, no metamethods, no calls into Lua), and while Rust code runs the allocator never refuses
+//!    ([`Context::set_strict`]). Values that would grow without bound are checked against the budget by their builders.
+//! 2. **Errors are values until every Rust frame is gone.** A native function returns `Err(Raised)` with the error value
+//!    on top of the stack; [`enter`], which owns nothing at that point, calls `lua_error`.
+//!
+//! A panic in a native function stops at the same border, ends the script and goes on in [`super::Scripts::run`].
+#![allow(unsafe_code, reason = "the Lua stack is a C API; this module is the safe layer over it")]
+
+use std::ffi::{CStr, c_char, c_int};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+
+use mlua::ffi::{self, lua_CFunction, lua_State};
+
+use super::context::Context;
+use super::number;
+
+/// The mark that an error value lies on top of the stack.
+#[derive(Debug)]
+pub(super) struct Raised(());
+
+/// What a native function returns: how many values on top of the stack are its results.
+pub(super) type Outcome = Result<c_int, Raised>;
+
+/// The type of a Lua value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    None,
+    Nil,
+    Boolean,
+    LightUserdata,
+    Number,
+    String,
+    Table,
+    Function,
+    Userdata,
+    Thread,
+}
+
+impl Kind {
+    /// The name that Lua's `type` and its error messages use.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::None => "no value",
+            Kind::Nil => "nil",
+            Kind::Boolean => "boolean",
+            Kind::LightUserdata | Kind::Userdata => "userdata",
+            Kind::Number => "number",
+            Kind::String => "string",
+            Kind::Table => "table",
+            Kind::Function => "function",
+            Kind::Thread => "thread",
+        }
+    }
+}
+
+/// The values a native function sees, bottom first: its arguments, then what it pushed.
+pub(super) struct Stack<'a> {
+    l: *mut lua_State,
+    context: &'a Context,
+}
+
+/// Runs `work` with the allocator set not to refuse, and stops panics.
+/// Returns the number of results, or a negative number for [`leave`].
+///
+/// # Safety
+/// `l` must be a live state of a machine made by [`super::sandbox`].
+pub(super) unsafe fn protect(
+    l: *mut lua_State,
+    work: impl FnOnce(&mut Stack<'_>) -> Outcome,
+) -> c_int {
+    // SAFETY: by contract the machine has a context that outlives this call.
+    let context = unsafe { Context::of(l) };
+    let strict = context.set_strict(false);
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut Stack { l, context })));
+    context.set_strict(strict);
+    match outcome {
+        Ok(Ok(count)) if !context.is_stopped() => count,
+        Ok(Err(Raised(()))) if !context.is_stopped() => RAISED,
+        Ok(_) => STOPPED,
+        Err(payload) => {
+            context.set_panic(payload);
+            STOPPED
+        }
+    }
+}
+
+const RAISED: c_int = -1;
+const STOPPED: c_int = -2;
+
+/// Finishes what [`protect`] began: returns the number of results, or raises.
+///
+/// # Safety
+/// As for [`protect`]; besides, no frame between here and the enclosing `lua_pcall` may own anything.
+#[inline]
+pub(super) unsafe fn leave(l: *mut lua_State, count: c_int) -> c_int {
+    // SAFETY: by contract.
+    unsafe {
+        match count {
+            RAISED => ffi::lua_error(l),
+            STOPPED => stop(l),
+            count => count,
+        }
+    }
+}
+
+/// Ends the running script in a way it can neither catch for long nor answer with a message handler: a memory error,
+/// the only one that Lua raises without calling handlers. Whoever catches it meets it again at the next instruction.
+///
+/// # Safety
+/// As for [`leave`].
+pub(super) unsafe fn stop(l: *mut lua_State) -> ! {
+    // SAFETY: the refused allocation makes `lua_newuserdata` raise; nothing is alive in this frame.
+    unsafe {
+        Context::of(l).refuse_next();
+        ffi::lua_newuserdata(l, 1);
+        ffi::lua_error(l)
+    }
+}
+
+/// The C function for a native one; `F` is the type of a function item, so its value needs no storage.
+unsafe extern "C-unwind" fn enter<F>(l: *mut lua_State) -> c_int
+where
+    F: Fn(&mut Stack<'_>) -> Outcome + Copy + 'static,
+{
+    const { assert!(size_of::<F>() == 0, "a native function must not capture anything") };
+    // SAFETY: a type of size zero has one value, readable from any aligned address. Nothing is alive when `leave` raises.
+    unsafe {
+        let count = protect(l, |stack| (*NonNull::<F>::dangling().as_ptr())(stack));
+        leave(l, count)
+    }
+}
+
+/// The C function that runs `native`.
+pub(super) fn c_function<F>(_native: F) -> lua_CFunction
+where
+    F: Fn(&mut Stack<'_>) -> Outcome + Copy + 'static,
+{
+    enter::<F>
+}
+
+impl<'a> Stack<'a> {
+    /// A view for code that prepares or finishes a run.
+    ///
+    /// # Safety
+    /// `l` must be the main state of a machine whose context is `context`, with strictness off.
+    pub(super) unsafe fn outside(l: *mut lua_State, context: &'a Context) -> Stack<'a> {
+        Stack { l, context }
+    }
+
+    /// What the machine shares.
+    pub(super) fn context(&self) -> &'a Context {
+        self.context
+    }
+
+    /// The number of values.
+    pub(super) fn top(&self) -> c_int {
+        // SAFETY: reads two pointers.
+        unsafe { ffi::lua_gettop(self.l) }
+    }
+
+    /// Drops all but the lowest `count` values.
+    pub(super) fn truncate(&mut self, count: c_int) {
+        if count < self.top() {
+            // SAFETY: only lowers the top.
+            unsafe { ffi::lua_settop(self.l, count) }
+        }
+    }
+
+    /// Drops the topmost `count` values.
+    pub(super) fn pop(&mut self, count: c_int) {
+        self.truncate((self.top() - count).max(0));
+    }
+
+    /// Makes room for `count` more values; false when Lua's limit is reached.
+    pub(super) fn reserve(&mut self, count: c_int) -> bool {
+        // SAFETY: cannot raise while the allocator does not refuse.
+        unsafe { ffi::lua_checkstack(self.l, count) != 0 }
+    }
+
+    /// Makes room for one pushed value. Deep recursions reserve beforehand and never get here without room.
+    fn room(&mut self) {
+        assert!(self.reserve(1), "the Lua stack is full");
+    }
+
+    /// The type of the value at `index`.
+    pub(super) fn kind(&self, index: c_int) -> Kind {
+        // SAFETY: any index is acceptable.
+        match unsafe { ffi::lua_type(self.l, index) } {
+            ffi::LUA_TNIL => Kind::Nil,
+            ffi::LUA_TBOOLEAN => Kind::Boolean,
+            ffi::LUA_TLIGHTUSERDATA => Kind::LightUserdata,
+            ffi::LUA_TNUMBER => Kind::Number,
+            ffi::LUA_TSTRING => Kind::String,
+            ffi::LUA_TTABLE => Kind::Table,
+            ffi::LUA_TFUNCTION => Kind::Function,
+            ffi::LUA_TUSERDATA => Kind::Userdata,
+            ffi::LUA_TTHREAD => Kind::Thread,
+            _ => Kind::None,
+        }
+    }
+
+    /// The number at `index`; 0 for what is neither a number nor the text of one.
+    pub(super) fn number(&self, index: c_int) -> f64 {
+        // SAFETY: reads, and parses text into a local.
+        unsafe { ffi::lua_tonumber(self.l, index) }
+    }
+
+    /// Whether the value at `index` is a number or the text of one.
+    pub(super) fn is_number(&self, index: c_int) -> bool {
+        // SAFETY: as for `number`.
+        unsafe { ffi::lua_isnumber(self.l, index) != 0 }
+    }
+
+    /// Whether the value at `index` is neither nil nor false.
+    pub(super) fn truth(&self, index: c_int) -> bool {
+        // SAFETY: reads.
+        unsafe { ffi::lua_toboolean(self.l, index) != 0 }
+    }
+
+    /// The address of the light userdata at `index`, or null.
+    pub(super) fn is_null(&self, index: c_int) -> bool {
+        // SAFETY: reads.
+        self.kind(index) == Kind::LightUserdata
+            && unsafe { ffi::lua_touserdata(self.l, index).is_null() }
+    }
+
+    /// The bytes of the string at `index`; empty for other types.
+    pub(super) fn bytes(&self, index: c_int) -> &[u8] {
+        if self.kind(index) == Kind::String { self.raw_bytes(index) } else { &[] }
+    }
+
+    /// The bytes of the string or number at `index`; a number becomes a string in place, so never use this on a key
+    /// during a traversal. Empty for other types.
+    pub(super) fn text(&mut self, index: c_int) -> &[u8] {
+        self.raw_bytes(index)
+    }
+
+    fn raw_bytes(&self, index: c_int) -> &[u8] {
+        let mut length = 0;
+        // SAFETY: Lua owns the string, which stays put and alive while it is on the stack; taking values off needs `&mut self`.
+        unsafe {
+            let start = ffi::lua_tolstring(self.l, index, &mut length);
+            if start.is_null() {
+                return &[];
+            }
+            std::slice::from_raw_parts(start.cast(), length)
+        }
+    }
+
+    /// The length of the string, or the border of the table, at `index`.
+    pub(super) fn length(&self, index: c_int) -> usize {
+        // SAFETY: for numbers this would convert in place, which cannot raise either.
+        unsafe { ffi::lua_objlen(self.l, index) }
+    }
+
+    /// An address that identifies the table, function or userdata at `index`.
+    pub(super) fn address(&self, index: c_int) -> usize {
+        // SAFETY: reads.
+        unsafe { ffi::lua_topointer(self.l, index) as usize }
+    }
+
+    /// Pushes nil.
+    pub(super) fn push_nil(&mut self) {
+        self.room();
+        // SAFETY: there is room.
+        unsafe { ffi::lua_pushnil(self.l) }
+    }
+
+    /// Pushes a boolean.
+    pub(super) fn push_bool(&mut self, value: bool) {
+        self.room();
+        // SAFETY: there is room.
+        unsafe { ffi::lua_pushboolean(self.l, c_int::from(value)) }
+    }
+
+    /// Pushes a number.
+    pub(super) fn push_number(&mut self, value: f64) {
+        self.room();
+        // SAFETY: there is room.
+        unsafe { ffi::lua_pushnumber(self.l, value) }
+    }
+
+    /// Pushes the null pointer that stands for JSON's null.
+    pub(super) fn push_null(&mut self) {
+        self.room();
+        // SAFETY: there is room.
+        unsafe { ffi::lua_pushlightuserdata(self.l, std::ptr::null_mut()) }
+    }
+
+    /// Pushes a string.
+    pub(super) fn push_bytes(&mut self, bytes: impl AsRef<[u8]>) {
+        let bytes = bytes.as_ref();
+        self.room();
+        // SAFETY: there is room; Lua copies the bytes.
+        unsafe { ffi::lua_pushlstring_(self.l, bytes.as_ptr().cast(), bytes.len()) }
+    }
+
+    /// Pushes a copy of the value at `index`.
+    pub(super) fn push_copy(&mut self, index: c_int) {
+        self.room();
+        // SAFETY: there is room; an index without value copies nil.
+        unsafe {
+            if ffi::lua_type(self.l, index) == ffi::LUA_TNONE {
+                ffi::lua_pushnil(self.l);
+            } else {
+                ffi::lua_pushvalue(self.l, index);
+            }
+        }
+    }
+
+    /// Pushes a new table with space for `items` in its array part and `fields` in its hash part.
+    pub(super) fn push_table(&mut self, items: usize, fields: usize) {
+        // More than this is allocated as the items come, so that a lying header costs nothing.
+        const MOST: usize = 1 << 16;
+        self.room();
+        // SAFETY: there is room, and the allocator does not refuse.
+        unsafe { ffi::lua_createtable(self.l, items.min(MOST) as c_int, fields.min(MOST) as c_int) }
+    }
+
+    /// Pushes a native function; the topmost `upvalues` values become its upvalues.
+    pub(super) fn push_function(&mut self, function: lua_CFunction, upvalues: c_int) {
+        self.room();
+        assert!(upvalues <= self.top(), "a closure needs its upvalues on the stack");
+        // SAFETY: there is room, the upvalues exist, and `function` is a C function for Lua.
+        unsafe { ffi::lua_pushcclosure(self.l, function, upvalues) }
+    }
+
+    /// Pushes the value that the table at `table` holds for the key on top, which it replaces.
+    pub(super) fn raw_get(&mut self, table: c_int) {
+        self.assert_table(table);
+        // SAFETY: it is a table; raw access calls no metamethod.
+        unsafe { ffi::lua_rawget_(self.l, table) }
+    }
+
+    /// Pushes item `position` of the table at `table`.
+    pub(super) fn raw_get_at(&mut self, table: c_int, position: c_int) {
+        self.assert_table(table);
+        self.room();
+        // SAFETY: it is a table, and there is room.
+        unsafe { ffi::lua_rawgeti_(self.l, table, position) }
+    }
+
+    /// Pushes the field `name` of the table at `table` and returns its type.
+    pub(super) fn raw_field(&mut self, table: c_int, name: &str) -> Kind {
+        let table = self.absolute(table);
+        self.push_bytes(name);
+        self.raw_get(table);
+        self.kind(-1)
+    }
+
+    /// Sets the key below the top to the value on top in the table at `table`; pops both. A key of nil or NaN sets nothing.
+    pub(super) fn raw_set(&mut self, table: c_int) {
+        self.assert_table(table);
+        let key = self.kind(-2);
+        if matches!(key, Kind::Nil | Kind::None)
+            || (key == Kind::Number && self.number(-2).is_nan())
+        {
+            return self.pop(2);
+        }
+        // SAFETY: it is a table, the key is one that tables take, and there are two values.
+        unsafe { ffi::lua_rawset(self.l, table) }
+    }
+
+    /// Sets item `position` of the table at `table` to the value on top and pops it.
+    pub(super) fn raw_set_at(&mut self, table: c_int, position: c_int) {
+        self.assert_table(table);
+        // SAFETY: it is a table.
+        unsafe { ffi::lua_rawseti_(self.l, table, position) }
+    }
+
+    /// Sets the field `name` of the table at `table` to the value on top and pops it.
+    pub(super) fn raw_set_field(&mut self, table: c_int, name: &str) {
+        let table = self.absolute(table);
+        self.push_bytes(name);
+        // SAFETY: swaps key and value, which are both above the table.
+        unsafe { ffi::lua_insert(self.l, -2) };
+        self.raw_set(table);
+    }
+
+    /// Replaces the key on top by the next key and value of the table at `table`; pops the key at the end and returns false.
+    ///
+    /// Start with nil. The key must be left as this function pushed it: Lua raises on a key it does not know.
+    pub(super) fn next(&mut self, table: c_int) -> bool {
+        self.assert_table(table);
+        self.room();
+        // SAFETY: it is a table, there is room, and callers pass the key back unchanged.
+        unsafe { ffi::lua_next(self.l, table) != 0 }
+    }
+
+    /// Pushes the table that the read-only table at `index` stands for, or a copy of the value at `index`.
+    pub(super) fn push_unsealed(&mut self, index: c_int) {
+        self.push_copy(index);
+        // SAFETY: there is a value on top.
+        unsafe { self.context.sealed.open(self.l, -1) };
+    }
+
+    /// Whether fields of the table at `index` can be set: it is not sealed and has no say of its own about it.
+    pub(super) fn is_writable(&mut self, index: c_int) -> bool {
+        let index = self.absolute(index);
+        assert!(self.reserve(2), "the Lua stack is full");
+        // SAFETY: there is room for the metatable and one field of it.
+        unsafe {
+            if self.kind(index) != Kind::Table || self.context.sealed.holds(self.l, index) {
+                return false;
+            }
+            if ffi::lua_getmetatable(self.l, index) == 0 {
+                return true;
+            }
+        }
+        let writable = self.raw_field(-1, "__newindex") == Kind::Nil;
+        self.pop(2);
+        writable
+    }
+
+    /// The index counted from the bottom, which pushes do not change.
+    pub(super) fn absolute(&self, index: c_int) -> c_int {
+        if index < 0 && index > ffi::LUA_REGISTRYINDEX { self.top() + index + 1 } else { index }
+    }
+
+    fn assert_table(&self, index: c_int) {
+        assert!(self.kind(index) == Kind::Table, "the value at {index} is no table");
+    }
+
+    /// The plain data that [`Stack::push_data`] stored in upvalue `number`.
+    pub(super) fn data_upvalue<T: Copy + 'static>(&self, number: c_int) -> Option<Data<'_, T>> {
+        let index = ffi::lua_upvalueindex(number);
+        // SAFETY: the size says that `push_data::<T>` made it: scripts cannot make userdata, and upvalues are out of their reach.
+        unsafe {
+            let block = ffi::lua_touserdata(self.l, index);
+            let fits = ffi::lua_type(self.l, index) == ffi::LUA_TUSERDATA
+                && ffi::lua_objlen(self.l, index) == size_of::<T>();
+            fits.then(|| Data { block: block.cast(), lifetime: PhantomData })
+        }
+    }
+
+    /// Pushes a userdata that holds `value`.
+    pub(super) fn push_data<T: Copy + 'static>(&mut self, value: T) {
+        const { assert!(align_of::<T>() <= 8 && size_of::<T>() > 0) };
+        self.room();
+        // SAFETY: userdata is aligned for doubles and pointers and has the size asked for.
+        unsafe { ffi::lua_newuserdata(self.l, size_of::<T>()).cast::<T>().write(value) }
+    }
+
+    /// The state itself, for the modules that must go below this one.
+    pub(super) fn raw(&self) -> *mut lua_State {
+        self.l
+    }
+}
+
+/// Plain data inside a userdata.
+pub(super) struct Data<'a, T> {
+    block: *mut T,
+    lifetime: PhantomData<&'a T>,
+}
+
+impl<T: Copy> Data<'_, T> {
+    /// The value now.
+    pub(super) fn get(&self) -> T {
+        // SAFETY: the block holds a `T` and lives as long as the function whose upvalue it is.
+        unsafe { self.block.read() }
+    }
+
+    /// Stores another value.
+    pub(super) fn set(&self, value: T) {
+        // SAFETY: as for `get`; no reference into the block exists.
+        unsafe { self.block.write(value) }
+    }
+}
+
+/// Errors and checked arguments, with the texts of Lua's auxiliary library.
+impl Stack<'_> {
+    /// Raises the value on top.
+    pub(super) fn raise_top(&mut self) -> Raised {
+        Raised(())
+    }
+
+    /// Raises `message` as it is.
+    pub(super) fn error_bare(&mut self, message: impl AsRef<[u8]>) -> Raised {
+        self.push_bytes(message);
+        Raised(())
+    }
+
+    /// Raises `message` with the place of the calling Lua code in front.
+    pub(super) fn error(&mut self, message: impl AsRef<[u8]>) -> Raised {
+        let mut text = self.place(1).into_bytes();
+        text.extend_from_slice(message.as_ref());
+        self.error_bare(text)
+    }
+
+    /// Raises the error for lack of memory.
+    pub(super) fn error_memory(&mut self) -> Raised {
+        self.error_bare("not enough memory")
+    }
+
+    /// Raises the error about argument `number`.
+    pub(super) fn arg_error(&mut self, number: c_int, problem: &str) -> Raised {
+        let mut number = number;
+        let mut name = "?".to_owned();
+        if let Some(frame) = self.frame(0) {
+            if let Some(known) = &frame.name {
+                name.clone_from(known);
+            }
+            if frame.method {
+                number -= 1;
+                if number == 0 {
+                    return self.error(format!("calling '{name}' on bad self ({problem})"));
+                }
+            }
+        }
+        self.error(format!("bad argument #{number} to '{name}' ({problem})"))
+    }
+
+    /// Raises the error that argument `number` has the wrong type.
+    pub(super) fn type_error(&mut self, number: c_int, expected: &str) -> Raised {
+        let got = self.kind(number).name();
+        self.arg_error(number, &format!("{expected} expected, got {got}"))
+    }
+
+    /// Argument `number` as a number, or the error that it is none.
+    pub(super) fn check_number(&mut self, number: c_int) -> Result<f64, Raised> {
+        if !self.is_number(number) {
+            return Err(self.type_error(number, "number"));
+        }
+        Ok(self.number(number))
+    }
+
+    /// Argument `number` as C's `int`, or the error that it is no number.
+    pub(super) fn check_int(&mut self, number: c_int) -> Result<i32, Raised> {
+        Ok(number::to_i64(self.check_number(number)?) as i32)
+    }
+
+    /// Argument `number` as bytes (numbers are converted), or the error that it is neither string nor number.
+    pub(super) fn check_bytes(&mut self, number: c_int) -> Result<&[u8], Raised> {
+        if !matches!(self.kind(number), Kind::String | Kind::Number) {
+            return Err(self.type_error(number, "string"));
+        }
+        Ok(self.text(number))
+    }
+
+    /// `source:line: ` of the function at `level`, empty for C functions.
+    fn place(&self, level: c_int) -> String {
+        match self.frame(level) {
+            Some(frame) if frame.line > 0 => format!("{}:{}: ", frame.short_source, frame.line),
+            _ => String::new(),
+        }
+    }
+
+    /// What Lua knows about the function `level` calls up; 0 is the running one.
+    pub(super) fn frame(&self, level: c_int) -> Option<Frame> {
+        // SAFETY: all fields of the record are integers and pointers, for which zero is valid; Lua fills in the rest, and the
+        // texts it points at live as long as the frame. None of "nSl" allocates.
+        unsafe {
+            let mut record: ffi::lua_Debug = std::mem::zeroed();
+            if ffi::lua_getstack(self.l, level, &mut record) == 0 {
+                return None;
+            }
+            ffi::lua_getinfo(self.l, c"nSl".as_ptr(), &mut record);
+            Some(Frame {
+                name: (!record.name.is_null()).then(|| text_of(record.name)),
+                method: text_of(record.namewhat) == "method",
+                is_c: text_of(record.what) == "C",
+                source: text_of(record.source),
+                short_source: text_of(record.short_src.as_ptr()),
+                line: record.currentline,
+            })
+        }
+    }
+}
+
+/// One level of the call stack.
+pub(super) struct Frame {
+    name: Option<String>,
+    method: bool,
+    pub(super) is_c: bool,
+    pub(super) source: String,
+    short_source: String,
+    pub(super) line: c_int,
+}
+
+/// # Safety
+/// `text` must be null or a C string.
+unsafe fn text_of(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: by contract.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

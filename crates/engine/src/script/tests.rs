@@ -1,0 +1,26 @@
+//! Scripts run against a toy engine, and compared with answers recorded from a real server.
+
+mod corpus;
+mod limits;
+mod toy;
+
+use super::{Limits, Scripts};
+use crate::reply::Reply;
+use toy::{Toy, render};
+
+/// Runs `body` once in a fresh machine with a toy engine and renders the reply.
+fn eval(body: &str) -> String {
+    eval_with(Limits::default(), body)
+}
+
+fn eval_with(limits: Limits, body: &str) -> String {
+    let mut scripts = Scripts::new(limits);
+    render(&run(&mut scripts, body, &mut Toy::default()))
+}
+
+fn run(scripts: &mut Scripts, body: &str, toy: &mut Toy) -> Reply {
+    match scripts.load(body.as_bytes()) {
+        Ok(sha) => scripts.run(&sha, &[b"k1", b"k2"], &[b"a1", b"a2", b"a3"], toy),
+        Err(error) => error.into(),
+    }
+}
