@@ -1,2 +1,57 @@
-//! x
-fn main() {}
+//! The project's own commands, run as `cargo xtask <command>`.
+//!
+//! Automation lives here in Rust, so that it needs nothing but the toolchain and reads like the
+//! rest of the code. It knows how the project is built and tested and nothing of what it does.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "commands report to a terminal")]
+
+mod test;
+
+mod setup;
+
+mod docs;
+
+mod bench;
+
+mod shell;
+mod step;
+
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test            install what the tests need, then check everything
+  setup           only install what the tests need
+  docs [--check]  write the generated files under docs/, or fail if one is out of date
+  bench [NAME]    measure against redis-server; without a name, list what there is";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<()> {
+    match arguments {
+        ["test"] => test::run(),
+        ["setup"] => setup::run(),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["bench", rest @ ..] => bench::run(rest),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => bail!("unknown command \"{}\"\n\n{USAGE}", arguments.join(" ")),
+    }
+}

@@ -1,0 +1,45 @@
+//! `cargo xtask bench NAME`: speed as a ratio to redis-server, measured in the same run.
+//!
+//! Absolute numbers say more about a machine than about a program, so every benchmark runs the
+//! reference beside its subject: both pinned to one core, the load to another, in turns.
+
+mod noise;
+
+mod compare;
+mod load;
+mod server;
+mod table;
+
+use anyhow::{Context, Result};
+
+type Run = fn(&[&str]) -> Result<()>;
+
+/// Name, what it measures, and how.
+const BENCHES: &[(&str, &str, Run)] =
+    &[("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run)];
+
+/// Runs the benchmark of this name, or lists all.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        for (name, purpose, _) in BENCHES {
+            println!("{name:12} {purpose}");
+        }
+        return Ok(());
+    };
+    let (_, _, run) = BENCHES
+        .iter()
+        .find(|(known, ..)| known == name)
+        .with_context(|| format!("no benchmark \"{name}\"; `cargo xtask bench` lists them"))?;
+    run(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_benchmark_says_how_to_list_them() {
+        let error = run(&["nothing"]).unwrap_err().to_string();
+        assert_eq!(error, "no benchmark \"nothing\"; `cargo xtask bench` lists them");
+    }
+}

@@ -1,0 +1,114 @@
+//! Ratios as a table, and whether each is good enough.
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+
+/// One measured thing; both numbers in the same unit.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) subject: f64,
+    pub(super) reference: f64,
+}
+
+impl Row {
+    fn ratio(&self) -> f64 {
+        self.subject / self.reference
+    }
+}
+
+/// Measurements of a subject beside those of its reference.
+#[derive(Debug)]
+pub(super) struct Table {
+    subject: String,
+    reference: String,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// An empty table with the names of both.
+    pub(super) fn new(subject: &str, reference: &str) -> Self {
+        Self { subject: subject.to_owned(), reference: reference.to_owned(), rows: Vec::new() }
+    }
+
+    /// Adds a line at the end.
+    pub(super) fn add(&mut self, row: Row) {
+        self.rows.push(row);
+    }
+
+    /// The names of the lines in order.
+    #[cfg(test)]
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|row| row.name.as_str())
+    }
+
+    /// Fails with the names of all rows whose ratio lies outside `range`.
+    pub(super) fn require(&self, range: std::ops::RangeInclusive<f64>) -> Result<()> {
+        let outside: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|row| !range.contains(&row.ratio()))
+            .map(|row| format!("{} ({:.2})", row.name, row.ratio()))
+            .collect();
+        if !outside.is_empty() {
+            let (low, high) = range.into_inner();
+            bail!("not within {low:.2} and {high:.2}: {}", outside.join(", "));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.rows.iter().map(|row| row.name.len());
+        let name = names.max().unwrap_or(0).max("test".len());
+        let subject = self.subject.len().max(12);
+        let reference = self.reference.len().max(12);
+        writeln!(
+            f,
+            "{:name$}  {:>reference$}  {:>subject$}  {:>6}",
+            "test", self.reference, self.subject, "ratio"
+        )?;
+        for row in &self.rows {
+            writeln!(
+                f,
+                "{:name$}  {:>reference$.0}  {:>subject$.0}  {:>6.2}",
+                row.name,
+                row.reference,
+                row.subject,
+                row.ratio()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new("ours", "redis-server");
+        table.add(Row { name: "SET -P 16".into(), subject: 900.4, reference: 1000.0 });
+        table.add(Row { name: "GET".into(), subject: 3000.0, reference: 1500.0 });
+        table
+    }
+
+    #[test]
+    fn columns_line_up_under_their_names() {
+        let expected = "\
+test       redis-server          ours   ratio
+SET -P 16          1000           900    0.90
+GET                1500          3000    2.00
+";
+        assert_eq!(table().to_string(), expected);
+    }
+
+    #[test]
+    fn rows_outside_the_range_are_named() {
+        table().require(0.9..=f64::INFINITY).unwrap();
+        let error = table().require(0.95..=1.05).unwrap_err().to_string();
+        assert_eq!(error, "not within 0.95 and 1.05: SET -P 16 (0.90), GET (2.00)");
+    }
+}

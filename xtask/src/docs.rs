@@ -1,0 +1,77 @@
+//! `cargo xtask docs`: files that are generated from the code and committed.
+//!
+//! Committed, so that a change to a declaration shows in review as a change to its page; checked,
+//! so that the two cannot drift apart.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::workspace;
+
+/// A generated file: its path in the workspace and what belongs in it.
+struct Generated {
+    path: &'static str,
+    content: fn() -> String,
+}
+
+const FILES: &[Generated] = &[Generated {
+    path: "docs/keys.md",
+    content: || keyrack_keys::docs(keyrack_contract::registry()),
+}];
+
+/// Writes every generated file that is not up to date.
+pub(crate) fn write() -> Result<()> {
+    write_in(workspace(), FILES)
+}
+
+/// Fails when a generated file is not what the code says, and changes nothing.
+pub(crate) fn check() -> Result<()> {
+    check_in(workspace(), FILES)
+}
+
+fn write_in(root: &Path, files: &[Generated]) -> Result<()> {
+    for file in files.iter().filter(|file| !is_current(root, file)) {
+        let path = root.join(file.path);
+        let folder = path.parent().expect("a generated file lies in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, (file.content)()))
+            .with_context(|| format!("could not write \"{}\"", file.path))?;
+        println!("wrote {}", file.path);
+    }
+    Ok(())
+}
+
+fn check_in(root: &Path, files: &[Generated]) -> Result<()> {
+    let stale: Vec<&str> =
+        files.iter().filter(|file| !is_current(root, file)).map(|file| file.path).collect();
+    if !stale.is_empty() {
+        bail!("out of date: {}; run `cargo xtask docs` and commit the result", stale.join(", "));
+    }
+    Ok(())
+}
+
+fn is_current(root: &Path, file: &Generated) -> bool {
+    fs::read_to_string(root.join(file.path)).is_ok_and(|content| content == (file.content)())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: Generated = Generated { path: "docs/page.md", content: || "text\n".to_owned() };
+
+    #[test]
+    fn check_fails_until_the_file_is_written_and_after_an_edit() {
+        let root = tempfile::tempdir().unwrap();
+        let error = check_in(root.path(), &[FILE]).unwrap_err().to_string();
+        assert!(error.starts_with("out of date: docs/page.md;"), "{error}");
+
+        write_in(root.path(), &[FILE]).unwrap();
+        check_in(root.path(), &[FILE]).unwrap();
+
+        fs::write(root.path().join(FILE.path), "edited by hand\n").unwrap();
+        check_in(root.path(), &[FILE]).unwrap_err();
+    }
+}

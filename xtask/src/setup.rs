@@ -1,0 +1,28 @@
+//! `cargo xtask setup`: installs what the tests need and this machine lacks.
+//!
+//! System programs come from apt, which needs root; client libraries of other languages go into
+//! `target/clients` and touch nothing else. A second run finds everything there and takes no time.
+
+mod apt;
+mod clients;
+
+use anyhow::Result;
+
+use crate::step::step;
+
+/// Programs the tests run, and the Debian package that has each.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("redis-server", "redis-server"),
+    ("redis-cli", "redis-tools"),
+    ("redis-benchmark", "redis-tools"),
+    ("python3", "python3"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+];
+
+/// Installs what is missing.
+pub(crate) fn run() -> Result<()> {
+    step("set-up: programs", || apt::provide(PROGRAMS))?;
+    step("set-up: python client", clients::python)?;
+    step("set-up: node clients", clients::node)
+}

@@ -1,0 +1,98 @@
+//! Client libraries of other languages, as real programs use them, under `target/clients`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::apt;
+use crate::shell::{command, run, succeeds, workspace};
+
+const PYTHON_PACKAGE: &str = "redis==8.*";
+
+/// The newest majors that still run on the Node of Debian 12.
+const NODE_MANIFEST: &str = r#"{
+  "private": true,
+  "dependencies": { "ioredis": "^5.9.0", "redis": "^5.9.0" }
+}
+"#;
+
+/// A virtual environment with redis-py.
+pub(super) fn python() -> Result<()> {
+    let folder = folder("python");
+    let python = folder.join("bin/python");
+    let stamp = Stamp { path: folder.join("installed"), content: PYTHON_PACKAGE };
+    if stamp.is_there() && succeeds(&mut command(&python, "-c pass")) {
+        return Ok(());
+    }
+    let create = || {
+        let mut create = command("python3", "-m venv --clear");
+        create.arg(&folder);
+        create
+    };
+    // Debian ships Python without the part that makes environments.
+    if !succeeds(&mut create()) {
+        apt::install(&["python3-venv"])?;
+        run(&mut create())?;
+    }
+    let install = "-m pip install --quiet --disable-pip-version-check";
+    run(command(&python, install).arg(PYTHON_PACKAGE))?;
+    stamp.leave()
+}
+
+/// ioredis and node-redis.
+pub(super) fn node() -> Result<()> {
+    let folder = folder("node");
+    let stamp = Stamp { path: folder.join("node_modules/installed"), content: NODE_MANIFEST };
+    if stamp.is_there() {
+        return Ok(());
+    }
+    let manifest = folder.join("package.json");
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::write(&manifest, NODE_MANIFEST))
+        .with_context(|| format!("could not write \"{}\"", manifest.display()))?;
+    let mut install = Command::new("npm");
+    install.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+    run(&mut install)?;
+    stamp.leave()
+}
+
+fn folder(name: &str) -> PathBuf {
+    workspace().join("target/clients").join(name)
+}
+
+/// A file written when an installation is complete, so that half of one is not taken for whole.
+struct Stamp {
+    path: PathBuf,
+    content: &'static str,
+}
+
+impl Stamp {
+    fn is_there(&self) -> bool {
+        fs::read_to_string(&self.path).is_ok_and(|content| content == self.content)
+    }
+
+    fn leave(&self) -> Result<()> {
+        fs::write(&self.path, self.content)
+            .with_context(|| format!("could not write \"{}\"", self.path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamp_of_other_requirements_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("installed");
+        let old = Stamp { path: path.clone(), content: "redis==7.*" };
+        let new = Stamp { path, content: "redis==8.*" };
+        assert!(!new.is_there());
+        old.leave().unwrap();
+        assert!(old.is_there() && !new.is_there());
+        new.leave().unwrap();
+        assert!(new.is_there());
+    }
+}
