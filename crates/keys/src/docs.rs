@@ -1,0 +1,99 @@
+//! `docs/keys.md`, written from the declarations.
+
+use std::fmt::{self, Write as _};
+
+use crate::describe::line;
+use crate::family::{Database, Family};
+use crate::key::Layout;
+use crate::registry::Registry;
+
+const INTRODUCTION: &str = "\
+# Keys and channels
+
+Everything keyrack stores lies under one of these keys, and everything it announces goes over one of these
+channels. Any Redis client may read them. This page is generated from the declarations in the crates' `keys.rs`
+files by `cargo xtask docs`; edit those, not this.
+
+- Angle brackets mark the variable parts of a name. A part is 1 to 256 bytes long. The bytes
+  `% : { } * ? [ ] \\ ^`, space, control characters and everything beyond ASCII are written as `%` and two
+  upper-case hex digits, so ordinary ids look as they are and no two ids share a key.
+- On a cluster the part that decides the slot stands in braces, in its place or in front of the name. Without
+  the braces, or without the tag in front, the name is the documented one.
+- Unix times in seconds may have a fraction; in milliseconds they are whole.
+- Fields marked *optional* may be absent.
+- The key documents: 000 progress bars; 001 hot queue, recurring jobs, files, entitlements, journeys, deploys;
+  002 calculations; 003 Bee job queue; 004 post recommender.
+";
+
+/// The whole page.
+pub fn docs(registry: &Registry) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let owners = owners(registry);
+    write_page(&mut page, registry, &owners).expect("writing to a string cannot fail");
+    page
+}
+
+/// Owners in order of registration.
+fn owners(registry: &Registry) -> Vec<&'static str> {
+    let mut owners: Vec<&str> = registry.all().map(|family| family.owner).collect();
+    owners.dedup();
+    owners
+}
+
+fn write_page(page: &mut String, registry: &Registry, owners: &[&str]) -> fmt::Result {
+    writeln!(page, "\n| key or channel | type | expires | owner |\n|---|---|---|---|")?;
+    for family in registry.all() {
+        let expires = if family.is_channel() { String::new() } else { family.ttl.to_string() };
+        writeln!(
+            page,
+            "| `{}` | {} | {expires} | {} |",
+            family.template,
+            family.content.noun(),
+            family.owner
+        )?;
+    }
+    for owner in owners {
+        writeln!(page, "\n## {owner}")?;
+        for family in registry.all().filter(|family| family.owner == *owner) {
+            write_family(page, family)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_family(page: &mut String, family: &Family) -> fmt::Result {
+    writeln!(page, "\n### `{}`\n\n{}\n", family.template, family.text())?;
+    writeln!(page, "- Type: {}", family.content.noun())?;
+    for slot in family.parts {
+        writeln!(page, "- `<{}>`: {} ({})", slot.name, line(slot.kind.prose), slot.kind.shape)?;
+    }
+    for slot in family.outside {
+        writeln!(page, "- `<{}>`, on a cluster only: {}", slot.name, line(slot.kind.prose))?;
+    }
+    if !family.is_channel() {
+        writeln!(page, "- Expires: {}", family.ttl)?;
+    }
+    if !family.removed.is_empty() {
+        writeln!(page, "- Removed: {}", family.removed)?;
+    }
+    if family.database != Database::Main {
+        writeln!(page, "- Database: {}", family.database)?;
+    }
+    writeln!(page, "- Owner: `{}`; from {}", family.owner_crate(), family.origin)?;
+    writeln!(page, "- Example: `{}`", family.example)?;
+    writeln!(page, "- On a cluster: `{}`", family.template_in(Layout::Cluster))?;
+
+    let kind = if matches!(family.content, crate::Content::Hash(_)) { "field" } else { "what" };
+    writeln!(page, "\n| {kind} | written as | meaning |\n|---|---|---|")?;
+    for row in family.content.rows() {
+        let name = if kind == "field" { format!("`{}`", row.name) } else { row.name.to_owned() };
+        let optional = if row.optional { ", *optional*" } else { "" };
+        writeln!(page, "| {name} | {}{optional} | {} |", cell(&row.encoding), cell(&row.prose))?;
+    }
+    Ok(())
+}
+
+/// Text that may stand in a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

@@ -1,0 +1,368 @@
+//! The declaration of a key family: everything that is known about keys of one name template.
+
+use crate::encoding::Encoding;
+use crate::part::{Kind, Part};
+
+/// The most parts a name may have, an outside shard included.
+pub(crate) const PARTS_MAX: usize = 8;
+
+/// One declared family of keys, or one family of pub/sub channels.
+///
+/// Made by [`keys!`](crate::keys) only; its clauses are these fields.
+#[derive(Debug)]
+pub struct Family {
+    /// The builder's name, e.g. `queue`.
+    pub name: &'static str,
+    /// The crate that owns the family, and the module inside it where there are several: `jobs.bee`.
+    pub owner: &'static str,
+    /// What the keys are for, who writes them and when.
+    pub prose: &'static str,
+    /// The documented name, placeholders in angle brackets: `bee:ss:queue:<queue>`.
+    pub template: &'static str,
+    /// The placeholders, in the order in which they stand in the name.
+    pub parts: &'static [Slot],
+    /// The shard that is not part of the name: none, or one.
+    pub outside: &'static [Slot],
+    /// What decides the cluster slot, unless [`Family::outside`] does.
+    pub shard: Shard,
+    /// Redis type and what is in it.
+    pub content: Content,
+    /// Whether the keys expire.
+    pub ttl: Ttl,
+    /// Who takes keys or members away when they do not simply expire.
+    pub removed: &'static str,
+    /// Which numbered database holds the keys.
+    pub database: Database,
+    /// Where the declaration comes from.
+    pub origin: Origin,
+    /// A key of the family under its documented name.
+    pub example: &'static str,
+}
+
+/// A named place in a key, and the kind of part that fills it.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// The placeholder's name.
+    pub name: &'static str,
+    /// What may stand there.
+    pub kind: Kind,
+}
+
+impl Slot {
+    /// A place for a part of that type.
+    #[doc(hidden)]
+    pub const fn of<P: Part>(name: &'static str) -> Self {
+        Self { name, kind: P::KIND }
+    }
+}
+
+/// What decides in which cluster slot a key lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shard {
+    /// The whole name: the key shares its slot with no other.
+    Whole,
+    /// The part of that name, tagged in place: `trace:{alice}:import:42`.
+    Part(&'static str),
+    /// A word of the fixed name, tagged in place: `r{jobs}:hash`.
+    Word(&'static str),
+    /// A fixed tag in front of the name: `{recommender}rs_param`.
+    Front(&'static str),
+}
+
+/// Whether a key expires. Times are in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ttl {
+    /// It never has a TTL.
+    Never,
+    /// It always has a TTL, of at most so many seconds.
+    Within(u64),
+    /// It always has a TTL; how long is a user's setting.
+    Required,
+    /// It has a TTL during the last part of its life.
+    Optional,
+}
+
+/// The numbered database in which a family lives on a server with databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Database {
+    /// The one that the store's address names.
+    Main,
+    /// The account's own, from 100 up.
+    Account,
+}
+
+/// Where a declaration comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The key documents of these numbers.
+    Document(&'static [&'static str]),
+    /// The original program uses it beside its document, and so does keyrack.
+    Original,
+    /// Only the original program writes it. keyrack must never do so.
+    Foreign,
+    /// A key of keyrack's own.
+    Added,
+}
+
+/// The Redis type of a family and what its values look like.
+#[derive(Clone, Copy, Debug)]
+pub enum Content {
+    /// A string.
+    String(Value),
+    /// A list; all items alike.
+    List(Value),
+    /// A set; all members alike.
+    Set(Value),
+    /// A sorted set.
+    SortedSet {
+        /// What its members are.
+        member: Value,
+        /// What its scores are.
+        score: Value,
+    },
+    /// A hash with a fixed set of fields.
+    Hash(&'static [Field]),
+    /// A hash with one field for each of something.
+    Map {
+        /// What the fields are.
+        field: Value,
+        /// What their values are.
+        value: Value,
+    },
+    /// No key but a pub/sub channel; all messages alike.
+    Channel(Value),
+}
+
+/// How a value is written, and what it means.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// How it is written.
+    pub encoding: Encoding,
+    /// What it means.
+    pub prose: &'static str,
+}
+
+/// A named field of a hash.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub prose: &'static str,
+    /// How its value is written.
+    pub encoding: Encoding,
+}
+
+impl Field {
+    /// May the field be absent?
+    pub const fn optional(&self) -> bool {
+        matches!(self.encoding, Encoding::Optional(_))
+    }
+}
+
+impl Content {
+    /// The type as the TYPE command names it; `channel` for a channel.
+    pub const fn redis_type(&self) -> &'static str {
+        match self {
+            Self::String(_) => "string",
+            Self::List(_) => "list",
+            Self::Set(_) => "set",
+            Self::SortedSet { .. } => "zset",
+            Self::Hash(_) | Self::Map { .. } => "hash",
+            Self::Channel(_) => "channel",
+        }
+    }
+}
+
+/// A string that holds `value`.
+pub const fn string(value: Value) -> Content {
+    Content::String(value)
+}
+
+/// A list of `item`s.
+pub const fn list(item: Value) -> Content {
+    Content::List(item)
+}
+
+/// A set of `member`s.
+pub const fn set(member: Value) -> Content {
+    Content::Set(member)
+}
+
+/// A sorted set of `member`s ordered by `score`.
+pub const fn sorted_set(member: Value, score: Value) -> Content {
+    Content::SortedSet { member, score }
+}
+
+/// A hash with these `fields`.
+pub const fn hash(fields: &'static [Field]) -> Content {
+    Content::Hash(fields)
+}
+
+/// A hash from `field` to `value`.
+pub const fn map(field: Value, value: Value) -> Content {
+    Content::Map { field, value }
+}
+
+/// A channel that carries `message`s.
+pub const fn channel(message: Value) -> Content {
+    Content::Channel(message)
+}
+
+impl Family {
+    /// The declaration before anything is declared.
+    #[doc(hidden)]
+    pub const BLANK: Self = Self {
+        name: "",
+        owner: "",
+        prose: "",
+        template: "",
+        parts: &[],
+        outside: &[],
+        shard: Shard::Whole,
+        content: Content::String(Value { encoding: Encoding::Text, prose: "" }),
+        ttl: Ttl::Never,
+        removed: "",
+        database: Database::Main,
+        origin: Origin::Added,
+        example: "",
+    };
+
+    /// The name that no other family has: `jobs.bee.queue`.
+    pub fn id(&self) -> String {
+        format!("{}.{}", self.owner, self.name)
+    }
+
+    /// Is it a family of channels rather than of keys?
+    pub const fn is_channel(&self) -> bool {
+        matches!(self.content, Content::Channel(_))
+    }
+
+    /// The crate that owns the family.
+    pub fn owner_crate(&self) -> &'static str {
+        self.owner.split('.').next().unwrap_or(self.owner)
+    }
+}
+
+/// Checks at compile time that a declaration is whole and fits its own template.
+mod checked {
+    use super::{Content, Family, PARTS_MAX, Shard, Slot, Ttl};
+    use crate::coding::PLAIN;
+
+    impl Family {
+        /// Stops the build when the declaration contradicts itself.
+        #[doc(hidden)]
+        pub const fn checked(self) -> Self {
+            assert!(!self.owner.is_empty(), "a family needs an owner");
+            assert!(!self.example.is_empty(), "a family needs an example");
+            let lasts =
+                matches!(self.ttl, Ttl::Never) && !matches!(self.content, Content::Channel(_));
+            assert!(
+                !lasts || !self.removed.is_empty(),
+                "a family without TTL must say who removes its keys"
+            );
+            assert!(
+                self.parts.len() + self.outside.len() <= PARTS_MAX,
+                "a name has at most 8 parts"
+            );
+            check_template(self.template.as_bytes(), self.parts);
+            check_shard(&self);
+            self
+        }
+    }
+
+    /// Placeholders must be the parts in order, and colons must keep them apart.
+    const fn check_template(template: &[u8], parts: &[Slot]) {
+        let (mut at, mut n_parts, mut n_with_colons, mut segment_has_part) = (0, 0, 0, false);
+        while at < template.len() {
+            match template[at] {
+                b'<' => {
+                    assert!(!segment_has_part, "two placeholders need a colon between them");
+                    assert!(
+                        n_parts < parts.len(),
+                        "the template has more placeholders than the builder has parts"
+                    );
+                    let name = parts[n_parts].name.as_bytes();
+                    assert!(
+                        starts_with(template, at + 1, name),
+                        "placeholders must be the parts in order"
+                    );
+                    at += name.len() + 1;
+                    assert!(
+                        at < template.len() && template[at] == b'>',
+                        "placeholders must be the parts in order"
+                    );
+                    n_with_colons += parts[n_parts].kind.holds_colons() as usize;
+                    n_parts += 1;
+                    segment_has_part = true;
+                }
+                b':' => segment_has_part = false,
+                literal => assert!(PLAIN[literal as usize], "the fixed text holds a reserved byte"),
+            }
+            at += 1;
+        }
+        assert!(
+            n_parts == parts.len(),
+            "the builder has more parts than the template has placeholders"
+        );
+        assert!(n_with_colons <= 1, "two parts that hold colons cannot be told apart");
+    }
+
+    const fn check_shard(family: &Family) {
+        let inside = !matches!(family.shard, Shard::Whole);
+        assert!(
+            !inside || family.outside.is_empty(),
+            "a shard is either in the name or outside, not both"
+        );
+        assert!(family.outside.len() <= 1, "there is one shard");
+        match family.shard {
+            Shard::Whole => {}
+            Shard::Part(name) => {
+                let mut i = 0;
+                while i < family.parts.len() && !equal(family.parts[i].name, name) {
+                    i += 1;
+                }
+                assert!(i < family.parts.len(), "the shard names no part");
+                assert!(!family.parts[i].kind.holds_colons(), "a shard holds no colons");
+            }
+            Shard::Word(word) => {
+                assert!(family.parts.is_empty(), "a word can be tagged in a fixed name only");
+                assert!(
+                    find(family.template, word).is_some(),
+                    "the shard's word is not in the name"
+                );
+            }
+            Shard::Front(tag) => assert!(!tag.is_empty(), "the shard is empty"),
+        }
+    }
+
+    /// Where `word` first stands in `text`.
+    pub(crate) const fn find(text: &str, word: &str) -> Option<usize> {
+        let mut at = 0;
+        while at + word.len() <= text.len() {
+            if starts_with(text.as_bytes(), at, word.as_bytes()) {
+                return Some(at);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    const fn equal(a: &str, b: &str) -> bool {
+        a.len() == b.len() && starts_with(a.as_bytes(), 0, b.as_bytes())
+    }
+
+    const fn starts_with(text: &[u8], from: usize, word: &[u8]) -> bool {
+        if from + word.len() > text.len() {
+            return false;
+        }
+        let mut i = 0;
+        while i < word.len() {
+            if text[from + i] != word[i] {
+                return false;
+            }
+            i += 1;
+        }
+        true
+    }
+}

@@ -1,0 +1,52 @@
+//! What a key declaration is.
+//!
+//! A key family is declared once, in the crate that owns it, with [`keys!`]. From the declaration come the builder
+//! functions (the only way to make a [`Key`]), the parser from raw key to family and parts ([`Registry::parse`]), the
+//! checks of values ([`Encoding::check`]), the reference page ([`docs()`]) and `explain` ([`Registry::explain`]).
+//! This crate owns no keys.
+//!
+//! In reading order: `part` and `coding` say what may stand in a key; `family`, `encoding` and `json` what is declared;
+//! `macros` how; `key` and `template` build and match names; `registry` collects all families; `overlap` proves that
+//! no two of them share a key; `describe`, `docs` and `explain` put it into words.
+
+mod coding;
+mod macros;
+mod part;
+
+mod encoding;
+mod family;
+pub mod json;
+
+mod key;
+mod template;
+
+mod overlap;
+mod registry;
+
+mod describe;
+mod docs;
+mod explain;
+
+pub use describe::Row;
+pub use docs::docs;
+pub use encoding::{COUNT, Encoding, POSITIVE};
+pub use explain::{ExplainedPart, Explanation};
+pub use family::{Content, Database, Family, Field, Origin, Shard, Slot, Ttl, Value};
+pub use key::{Key, Layout};
+pub use part::{Kind, Noun, PART_BYTES_MAX, Part, PartError, Shape, UserSub};
+pub use registry::{Parsed, Problem, Registry};
+pub use template::RenderError;
+
+#[doc(hidden)]
+pub use key::Builder;
+
+/// Everything a `keys.rs` file needs.
+pub mod declare {
+    pub use crate::Encoding::*;
+    pub use crate::Origin::*;
+    pub use crate::family::{channel, hash, list, map, set, sorted_set, string};
+    pub use crate::{
+        COUNT, Database, Encoding, Family, Key, Layout, POSITIVE, Part, PartError, Shard, Ttl,
+        UserSub, Value, fields, json, keys, parts,
+    };
+}

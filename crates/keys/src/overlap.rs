@@ -1,0 +1,217 @@
+//! Proves that two name templates share no key, or finds a key that both match.
+//!
+//! Each template becomes a small automaton over bytes; the search walks both at once. It is exact but for part
+//! lengths and wide number ranges, which it takes as unlimited: it may see an overlap that is none, never miss one.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::coding::PLAIN;
+use crate::part::{Kind, Shape};
+use crate::template::Piece;
+
+/// Number ranges up to this width are taken literally.
+const NARROW: u64 = 100;
+
+/// A short name that both templates match.
+pub(crate) fn witness(a: &[Piece], b: &[Piece]) -> Option<String> {
+    let (a, b) = (Automaton::of(a), Automaton::of(b));
+    let mut seen: HashMap<(usize, usize), Step> =
+        HashMap::from([((0, 0), Step { from: (0, 0), byte: None })]);
+    let mut queue = VecDeque::from([(0, 0)]);
+    while let Some(at) = queue.pop_front() {
+        if at == (a.end, b.end) {
+            return Some(spelled(&seen, at));
+        }
+        for (next, byte) in steps(&a, &b, at) {
+            seen.entry(next).or_insert_with(|| {
+                // Moves without a byte go first, which keeps the witness short.
+                if byte.is_none() {
+                    queue.push_front(next)
+                } else {
+                    queue.push_back(next)
+                }
+                Step { from: at, byte }
+            });
+        }
+    }
+    None
+}
+
+struct Step {
+    from: (usize, usize),
+    byte: Option<u8>,
+}
+
+/// Every pair of states that can follow: one side moves for free, or both read the same byte.
+fn steps(
+    a: &Automaton,
+    b: &Automaton,
+    (p, q): (usize, usize),
+) -> Vec<((usize, usize), Option<u8>)> {
+    let free_a = a.states[p].free.iter().map(|&p| ((p, q), None));
+    let free_b = b.states[q].free.iter().map(|&q| ((p, q), None));
+    let both = a.states[p].edges.iter().flat_map(|(left, p)| {
+        b.states[q]
+            .edges
+            .iter()
+            .filter_map(move |(right, q)| Some(((*p, *q), Some(common(left, right)?))))
+    });
+    free_a.chain(free_b).chain(both).collect()
+}
+
+/// The first byte in both sets, preferably a letter: the witness is for people.
+fn common(left: &Bytes, right: &Bytes) -> Option<u8> {
+    (b'a'..=b'z')
+        .chain(0..=u8::MAX)
+        .find(|&byte| left[usize::from(byte)] && right[usize::from(byte)])
+}
+
+fn spelled(seen: &HashMap<(usize, usize), Step>, mut at: (usize, usize)) -> String {
+    let mut name = Vec::new();
+    while at != (0, 0) {
+        let step = &seen[&at];
+        name.extend(step.byte.map(char::from));
+        at = step.from;
+    }
+    name.into_iter().rev().collect()
+}
+
+type Bytes = [bool; 256];
+
+struct Automaton {
+    states: Vec<State>,
+    end: usize,
+}
+
+#[derive(Default)]
+struct State {
+    edges: Vec<(Bytes, usize)>,
+    free: Vec<usize>,
+}
+
+impl Automaton {
+    fn of(pieces: &[Piece]) -> Self {
+        let mut built = Self { states: vec![State::default()], end: 0 };
+        for piece in pieces {
+            built.end = match piece {
+                Piece::Literal(text) => built.word(built.end, text),
+                Piece::Part(slot) => built.part(built.end, &slot.kind),
+            };
+        }
+        built
+    }
+
+    /// Appends a part and returns the state after it.
+    fn part(&mut self, start: usize, kind: &Kind) -> usize {
+        match kind.shape {
+            Shape::Text { except } => self.text(start, except),
+            Shape::Colons { fields_min } => self.fields(start, fields_min),
+            Shape::Words(words) => self.any_of(start, words.iter().copied()),
+            Shape::Number { min, max } if max - min <= NARROW => {
+                let numbers: Vec<String> = (min..=max).map(|n| n.to_string()).collect();
+                self.any_of(start, numbers.iter().map(String::as_str))
+            }
+            Shape::Number { .. } => self.number(start),
+        }
+    }
+
+    fn word(&mut self, start: usize, word: &str) -> usize {
+        word.bytes().fold(start, |at, byte| {
+            let next = self.state();
+            self.edge(at, only(byte), next);
+            next
+        })
+    }
+
+    fn any_of<'w>(&mut self, start: usize, words: impl Iterator<Item = &'w str>) -> usize {
+        let end = self.state();
+        for word in words {
+            let last = self.word(start, word);
+            self.states[last].free.push(end);
+        }
+        end
+    }
+
+    fn number(&mut self, start: usize) -> usize {
+        let (zero, more, end) = (self.state(), self.state(), self.state());
+        self.edge(start, only(b'0'), zero);
+        self.edge(start, range(b'1'..=b'9'), more);
+        self.edge(more, range(b'0'..=b'9'), more);
+        self.states[zero].free.push(end);
+        self.states[more].free.push(end);
+        end
+    }
+
+    fn fields(&mut self, start: usize, fields_min: usize) -> usize {
+        let mut at = start;
+        for field in 1..=fields_min {
+            at = self.text(at, &[]);
+            if field < fields_min {
+                at = self.word(at, ":");
+            }
+        }
+        let next = self.word(at, ":");
+        let again = self.text(next, &[]);
+        self.states[again].free.push(at);
+        at
+    }
+
+    /// Coded text that is none of the excepted words: follows the words' common tree, and is free once it has left it.
+    fn text(&mut self, start: usize, except: &[&str]) -> usize {
+        let (outside, end) = (self.state(), self.state());
+        self.coded(outside, PLAIN, outside);
+        self.states[outside].free.push(end);
+        let mut nodes: Vec<(usize, &str)> = vec![(start, "")];
+        while let Some((node, prefix)) = nodes.pop() {
+            let mut leaves = PLAIN;
+            for word in
+                except.iter().filter(|word| word.len() > prefix.len() && word.starts_with(prefix))
+            {
+                let byte = word.as_bytes()[prefix.len()];
+                if std::mem::take(&mut leaves[usize::from(byte)]) {
+                    let child = self.state();
+                    self.edge(node, only(byte), child);
+                    nodes.push((child, &word[..=prefix.len()]));
+                }
+            }
+            self.coded(node, leaves, outside);
+            if node != start && !except.contains(&prefix) {
+                self.states[node].free.push(end);
+            }
+        }
+        end
+    }
+
+    /// One plain byte of the set, or one coded byte.
+    fn coded(&mut self, from: usize, plain: Bytes, to: usize) {
+        let mut hex = range(b'0'..=b'9');
+        hex[usize::from(b'A')..=usize::from(b'F')].fill(true);
+        let (high, low) = (self.state(), self.state());
+        self.edge(from, plain, to);
+        self.edge(from, only(b'%'), high);
+        self.edge(high, hex, low);
+        self.edge(low, hex, to);
+    }
+
+    fn state(&mut self) -> usize {
+        self.states.push(State::default());
+        self.states.len() - 1
+    }
+
+    fn edge(&mut self, from: usize, bytes: Bytes, to: usize) {
+        self.states[from].edges.push((bytes, to));
+    }
+}
+
+fn only(byte: u8) -> Bytes {
+    range(byte..=byte)
+}
+
+fn range(bytes: std::ops::RangeInclusive<u8>) -> Bytes {
+    let mut set = [false; 256];
+    bytes.for_each(|byte| set[usize::from(byte)] = true);
+    set
+}
+
+#[cfg(test)]
+mod tests;
