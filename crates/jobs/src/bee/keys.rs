@@ -1,0 +1,218 @@
+//! Every key of the Bee queue.
+//!
+//! Times are unix milliseconds. Jobs of one group may depend on each other, share tags and have each other as
+//! parents, so on a cluster a group lives in one slot; its name is not part of any key.
+
+use keyrack_keys::declare::*;
+
+parts! {
+    /// Queues whose jobs may know each other: the unit that lives in one cluster slot.
+    text Group;
+    /// The name of a queue.
+    text QueueName;
+    // The words would make `bee:s:<parent>:children` look like another key.
+    /// A job's id: a UUID, or any other unique text.
+    text Jid except ["tags", "dependencies"];
+    /// A worker: `HOSTNAME:PID:UNIQUE_HIVE_ID:QUEUE_NAME:UNIQUE_ID`, where Node workers leave out the last.
+    colons WorkerId 4;
+    /// A word by which jobs are found.
+    text Tag;
+    /// What two jobs have in common when one is a duplicate of the other.
+    text JobHash;
+    /// The host on which a job prefers to run.
+    text Hostname;
+}
+
+/// The id of a job that must exist.
+const JOB: Encoding = Refers(&job::FAMILY);
+/// The id of a job that may be gone by now.
+const PAST_JOB: Encoding = Id(&Jid::KIND);
+
+const STATUSES: &[&str] = &[
+    "new",
+    "queued",
+    "running",
+    "completed",
+    "duplicate",
+    "canceled",
+    "failed",
+    "expired",
+    "retried",
+];
+
+const OPTIONS: json::Schema = json::Object(&[
+    ("priority", json::Any),
+    ("delay", json::Number),
+    ("dependencies", json::LuaArray(&json::String)),
+    ("dependenciesOnTags", json::Any),
+    ("preferredHostname", json::Any),
+    ("retries", json::Number),
+    ("retryDelay", json::Number),
+    ("progressiveDelay", json::Any),
+    ("ttl", json::Number),
+]);
+
+const HISTORY: json::Schema = json::LuaArray(&json::Object(&[
+    ("event", json::String),
+    ("timestamp", json::Number),
+    ("hive", json::String),
+]));
+
+const EVENT: json::Schema = json::Object(&[
+    ("type", json::String),
+    ("queue", json::String),
+    ("jid", json::String),
+    ("job", json::Maybe(&json::Map(&json::Any))),
+    ("progress", json::Maybe(&json::Any)),
+]);
+
+keys! {
+    owner = "jobs.bee", origin = Document(&["003"]);
+
+    /// Jobs waiting to run; the lowest score runs first, equal scores by id.
+    ///
+    /// A job enters by submission, when its delay is over, when its last dependency ends, and when its lock expired.
+    queue(queue: QueueName) in group: Group = "bee:ss:queue:<queue>"
+        => sorted_set(
+            JOB.means("the waiting job"),
+            Float.means("when it entered, moved towards the head of the queue by its priority"),
+        ),
+        removed = "a claim takes jobs out, and so does cancelling",
+        example = "bee:ss:queue:Items.applyProfile.static";
+
+    /// Jobs that are not due yet: submitted with a delay, or waiting for a retry.
+    delayed(queue: QueueName) in group: Group = "bee:ss:delayed:<queue>"
+        => sorted_set(JOB.means("the delayed job"), UnixMs.means("when it is due")),
+        removed = "the first claim after a job is due moves it to the working queue; cancelling takes it out",
+        example = "bee:ss:delayed:Items.applyProfile.static";
+
+    /// Jobs that have ended, completed or failed, and whose result is still valid.
+    expires(queue: QueueName) in group: Group = "bee:ss:expires:<queue>"
+        => sorted_set(JOB.means("the ended job"), UnixMs.means("when its result expires")),
+        removed = "the sweep takes out what has expired; cancelling takes a job out too",
+        example = "bee:ss:expires:Items.applyProfile.static";
+
+    /// One job, from submission until some time after its end.
+    ///
+    /// Every step of the job's life writes here. JSON comes from Redis' Lua, which writes an empty list as `{}`.
+    job(jid: Jid) in group: Group = "bee:h:jobs:<jid>"
+        => hash(fields! {
+            /// The id again; a hash without this field is no job.
+            jid: Id(&Jid::KIND),
+            /// The queue it was submitted to.
+            queue: Id(&QueueName::KIND),
+            /// The arguments of the call.
+            data: Json(&json::LuaArray(&json::Any)),
+            /// Priority, delay, dependencies, retries and ttl; times in milliseconds.
+            options: Json(&OPTIONS),
+            /// The worker that took it last; empty before the first.
+            worker: OrEmpty(&Id(&WorkerId::KIND)),
+            /// Where in its life the job is.
+            status: Words(STATUSES),
+            /// When it was submitted. Not in the key document.
+            submitted: UnixMs,
+            /// How often it was tried again, after a failure or an expired lock.
+            retries: COUNT,
+            /// Its tags.
+            tags: Json(&json::LuaArray(&json::String)),
+            /// What happened to it, oldest first.
+            history: Json(&HISTORY),
+            /// What the worker returned.
+            result: Optional(&Json(&json::Any)),
+            /// The job that submitted this one.
+            parent: Optional(&PAST_JOB),
+            /// What its duplicates have in common with it; set when it first runs.
+            hash: Optional(&Text),
+            /// The job that this one is a duplicate of. Not in the key document.
+            duplicate: Optional(&PAST_JOB),
+            /// Why it failed for good. Not in the key document.
+            failedReason: Optional(&Text),
+            /// The jobs that wait for this one.
+            dependants: Optional(&Json(&json::LuaArray(&json::String))),
+        }),
+        ttl = Ttl::Optional,
+        removed = "expires `options.ttl` after the job was cancelled or its result expired",
+        example = "bee:h:jobs:b671c480-54e5-11e3-9023-57b39a72bd38";
+
+    /// Jobs with the same hash: the original first, then its duplicates as they came.
+    hashes(queue: QueueName, hash: JobHash) in group: Group = "bee:l:hashes:<queue>:<hash>"
+        => list(JOB.means("the original or a duplicate")),
+        removed = "goes as a whole when a job with that hash expires or is cancelled",
+        example = "bee:l:hashes:emails:f629ae44b7b3dcfed444d363e626edf411ec69a8";
+
+    /// The jobs that carry a tag. Written by submission and by a worker that changes its job's tags.
+    tags(tag: Tag) in group: Group = "bee:s:tags:<tag>"
+        => set(JOB.means("a job with this tag")),
+        removed = "a job leaves when it expires or is cancelled",
+        example = "bee:s:tags:newsletter";
+
+    /// What a job still waits for. Written by submission, for dependencies that have not ended.
+    dependencies(jid: Jid) in group: Group = "bee:s:dependencies:<jid>"
+        => set(JOB.means("a job that has to end first")),
+        removed = "a dependency leaves when it ends, in whatever way",
+        example = "bee:s:dependencies:b671c480-54e5-11e3-9023-57b39a72bd38";
+
+    /// The workers of a queue, by their last sign of life.
+    bees(queue: QueueName) in group: Group = "bee:ss:bees:<queue>"
+        => sorted_set(Id(&WorkerId::KIND).means("a worker"), UnixMs.means("its last heartbeat")),
+        removed = "any heartbeat drops workers that were silent for an hour",
+        example = "bee:ss:bees:Items.applyProfile.static";
+
+    /// The jobs that run on one worker. Written by its claims.
+    worker_locks(worker: WorkerId) in group: Group = "bee:s:locks:<worker>"
+        => set(JOB.means("a running job")),
+        removed = "a job leaves when it ends, is cancelled, or loses its lock for good",
+        example = "bee:s:locks:mac.local:87362:b355de80-54e5-11e3-9023-57b39a72bd38:emails:b671c480-54e5-11e3";
+
+    /// The running jobs of a queue; an expired lock is how a dead worker is noticed.
+    ///
+    /// A claim locks for 45 s, every heartbeat of the worker renews it.
+    locks(queue: QueueName) in group: Group = "bee:ss:locks:<queue>"
+        => sorted_set(JOB.means("a running job"), UnixMs.means("when its lock expires")),
+        removed = "a job leaves when it ends, is cancelled, or loses its lock for good",
+        example = "bee:ss:locks:Items.applyProfile.static";
+
+    /// How often a worker let the lock of a job expire; the fourth time the job goes to another worker.
+    lock_waits(worker: WorkerId, jid: Jid) in group: Group = "bee:str:lock-waits:<worker>:<jid>"
+        => string(POSITIVE.means("missed expiries in a row")),
+        ttl = Ttl::Within(86_400),
+        removed = "the worker's next heartbeat",
+        example = "bee:str:lock-waits:mac.local:87362:b355de80-54e5-11e3:emails:b671c480:c0ffee00-54e5-11e3";
+
+    /// The jobs that a job has submitted while running; they are cancelled with it.
+    children(parent: Jid) in group: Group = "bee:s:<parent>:children"
+        => set(JOB.means("a job submitted by the parent")),
+        origin = Original,
+        removed = "a child leaves when it expires or is cancelled",
+        example = "bee:s:b671c480-54e5-11e3-9023-57b39a72bd38:children";
+
+    /// Settings that every Node script reads first and fails without. keyrack sets it if absent and never deletes it.
+    hive_options() = "bee:str:hive:options"
+        => string(Json(&json::Object(&[("log", json::Bool)])).means("whether scripts log")),
+        origin = Original,
+        removed = "never",
+        example = "bee:str:hive:options";
+
+    /// Script hashes of the Node program, which runs whatever stands here without a check.
+    ///
+    /// One wrong entry breaks every Node worker, so nothing in keyrack may write this key.
+    scripts() = "bee:scripts"
+        => map(Text.means("a script's name"), Text.means("its SHA-1")),
+        origin = Foreign,
+        removed = "never",
+        example = "bee:scripts";
+
+    /// What happens to the jobs of one queue.
+    ///
+    /// Types `new`, `duplicate`, `completed`, `failed`, `canceled` and `progress`; listeners ignore others. All but
+    /// `new` and `progress` carry the whole job: listeners act on it without reading the key. The key document names
+    /// only the prefix `bee:ch`.
+    queue_events(queue: QueueName) in group: Group = "bee:ch:q:<queue>"
+        => channel(Json(&EVENT).means("the event")),
+        example = "bee:ch:q:emails";
+
+    /// New jobs that prefer one host; the queue's channel announces them a moment later to everybody.
+    host_events(hostname: Hostname) in group: Group = "bee:ch:host:<hostname>"
+        => channel(Json(&EVENT).means("a `new` event")),
+        example = "bee:ch:host:worker-7";
+}

@@ -1,0 +1,3 @@
+//! The hot queue: one list of short jobs, each run at most once.
+
+pub mod keys;

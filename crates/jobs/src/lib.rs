@@ -1,0 +1,8 @@
+//! Jobs: work that is handed to whoever has time for it.
+//!
+//! In reading order: [`bee`] is the full queue with priorities, dependencies, duplicates, tags and locks; [`hot`] the
+//! plain list for short jobs that may be lost; [`recurring`] what puts jobs there by the calendar.
+
+pub mod bee;
+pub mod hot;
+pub mod recurring;

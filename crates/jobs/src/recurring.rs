@@ -1,0 +1,3 @@
+//! Recurring jobs: what runs by the calendar, and when it runs next.
+
+pub mod keys;

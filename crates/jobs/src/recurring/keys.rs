@@ -1,0 +1,33 @@
+//! Every key of the recurring jobs.
+//!
+//! The jobs themselves are defined in code; Redis knows them by a digest. On a cluster these keys share a slot with
+//! the hot queue, so that taking a due job, queueing it and setting its next run is one step.
+
+use keyrack_keys::declare::*;
+
+/// The digest of a job's name, arguments and schedule.
+const DIGEST: Encoding = Integer { min: 0, max: u64::MAX as i128 };
+
+keys! {
+    owner = "jobs.recurring", origin = Document(&["001"]), shard = Shard::Word("jobs");
+
+    /// The recurring jobs and when each is due. Written at start-up and after each run.
+    rjobs() = "rjobs"
+        => sorted_set(DIGEST.means("the job's digest"), UnixSeconds.means("when it should run next")),
+        removed = "start-up drops jobs that are no longer defined; a due job waits in `rjobs:purgatory` meanwhile",
+        example = "rjobs";
+
+    /// The digest of the whole job list; a scheduler with another list stops rather than mix schedules.
+    ///
+    /// It is a string: the key document's \"hash\" means a digest. Written at start-up.
+    digest() = "rjobs:hash"
+        => string(DIGEST.means("the digest of all job digests in order")),
+        removed = "replaced when the list changes",
+        example = "rjobs:hash";
+
+    /// Jobs taken out of `rjobs` that are being queued and rescheduled; nearly always empty.
+    purgatory() = "rjobs:purgatory"
+        => set(DIGEST.means("the job's digest")),
+        removed = "rescheduling takes a job out; what a crash left behind is rescheduled",
+        example = "rjobs:purgatory";
+}
