@@ -26,6 +26,8 @@ pub(crate) struct Wait {
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
     PopList { from: End },
+    /// Up to `count` items, answered as an array of their own.
+    PopLists { from: End, count: usize },
     MoveList { from: End, to: End, dest: Box<[u8]> },
     PopZSet { max: bool },
 }
@@ -35,15 +37,6 @@ pub(crate) enum Operation {
 pub(crate) enum End {
     Left,
     Right,
-}
-
-impl Operation {
-    fn timeout_reply(&self) -> Reply {
-        match self {
-            Operation::PopList { .. } | Operation::PopZSet { .. } => Reply::NilArray,
-            Operation::MoveList { .. } => Reply::Nil,
-        }
-    }
 }
 
 type KeyInDb = (usize, Box<[u8]>);
@@ -75,6 +68,15 @@ impl Waiting {
         let key = (db, key.into());
         if self.by_key.contains_key(&key) && !self.ready.contains(&key) {
             self.ready.push(key);
+        }
+    }
+
+    /// Notes every key in `db` that somebody waits for and that `holds` accepts, as SWAPDB must.
+    pub(crate) fn signal_all(&mut self, db: usize, holds: impl Fn(&[u8]) -> bool) {
+        for key in self.by_key.keys().filter(|(in_db, key)| *in_db == db && holds(key)) {
+            if !self.ready.contains(key) {
+                self.ready.push(key.clone());
+            }
         }
     }
 
@@ -172,10 +174,10 @@ impl State {
                 self.waiting.deadlines.remove(&(at, client));
                 continue;
             };
-            if let Some(wait) = session.wait.clone() {
+            if session.wait.is_some() {
                 self.unblock(&mut session);
-                let reply = wait.operation.timeout_reply();
-                session.mailbox.send(Delivery::Served { reply, position: 0 });
+                // A move is answered so too, though it would be a plain nil inside MULTI.
+                session.mailbox.send(Delivery::Served { reply: Reply::NilArray, position: 0 });
             }
             self.clients.put(session);
         }
