@@ -136,8 +136,8 @@ impl Builder {
     }
 
     /// Time and chance from elsewhere, as tests want them.
-    pub fn host(mut self, host: impl Host) -> Builder {
-        self.host = Some(Box::new(host));
+    pub fn host(mut self, host: Box<dyn Host>) -> Builder {
+        self.host = Some(host);
         self
     }
 
@@ -214,6 +214,16 @@ pub struct OpenError {
 }
 
 impl OpenError {
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether another process has the folder open.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self.source, aof::Error::InUse { .. })
+    }
+
     /// What was wrong with the log.
     pub fn reason(&self) -> &aof::Error {
         &self.source
@@ -281,6 +291,11 @@ impl Shared {
 
     pub(crate) fn script_control(&self) -> &ScriptControl {
         &self.script_control
+    }
+
+    /// Tells the owner that a client has sent SHUTDOWN.
+    pub(crate) fn request_shutdown(&self) {
+        self.shutdown.notify_one();
     }
 
     /// Wakes the housekeeper, as a client that has begun to wait must.

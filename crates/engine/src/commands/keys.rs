@@ -1,5 +1,0 @@
-//! keys.
-
-use crate::table::Command;
-
-pub(super) static COMMANDS: &[Command] = &[];

@@ -1,5 +1,0 @@
-//! strings.
-
-use crate::table::Command;
-
-pub(super) static COMMANDS: &[Command] = &[];
