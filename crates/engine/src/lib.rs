@@ -15,6 +15,7 @@ mod exec;
 mod glob;
 mod host;
 mod housekeeping;
+mod longdouble;
 mod num;
 mod packed;
 mod pubsub;
