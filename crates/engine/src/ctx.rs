@@ -87,6 +87,12 @@ impl<'a> Ctx<'a> {
         self.get(key).is_some()
     }
 
+    /// Whether a key exists, asked by a writer: it counts neither as a hit nor as a miss.
+    pub(crate) fn holds(&mut self, key: &[u8]) -> bool {
+        let db = self.session.db;
+        !self.state.expire_if_due(db, key) && self.state.dbs[db].contains(key)
+    }
+
     typed!(string, string_mut, string_or_new, Str, Str, Str::Bytes(Box::default()));
     typed!(list, list_mut, list_or_new, List, List, Box::default());
     typed!(hash, hash_mut, hash_or_new, Hash, Hash, Hash::new());

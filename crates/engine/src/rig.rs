@@ -58,6 +58,25 @@ impl Rig {
         replies
     }
 
+    /// Runs a command and answers what it puts into the log: words separated by spaces, commands by `; `, no SELECT.
+    #[track_caller]
+    pub(crate) fn logged(&mut self, command: &str) -> String {
+        self.state.effects.enable();
+        self.state.effects.finish(|_| 0);
+        self.run(command);
+        let mut unit = String::new();
+        self.state.effects.finish(|bytes| {
+            unit = String::from_utf8_lossy(bytes).into_owned();
+            0
+        });
+        let commands = unit.split('*').skip(1).map(|command| {
+            let words = command.split("\r\n").skip(2).step_by(2).map(str::to_owned);
+            words.collect::<Vec<_>>().join(" ")
+        });
+        let commands: Vec<_> = commands.filter(|text| !text.starts_with("SELECT")).collect();
+        commands.join("; ")
+    }
+
     /// Runs commands, one a line as `command => reply`, the reply in RESP2 with `\r\n` shown as a space.
     #[track_caller]
     pub(crate) fn check(&mut self, script: &str) {

@@ -61,6 +61,17 @@ impl Str {
         *self = Str::Growing(Box::new(bytes));
     }
 
+    /// Writes `patch` over the bytes from `offset` on, with zeros where there were none; it then grows as after APPEND.
+    pub(crate) fn overwrite(&mut self, offset: usize, patch: &[u8]) {
+        self.append(&[]);
+        let Str::Growing(bytes) = self else { unreachable!("appending makes it so") };
+        let end = offset + patch.len();
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        bytes[offset..end].copy_from_slice(patch);
+    }
+
     pub(super) fn encoding(&self) -> &'static str {
         match self {
             Str::Int(_) => "int",

@@ -122,9 +122,7 @@ impl Conditions {
             ));
         }
         if gt && lt {
-            return Err(Error::fixed(
-                "ERR GT and LT options at the same time are not compatible",
-            ));
+            return Err(Error::fixed("ERR GT and LT options at the same time are not compatible"));
         }
         Ok(conditions)
     }
@@ -133,9 +131,7 @@ impl Conditions {
     fn allow(&self, at: i64, current: Option<i64>) -> bool {
         match current {
             None => !self.xx && !self.gt,
-            Some(current) => {
-                !self.nx && !(self.gt && at <= current) && !(self.lt && at >= current)
-            }
+            Some(current) => !self.nx && !(self.gt && at <= current) && !(self.lt && at >= current),
         }
     }
 }
