@@ -113,10 +113,8 @@ impl Registry {
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (i, a) in self.all().enumerate() {
-            if !self
-                .find(a.example.as_bytes(), a.is_channel())
-                .is_some_and(|(e, ..)| std::ptr::eq(e.family, a))
-            {
+            let example = self.find(a.example.as_bytes(), a.is_channel());
+            if !example.is_some_and(|(entry, ..)| std::ptr::eq(entry.family, a)) {
                 problems.push(Problem::Example { example: a.example, template: a.template });
             }
             for b in self.all().skip(i + 1) {

@@ -7,8 +7,11 @@ use crate::family::{Family, PARTS_MAX, Shard, Slot};
 use crate::key::Layout;
 use crate::part::{PART_BYTES_MAX, PartError};
 
-/// The longest raw key worth matching: every part of full length, every byte coded, and the fixed text.
-const KEY_BYTES_MAX: usize = PARTS_MAX * PART_BYTES_MAX * 3 + 256;
+/// The longest coded part: every byte as `%` and two digits.
+const CODED_BYTES_MAX: usize = PART_BYTES_MAX * 3;
+
+/// The longest raw key worth matching: all parts of full length, and the fixed text.
+const KEY_BYTES_MAX: usize = PARTS_MAX * CODED_BYTES_MAX + 256;
 
 /// A stretch of a template: fixed text, or a place for a part.
 #[derive(Clone, Debug)]
@@ -153,9 +156,10 @@ fn fits(pieces: &[Piece], raw: &[u8], at: usize, found: &mut Captures) -> bool {
             raw[at..].starts_with(text.as_bytes()) && fits(rest, raw, at + text.len(), found)
         }
         [Piece::Part(slot), rest @ ..] => {
-            let longest = if slot.kind.holds_colons() { raw.len() } else { segment_end(raw, at) };
+            let end_max = if slot.kind.holds_colons() { raw.len() } else { segment_end(raw, at) };
+            let end_max = end_max.min(at + CODED_BYTES_MAX);
             let len = found.len;
-            (at + 1..=longest).any(|end| {
+            (at + 1..=end_max).any(|end| {
                 found.len = len;
                 let follows = match rest.first() {
                     Some(Piece::Literal(next)) => raw[end..].starts_with(next.as_bytes()),

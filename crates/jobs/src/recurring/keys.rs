@@ -19,7 +19,7 @@ keys! {
 
     /// The digest of the whole job list; a scheduler with another list stops rather than mix schedules.
     ///
-    /// It is a string: the key document's \"hash\" means a digest. Written at start-up.
+    /// It is a string: the key document says "hash" and means a digest. Written at start-up.
     digest() = "rjobs:hash"
         => string(DIGEST.means("the digest of all job digests in order")),
         removed = "replaced when the list changes",
