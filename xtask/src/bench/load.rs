@@ -35,7 +35,17 @@ pub(super) struct Rate {
 /// Out of how many keys each request picks one; enough to leave the processor's caches.
 const KEYSPACE: u32 = 100_000;
 
-impl Load<'_> {
+impl<'a> Load<'a> {
+    /// The same load one test at a time.
+    pub(super) fn singly(self) -> Vec<Load<'a>> {
+        match self.work {
+            Work::Tests(names) => {
+                names.chunks(1).map(|name| Load { work: Work::Tests(name), ..self }).collect()
+            }
+            Work::Command(_) => vec![self],
+        }
+    }
+
     /// Runs the load once against the server on this port.
     pub(super) fn run(&self, port: u16) -> Result<Vec<Rate>> {
         let mut command = pinned("redis-benchmark", Role::Load);
@@ -81,7 +91,9 @@ fn parse_csv(text: &str) -> Result<Vec<Rate>> {
 fn parse_line(line: &str) -> Option<Rate> {
     let inner = line.trim().strip_prefix('"')?.strip_suffix('"')?;
     let mut fields = inner.rsplitn(CSV_NUMBERS + 1, "\",\"");
-    let per_second = fields.nth(CSV_NUMBERS - 1)?.parse().ok()?;
+    let per_second: f64 = fields.nth(CSV_NUMBERS - 1)?.parse().ok()?;
+    // A load that is over within a millisecond has an infinite rate, which measures nothing.
+    let per_second = Some(per_second).filter(|rate| rate.is_finite())?;
     Some(Rate { name: fields.next()?.to_owned(), per_second })
 }
 
@@ -110,12 +122,13 @@ mod tests {
     fn line_of_another_form_is_an_error() {
         assert_eq!(parsed("WARNING: no CONFIG"), None);
         assert_eq!(parsed(r#""SET","fast","1","1","1","1","1","1""#), None);
+        assert_eq!(parsed(r#""SET","inf","1","1","1","1","1","1""#), None);
     }
 
     #[test]
     fn load_measures_each_test_and_a_command() {
         let server = Server::redis().unwrap();
-        let load = |label, work| Load { label, work, requests: 100, clients: 2, pipeline: 4 };
+        let load = |label, work| Load { label, work, requests: 10_000, clients: 2, pipeline: 4 };
         let names = |load: Load| -> Vec<String> {
             let rates = load.run(server.port()).unwrap();
             assert!(rates.iter().all(|rate| rate.per_second > 0.0));
