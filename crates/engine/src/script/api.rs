@@ -13,8 +13,7 @@ const VERSION_NUMBER: f64 = 0x0007_000F as f64;
 
 /// Pushes the library's table.
 pub(super) fn push_library(stack: &mut Stack<'_>) {
-    stack.push_table(0, 0);
-    let functions = [
+    stack.push_library(&[
         ("call", c_function(call)),
         ("pcall", c_function(pcall)),
         ("log", c_function(log)),
@@ -27,11 +26,7 @@ pub(super) fn push_library(stack: &mut Stack<'_>) {
         ("breakpoint", c_function(breakpoint)),
         ("debug", c_function(debug)),
         ("acl_check_cmd", c_function(acl_check_cmd)),
-    ];
-    for (name, function) in functions {
-        stack.push_function(function, 0);
-        stack.raw_set_field(-2, name);
-    }
+    ]);
     let numbers = [
         ("LOG_DEBUG", 0.0),
         ("LOG_VERBOSE", 1.0),

@@ -2,7 +2,8 @@
 
 use std::ffi::c_int;
 
-use super::stack::{Frame, Kind, Outcome, Stack};
+use super::arguments::Frame;
+use super::stack::{Kind, Outcome, Stack};
 use crate::reply::Error;
 
 /// The message handler of every run: turns what was raised into a table with the text and the place it came from.

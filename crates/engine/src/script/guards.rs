@@ -32,7 +32,7 @@ pub(super) const GUARDED: [(&str, &str, lua_CFunction); 20] = [
     ("", "loadstring", loadstring::<8>),
     ("coroutine", "create", counted::<9>),
     ("coroutine", "wrap", counted::<10>),
-    ("string", "find", pattern::<11>),
+    ("string", "find", pattern::<FIND>),
     ("string", "match", pattern::<12>),
     ("string", "gmatch", pattern::<13>),
     ("string", "gfind", pattern::<14>),
@@ -226,13 +226,17 @@ unsafe extern "C-unwind" fn counted<const INDEX: usize>(l: *mut lua_State) -> c_
     }
 }
 
+/// `string.find` takes its pattern as plain text when the fourth argument says so.
+const FIND: usize = 11;
+
 /// Special characters in one pattern. The matcher recurses once for each, on the C stack.
 const PATTERN_SPECIALS_MAX: usize = 1000;
 
 unsafe extern "C-unwind" fn pattern<const INDEX: usize>(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua; the string is on the stack while its bytes are read.
     unsafe {
-        if ffi::lua_type(l, 2) == ffi::LUA_TSTRING {
+        let plain = INDEX == FIND && ffi::lua_toboolean(l, 4) != 0;
+        if !plain && ffi::lua_type(l, 2) == ffi::LUA_TSTRING {
             let mut length = 0;
             let start = ffi::lua_tolstring(l, 2, &mut length);
             let text = std::slice::from_raw_parts(start.cast::<u8>(), length);

@@ -11,6 +11,7 @@
 #![allow(unsafe_code, reason = "calls compiled functions through Lua's C API")]
 
 mod api;
+mod arguments;
 mod bit;
 mod cjson;
 mod cmsgpack;

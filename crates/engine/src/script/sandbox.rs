@@ -126,17 +126,16 @@ fn add_libraries(stack: &mut Stack<'_>, globals: c_int) {
         stack.push_nil();
         stack.raw_set_field(globals, name);
     }
-    let libraries: [(&str, fn(&mut Stack<'_>)); 5] = [
-        ("cjson", cjson::push_library),
-        ("struct", structlib::push_library),
-        ("cmsgpack", cmsgpack::push_library),
-        ("bit", bit::push_library),
-        ("redis", api::push_library),
-    ];
-    for (name, push_library) in libraries {
-        push_library(stack);
-        stack.raw_set_field(globals, name);
-    }
+    cjson::push_library(stack);
+    stack.raw_set_field(globals, "cjson");
+    structlib::push_library(stack);
+    stack.raw_set_field(globals, "struct");
+    cmsgpack::push_library(stack);
+    stack.raw_set_field(globals, "cmsgpack");
+    bit::push_library(stack);
+    stack.raw_set_field(globals, "bit");
+    api::push_library(stack);
+    stack.raw_set_field(globals, "redis");
     stack.raw_field(globals, "math");
     for (name, function) in
         [("random", c_function(random::random)), ("randomseed", c_function(random::randomseed))]

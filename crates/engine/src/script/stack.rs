@@ -11,7 +11,7 @@
 //! A panic in a native function stops at the same border, ends the script and goes on in [`super::Scripts::run`].
 #![allow(unsafe_code, reason = "the Lua stack is a C API; this module is the safe layer over it")]
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
@@ -19,11 +19,10 @@ use std::ptr::NonNull;
 use mlua::ffi::{self, lua_CFunction, lua_State};
 
 use super::context::Context;
-use super::number;
 
 /// The mark that an error value lies on top of the stack.
 #[derive(Debug)]
-pub(super) struct Raised(());
+pub(super) struct Raised(pub(super) ());
 
 /// What a native function returns: how many values on top of the stack are its results.
 pub(super) type Outcome = Result<c_int, Raised>;
@@ -332,6 +331,23 @@ impl<'a> Stack<'a> {
         unsafe { ffi::lua_pushcclosure(self.l, function, upvalues) }
     }
 
+    /// Pushes a table of native functions.
+    pub(super) fn push_library(&mut self, functions: &[(&str, lua_CFunction)]) {
+        // Not sized beforehand: the order in which `pairs` finds fields depends on how the table grew.
+        self.push_table(0, 0);
+        for (name, function) in functions {
+            self.push_function(*function, 0);
+            self.raw_set_field(-2, name);
+        }
+    }
+
+    /// Moves the value on top to `index`.
+    pub(super) fn replace(&mut self, index: c_int) {
+        assert!(index > 0 && index <= self.top(), "there is no value to replace");
+        // SAFETY: both values exist.
+        unsafe { ffi::lua_replace(self.l, index) }
+    }
+
     /// Pushes the value that the table at `table` holds for the key on top, which it replaces.
     pub(super) fn raw_get(&mut self, table: c_int) {
         self.assert_table(table);
@@ -472,124 +488,4 @@ impl<T: Copy> Data<'_, T> {
         // SAFETY: as for `get`; no reference into the block exists.
         unsafe { self.block.write(value) }
     }
-}
-
-/// Errors and checked arguments, with the texts of Lua's auxiliary library.
-impl Stack<'_> {
-    /// Raises the value on top.
-    pub(super) fn raise_top(&mut self) -> Raised {
-        Raised(())
-    }
-
-    /// Raises `message` as it is.
-    pub(super) fn error_bare(&mut self, message: impl AsRef<[u8]>) -> Raised {
-        self.push_bytes(message);
-        Raised(())
-    }
-
-    /// Raises `message` with the place of the calling Lua code in front.
-    pub(super) fn error(&mut self, message: impl AsRef<[u8]>) -> Raised {
-        let mut text = self.place(1).into_bytes();
-        text.extend_from_slice(message.as_ref());
-        self.error_bare(text)
-    }
-
-    /// Raises the error for lack of memory.
-    pub(super) fn error_memory(&mut self) -> Raised {
-        self.error_bare("not enough memory")
-    }
-
-    /// Raises the error about argument `number`.
-    pub(super) fn arg_error(&mut self, number: c_int, problem: &str) -> Raised {
-        let mut number = number;
-        let mut name = "?".to_owned();
-        if let Some(frame) = self.frame(0) {
-            if let Some(known) = &frame.name {
-                name.clone_from(known);
-            }
-            if frame.method {
-                number -= 1;
-                if number == 0 {
-                    return self.error(format!("calling '{name}' on bad self ({problem})"));
-                }
-            }
-        }
-        self.error(format!("bad argument #{number} to '{name}' ({problem})"))
-    }
-
-    /// Raises the error that argument `number` has the wrong type.
-    pub(super) fn type_error(&mut self, number: c_int, expected: &str) -> Raised {
-        let got = self.kind(number).name();
-        self.arg_error(number, &format!("{expected} expected, got {got}"))
-    }
-
-    /// Argument `number` as a number, or the error that it is none.
-    pub(super) fn check_number(&mut self, number: c_int) -> Result<f64, Raised> {
-        if !self.is_number(number) {
-            return Err(self.type_error(number, "number"));
-        }
-        Ok(self.number(number))
-    }
-
-    /// Argument `number` as C's `int`, or the error that it is no number.
-    pub(super) fn check_int(&mut self, number: c_int) -> Result<i32, Raised> {
-        Ok(number::to_i64(self.check_number(number)?) as i32)
-    }
-
-    /// Argument `number` as bytes (numbers are converted), or the error that it is neither string nor number.
-    pub(super) fn check_bytes(&mut self, number: c_int) -> Result<&[u8], Raised> {
-        if !matches!(self.kind(number), Kind::String | Kind::Number) {
-            return Err(self.type_error(number, "string"));
-        }
-        Ok(self.text(number))
-    }
-
-    /// `source:line: ` of the function at `level`, empty for C functions.
-    fn place(&self, level: c_int) -> String {
-        match self.frame(level) {
-            Some(frame) if frame.line > 0 => format!("{}:{}: ", frame.short_source, frame.line),
-            _ => String::new(),
-        }
-    }
-
-    /// What Lua knows about the function `level` calls up; 0 is the running one.
-    pub(super) fn frame(&self, level: c_int) -> Option<Frame> {
-        // SAFETY: all fields of the record are integers and pointers, for which zero is valid; Lua fills in the rest, and the
-        // texts it points at live as long as the frame. None of "nSl" allocates.
-        unsafe {
-            let mut record: ffi::lua_Debug = std::mem::zeroed();
-            if ffi::lua_getstack(self.l, level, &mut record) == 0 {
-                return None;
-            }
-            ffi::lua_getinfo(self.l, c"nSl".as_ptr(), &mut record);
-            Some(Frame {
-                name: (!record.name.is_null()).then(|| text_of(record.name)),
-                method: text_of(record.namewhat) == "method",
-                is_c: text_of(record.what) == "C",
-                source: text_of(record.source),
-                short_source: text_of(record.short_src.as_ptr()),
-                line: record.currentline,
-            })
-        }
-    }
-}
-
-/// One level of the call stack.
-pub(super) struct Frame {
-    name: Option<String>,
-    method: bool,
-    pub(super) is_c: bool,
-    pub(super) source: String,
-    short_source: String,
-    pub(super) line: c_int,
-}
-
-/// # Safety
-/// `text` must be null or a C string.
-unsafe fn text_of(text: *const c_char) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: by contract.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -1,1 +1,279 @@
+//! What hostile scripts can and cannot do.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Toy, eval, eval_with, render, run};
+use crate::script::{Limits, Scripts, Sha};
+
+const SMALL: Limits = Limits { memory: 4 << 20, instructions: 1000 };
+
+/// Runs `body` with an engine that stops it at the third look, and checks that it ends with that verdict.
+#[track_caller]
+fn is_stopped(body: &str) {
+    let mut scripts = Scripts::new(SMALL);
+    let mut toy = Toy::impatient(2);
+    let answer = render(&run(&mut scripts, body, &mut toy));
+    assert!(
+        answer.starts_with(
+            "-ERR Script killed by user with SCRIPT KILL... script: <sha>, on @user_script:"
+        ),
+        "{answer}"
+    );
+    assert_eq!(render(&run(&mut scripts, "return KEYS[1]", &mut Toy::default())), "\"k1\"");
+}
+
+#[test]
+fn endless_loops_are_stopped() {
+    is_stopped("while true do end");
+    is_stopped("repeat local x = ('x'):rep(10) until false");
+    is_stopped("local function f() return f() end f()");
+    is_stopped("for i = 1, 1e18 do end");
+    is_stopped("table.sort({1,2,3,4,5}, function() while true do end end)");
+    is_stopped("string.gsub('x', 'x', function() while true do end end)");
+    is_stopped("return setmetatable({}, {__index = function() while true do end end}).x");
+}
+
+#[test]
+fn a_stopped_script_cannot_catch_its_end() {
+    is_stopped("while true do pcall(function() while true do end end) end");
+    is_stopped("pcall(function() while true do end end) return 1");
+    is_stopped("local f f = function() while true do end end while true do xpcall(f, f) end");
+    is_stopped("xpcall(function() while true do end end, function() while true do end end)");
+    is_stopped("local function f() pcall(f) while true do end end f()");
+    is_stopped("while true do redis.pcall('ping') end");
+}
+
+#[test]
+fn coroutines_do_not_hide_from_the_count() {
+    is_stopped("coroutine.wrap(function() while true do end end)()");
+    is_stopped(
+        "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
+    );
+    // Each coroutine stays below the count on its own.
+    is_stopped(
+        "local function f(n) if n == 0 then return end
+         for i = 1, 9 do coroutine.wrap(f)(n - 1) end end
+         f(150)",
+    );
+}
+
+#[test]
+fn a_load_function_that_never_ends_is_stopped() {
+    is_stopped("load(function() while true do end end)");
+    is_stopped("load(function() return '\\n' end)");
+}
+
+#[track_caller]
+fn runs_out_of_memory(body: &str) {
+    let mut scripts = Scripts::new(SMALL);
+    let idle = scripts.memory_used();
+    for _ in 0..3 {
+        let answer = render(&run(&mut scripts, body, &mut Toy::default()));
+        assert!(answer.contains("not enough memory"), "{answer}");
+        assert!(
+            scripts.memory_used() < idle + SMALL.memory,
+            "garbage stays: {}",
+            scripts.memory_used()
+        );
+    }
+    assert_eq!(render(&run(&mut scripts, "return ARGV[3]", &mut Toy::default())), "\"a3\"");
+}
+
+#[test]
+fn memory_is_bounded_and_the_machine_survives() {
+    runs_out_of_memory("local t = {} while true do t[#t + 1] = ('x'):rep(100) .. #t end");
+    runs_out_of_memory("return ('x'):rep(1e9)");
+    runs_out_of_memory("local s = 'x' while true do s = s .. s end");
+    runs_out_of_memory("local t = {} for i = 1, 1e9 do t[i] = i end");
+    runs_out_of_memory(
+        "local t = {} while true do t[#t + 1] = redis.call('echo', ('x'):rep(1000) .. #t) end",
+    );
+    runs_out_of_memory(
+        "local t = {} while true do t[#t + 1] = coroutine.create(function() end) end",
+    );
+    runs_out_of_memory("local t = {} while true do t[#t + 1] = cjson.new() end");
+    runs_out_of_memory("local t = {} while true do t[#t + 1] = cjson.decode('[[[[[[1]]]]]]') end");
+    runs_out_of_memory("local t = {} while true do t[#t + 1] = assert(loadstring('return 1')) end");
+    runs_out_of_memory("return table.concat({('x'):rep(1e6)}, '', 1, 1):rep(8)");
+}
+
+#[test]
+fn values_made_in_one_call_respect_the_memory_limit() {
+    // Small texts that unfold to much more.
+    runs_out_of_memory("return cjson.decode('[' .. ('[],'):rep(100000) .. '1]')");
+    runs_out_of_memory("return cmsgpack.unpack('\\221\\0\\1\\134\\160' .. ('\\144'):rep(100000))");
+}
+
+#[test]
+fn a_caught_memory_error_does_not_raise_the_limit() {
+    let answer = eval_with(
+        SMALL,
+        "local t, failed = {}, 0
+         for i = 1, 50 do if not pcall(function() t[i] = ('x'):rep(1e6) .. i end) then failed = failed + 1 end end
+         return failed",
+    );
+    let failed: i64 = answer.trim_start_matches(':').parse().unwrap();
+    assert!(failed >= 46, "{failed} of 50 failed");
+}
+
+#[test]
+fn garbage_of_many_runs_is_collected() {
+    let mut scripts = Scripts::new(SMALL);
+    let idle = scripts.memory_used();
+    for _ in 0..200 {
+        run(
+            &mut scripts,
+            "local t = {} for i = 1, 1000 do t[i] = ('x'):rep(100) .. i end",
+            &mut Toy::default(),
+        );
+    }
+    assert!(scripts.memory_used() < idle + SMALL.memory, "{}", scripts.memory_used());
+}
+
+#[test]
+fn deep_recursion_is_an_error() {
+    let overflow = "-ERR user_script:1: stack overflow script: <sha>, on @user_script:1.";
+    assert_eq!(eval("local function f() return 1 + f() end return f()"), overflow);
+    assert_eq!(
+        eval("local t = setmetatable({}, {}) getmetatable(t).__index = t return t.x"),
+        "-ERR user_script:1: loop in gettable script: <sha>, on @user_script:1."
+    );
+    let answer = eval("local f f = function() return ('x'):gsub('x', f) end return f()");
+    assert!(answer.contains("C stack overflow"), "{answer}");
+    let answer = eval(&format!("return {}1{}", "(".repeat(10_000), ")".repeat(10_000)));
+    assert!(answer.contains("chunk has too many syntax levels"), "{answer}");
+}
+
+#[test]
+fn deep_data_neither_overflows_nor_panics() {
+    let nested = "local t = {} for i = 1, 100000 do t = {t} end ";
+    assert!(eval(&format!("{nested} return t")).contains("reached lua stack limit"));
+    assert!(eval("local t = {} t[1] = t return t").contains("reached lua stack limit"));
+    assert!(eval("local t = {} t.map = {t} return t").contains("reached lua stack limit"));
+    assert!(eval("local t = {} t.set = {[t] = 1} return t").contains("reached lua stack limit"));
+    let deepest = "cjson.encode_max_depth(1e9) cjson.decode_max_depth(1e9) ";
+    assert!(
+        eval(&format!("{deepest} {nested} return cjson.encode(t)"))
+            .contains("excessive nesting (2001)")
+    );
+    assert!(
+        eval(&format!("{deepest} return cjson.decode(('['):rep(100000))"))
+            .contains("nested data structures (2001)")
+    );
+    assert!(eval("return cmsgpack.unpack(('\\145'):rep(100000))").contains("stack overflow"));
+}
+
+#[test]
+fn patterns_cannot_exhaust_the_c_stack() {
+    let too_complex = "-ERR user_script:1: pattern too complex script: <sha>, on @user_script:1.";
+    for call in ["('a'):find(p)", "('a'):match(p)", "('a'):gmatch(p)()", "('a'):gsub(p, '')"] {
+        assert_eq!(
+            eval(&format!("local p = ('a?'):rep(300000) return {call}")),
+            too_complex,
+            "{call}"
+        );
+    }
+    assert_eq!(eval("return ('a'):find(('a?'):rep(400))"), ":1");
+    assert_eq!(eval("return ('a-'):rep(2000):find(('a-'):rep(2000), 1, true)"), ":1");
+}
+
+#[test]
+fn long_work_inside_one_library_call_is_bounded() {
+    assert_eq!(eval("return #(''):rep(2147483647)"), ":0");
+    assert!(eval("table.insert({}, -2147483648, 1)").contains("position out of bounds"));
+    assert_eq!(eval("collectgarbage('stop') return collectgarbage('setpause', 1e6)"), ":200");
+}
+
+#[test]
+fn a_panic_of_the_engine_passes_through_and_leaves_the_machine_usable() {
+    let mut scripts = Scripts::new(Limits::default());
+    for body in [
+        "redis.call('panic')",
+        "pcall(redis.call, 'panic') return 1",
+        "while true do redis.pcall('panic') end",
+    ] {
+        let caught =
+            catch_unwind(AssertUnwindSafe(|| run(&mut scripts, body, &mut Toy::default())));
+        let payload = caught.expect_err("the panic goes on after the script has ended");
+        assert_eq!(payload.downcast_ref::<&str>(), Some(&"the toy engine broke"));
+        assert_eq!(
+            render(&run(&mut scripts, "return redis.call('ping')", &mut Toy::default())),
+            "+PONG"
+        );
+    }
+}
+
+#[test]
+fn the_protocol_and_the_log_reach_the_engine() {
+    let mut scripts = Scripts::new(Limits::default());
+    let mut toy = Toy::default();
+    run(&mut scripts, "redis.setresp(3) redis.log(redis.LOG_WARNING, 'a', 1, {}, 'b')", &mut toy);
+    assert_eq!((toy.resp, toy.logged), (3, vec![(3, b"a 1 b".to_vec())]));
+    let reply = run(&mut scripts, "return redis.call('get', 'x')", &mut Toy::default());
+    assert_eq!(reply, crate::reply::Reply::Nil, "the choice of protocol ends with the script");
+}
+
+#[test]
+fn one_script_leaves_nothing_for_the_next() {
+    let mut scripts = Scripts::new(Limits::default());
+    for body in [
+        "getmetatable('').__index = nil",
+        "getmetatable(_G).__index = nil",
+        "rawset(_G, 'x', 1)",
+        "_G.x = 1",
+        "x = 1",
+        "setmetatable(_G, {})",
+        "setmetatable(string, {})",
+        "table.insert(string, 1)",
+        "string.len = nil",
+        "redis.call = print",
+        "loadstring('x = 1')()",
+        "coroutine.wrap(function() x = 1 end)()",
+        "getmetatable(getmetatable('')).__index = 1",
+    ] {
+        let answer = render(&run(&mut scripts, body, &mut Toy::default()));
+        assert!(answer.starts_with("-ERR"), "{body}: {answer}");
+    }
+    let check = "local n = 0 for _ in pairs(string) do n = n + 1 end
+                 return {n, ('ab'):len(), type(redis.call), tostring(rawget(_G, 'x')), #string, tostring(getmetatable(string))}";
+    assert_eq!(
+        render(&run(&mut scripts, check, &mut Toy::default())),
+        "[:15 :2 \"function\" \"nil\" :0 \"nil\"]"
+    );
+}
+
+#[test]
+fn scripts_are_known_by_name_until_flushed() {
+    let mut scripts = Scripts::new(Limits::default());
+    let sha = scripts.load(b"return 1").unwrap();
+    assert_eq!(sha.as_str(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+    assert!(scripts.exists(b"E0E1F9FABFC9D4800C877A703B823AC0578FF8DB"));
+    assert_eq!(Sha::parse(b"E0E1F9FABFC9D4800C877A703B823AC0578FF8DB"), Some(sha));
+    assert!(!scripts.exists(b"e0e1"));
+    assert_eq!((scripts.len(), scripts.flags(&sha).map(|flags| flags.declared)), (1, Some(false)));
+    scripts.flush();
+    assert!(!scripts.exists(sha.as_str().as_bytes()));
+    let reply = scripts.run(&sha, &[], &[], &mut Toy::default());
+    assert_eq!(render(&reply), "-NOSCRIPT No matching script. Please use EVAL.");
+}
+
+#[test]
+fn random_numbers_go_on_from_script_to_script_and_through_a_flush() {
+    let mut scripts = Scripts::new(Limits::default());
+    let draw = |scripts: &mut Scripts| {
+        render(&run(scripts, "return tostring(math.random())", &mut Toy::default()))
+    };
+    assert_eq!(draw(&mut scripts), "\"0.39646477363839\"");
+    scripts.flush();
+    assert_eq!(draw(&mut scripts), "\"0.84048536971234\"");
+}
+
+#[test]
+fn a_machine_can_move_between_threads() {
+    let mut scripts = Scripts::new(Limits::default());
+    let sha = scripts.load(b"return #KEYS + #ARGV").unwrap();
+    let reply =
+        std::thread::spawn(move || scripts.run(&sha, &[b"k"], &[b"a", b"b"], &mut Toy::default()))
+            .join();
+    assert_eq!(render(&reply.unwrap()), ":3");
+}

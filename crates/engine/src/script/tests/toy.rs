@@ -21,9 +21,9 @@ pub(super) struct Toy {
     /// What scripts logged.
     pub(super) logged: Vec<(u8, Vec<u8>)>,
     /// How often scripts were asked about.
-    pub(super) asked: usize,
+    asked: usize,
     /// After how many questions the answer is to stop.
-    pub(super) patience: Option<usize>,
+    patience: Option<usize>,
     /// The protocol scripts chose last.
     pub(super) resp: u8,
 }
@@ -130,6 +130,11 @@ impl Caller for Toy {
 }
 
 impl Toy {
+    /// An engine that stops a script when asked for the time after `patience`.
+    pub(super) fn impatient(patience: usize) -> Toy {
+        Toy { patience: Some(patience), ..Toy::default() }
+    }
+
     fn read(&self, key: &[u8], read: impl FnOnce(&Value) -> Option<Reply>) -> Reply {
         match self.values.get(key) {
             None => Reply::Nil,
