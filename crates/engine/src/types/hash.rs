@@ -94,6 +94,15 @@ impl Hash {
         }
     }
 
+    /// A random field; `random` gives uniform 64-bit numbers.
+    pub(crate) fn random(&self, mut random: impl FnMut() -> u64) -> Option<(&[u8], &[u8])> {
+        match self {
+            Hash::Small(_) if self.is_empty() => None,
+            Hash::Small(_) => self.iter().nth((random() % self.len() as u64) as usize),
+            Hash::Large(dict) => dict.random(random).map(|(field, value)| (&**field, &**value)),
+        }
+    }
+
     /// Visits fields at `cursor` and returns the next cursor; a small hash is visited whole.
     pub(crate) fn scan<'a>(
         &'a self,

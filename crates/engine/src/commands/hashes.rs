@@ -1,5 +1,0 @@
-//! hashes.
-
-use crate::table::Command;
-
-pub(super) static COMMANDS: &[Command] = &[];
