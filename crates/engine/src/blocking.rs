@@ -25,11 +25,27 @@ pub(crate) struct Wait {
 /// What is done for a blocked client once a key has data.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
-    PopList { from: End },
+    PopList {
+        from: End,
+    },
     /// Up to `count` items, answered as an array of their own.
-    PopLists { from: End, count: usize },
-    MoveList { from: End, to: End, dest: Box<[u8]> },
-    PopZSet { max: bool },
+    PopLists {
+        from: End,
+        count: usize,
+    },
+    MoveList {
+        from: End,
+        to: End,
+        dest: Box<[u8]>,
+    },
+    PopZSet {
+        max: bool,
+    },
+    /// Up to `count` members, answered as an array of their own.
+    PopZSets {
+        max: bool,
+        count: usize,
+    },
 }
 
 /// An end of a list.

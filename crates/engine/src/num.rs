@@ -40,6 +40,21 @@ pub(crate) fn parse_float(text: &[u8]) -> Option<f64> {
     (!n.is_nan() && (n.is_finite() || says_infinity)).then_some(n)
 }
 
+/// The end of a score range, by the looser rules Redis has for it: spaces in front are fine, nothing at all is 0, what is
+/// too large is infinite, and a zero byte ends the text.
+pub(crate) fn parse_bound(text: &[u8]) -> Option<f64> {
+    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+    if text.is_empty() {
+        return Some(0.0);
+    }
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let text = &text[text.iter().take_while(|byte| is_space(byte)).count()..];
+    parse_float(text).or_else(|| {
+        let n: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+        n.is_infinite().then_some(n)
+    })
+}
+
 /// `A.8p3`: hexadecimal digits with an optional binary exponent.
 fn parse_hex_float(text: &str) -> Option<f64> {
     let (digits, exponent) = match text.split_once(['p', 'P']) {

@@ -4,6 +4,7 @@ mod hashes;
 mod keys;
 mod lists;
 mod pubsub;
+mod sample;
 mod scan;
 mod scripting;
 mod server;
@@ -46,6 +47,7 @@ pub(crate) enum Served {
 pub(crate) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: &[u8]) -> Served {
     match operation {
         Operation::PopZSet { max } => zsets::serve(ctx, *max, key),
+        Operation::PopZSets { max, count } => zsets::serve_several(ctx, *max, *count, key),
         _ => lists::serve(ctx, operation, key),
     }
 }

@@ -66,6 +66,27 @@ impl ZSet {
         ZSet::Small(Box::default())
     }
 
+    /// A set of different members in any order.
+    pub(crate) fn from_items<T: AsRef<[u8]>>(items: Vec<(T, f64)>, seed: u64) -> ZSet {
+        let n = items.len();
+        let is_short = |(member, _): &(T, f64)| member.as_ref().len() <= SMALL_MEMBER_LEN_MAX;
+        let is_small = n <= SMALL_ENTRIES_MAX && items.iter().all(is_short);
+        let entries = items
+            .into_iter()
+            .map(|(member, score)| Entry { score, member: member.as_ref().into() });
+        if is_small {
+            let mut entries: Vec<Entry> = entries.map(Entry::without_negative_zero).collect();
+            entries.sort_unstable();
+            return ZSet::Small(Box::new(entries));
+        }
+        let mut scores = Dict::with_capacity(seed, n);
+        let order = entries.inspect(|entry| {
+            scores.insert_new(entry.member.clone(), entry.score);
+        });
+        let order = order.collect();
+        ZSet::Large(Box::new(Large { scores, order }))
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             ZSet::Small(entries) => entries.len(),
@@ -86,23 +107,15 @@ impl ZSet {
 
     /// Gives a member its score and returns the one it had. `seed` is for the table, should this grow into one.
     pub(crate) fn insert(&mut self, member: &[u8], score: f64, seed: u64) -> Option<f64> {
-        match self {
-            ZSet::Small(entries) => {
-                let old = find(entries, member).map(|at| entries.remove(at));
-                let old_score = old.as_ref().map(|entry| entry.score);
-                let entry = match old {
-                    Some(entry) => Entry { score, ..entry },
-                    None => Entry { score, member: member.into() },
-                };
-                let at = entries.partition_point(|other| other < &entry);
-                entries.insert(at, entry);
-                if entries.len() > SMALL_ENTRIES_MAX || member.len() > SMALL_MEMBER_LEN_MAX {
-                    self.enlarge(seed);
-                }
-                old_score
+        if let ZSet::Small(entries) = self {
+            let found = find(entries, member);
+            if found.is_some() || has_room(entries, member) {
+                return insert_small(entries, found, member, score);
             }
-            ZSet::Large(large) => large.insert(member, score),
+            self.enlarge(seed);
         }
+        let ZSet::Large(large) = self else { unreachable!("enlarged above") };
+        large.insert(member, score)
     }
 
     pub(crate) fn remove(&mut self, member: &[u8]) -> Option<f64> {
@@ -264,6 +277,30 @@ impl Large {
     }
 }
 
+fn has_room(entries: &[Entry], member: &[u8]) -> bool {
+    entries.len() < SMALL_ENTRIES_MAX && member.len() <= SMALL_MEMBER_LEN_MAX
+}
+
+fn insert_small(
+    entries: &mut Vec<Entry>,
+    found: Option<usize>,
+    member: &[u8],
+    score: f64,
+) -> Option<f64> {
+    let old_score = found.map(|at| entries[at].score);
+    if old_score == Some(score) {
+        return old_score;
+    }
+    let entry = match found {
+        Some(at) => Entry { score, ..entries.remove(at) },
+        None => Entry { score, member: member.into() },
+    };
+    let entry = entry.without_negative_zero();
+    let at = entries.partition_point(|other| other < &entry);
+    entries.insert(at, entry);
+    old_score
+}
+
 fn find(entries: &[Entry], member: &[u8]) -> Option<usize> {
     entries.iter().position(|entry| &*entry.member == member)
 }
@@ -276,6 +313,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// As in Redis, -0 becomes 0 in a small set and stays what it is in a large one.
+    fn without_negative_zero(self) -> Entry {
+        Entry { score: self.score + 0.0, ..self }
+    }
+
     fn pair(&self) -> (&[u8], f64) {
         (&self.member, self.score)
     }

@@ -1,5 +1,0 @@
-//! sets.
-
-use crate::table::Command;
-
-pub(super) static COMMANDS: &[Command] = &[];

@@ -1,9 +1,0 @@
-//! zsets.
-
-use crate::table::Command;
-
-pub(super) static COMMANDS: &[Command] = &[];
-
-pub(super) fn serve(_ctx: &mut crate::ctx::Ctx<'_>, _max: bool, _key: &[u8]) -> super::Served {
-    super::Served::Empty
-}
