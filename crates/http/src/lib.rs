@@ -1,0 +1,1 @@
+//! keyrack over HTTP: health, metrics and the pages.
