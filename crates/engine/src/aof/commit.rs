@@ -1,0 +1,213 @@
+//! Waiting until a position of the log is safe, for tasks and for threads.
+//!
+//! A waiter leaves its waker under the same lock that guards the state it looked at, and the writer
+//! changes that state under the lock before it collects wakers, so no wake-up can fall between.
+//! Waiters decide from the state alone when they run again; a wake-up too many is harmless.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Acquire, Ordering::Release},
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+};
+
+use parking_lot::Mutex;
+
+use super::{Error, Fsync};
+
+/// How far the log is safe, and who waits for more.
+#[derive(Debug, Default)]
+pub(super) struct Commits {
+    /// Everything up to here is on stable storage.
+    position: AtomicU64,
+    /// The [`Fsync`] setting; writers wait only for [`Fsync::Always`].
+    fsync: AtomicU8,
+    /// Whether `State::trouble` is set, for a look without the lock.
+    troubled: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    trouble: Option<Trouble>,
+    /// By position and by ticket, so that a commit takes the front of the map.
+    wakers: BTreeMap<(u64, u64), Waker>,
+    n_tickets: u64,
+}
+
+#[derive(Debug)]
+enum Trouble {
+    /// The disk refuses writes; they are tried again.
+    Refused(String),
+    /// The writer is gone.
+    Stopped(Option<String>),
+}
+
+impl Commits {
+    /// Everything up to `position` is safe: lets those who wait for it go on, and returns how many
+    /// they are.
+    pub(super) fn advance(&self, position: u64) -> usize {
+        let mut state = self.state.lock();
+        self.position.store(position, Release);
+        let later = state.wakers.split_off(&(position + 1, 0));
+        let ready = std::mem::replace(&mut state.wakers, later);
+        drop(state);
+        let n_ready = ready.len();
+        ready.into_values().for_each(Waker::wake);
+        n_ready
+    }
+
+    pub(super) fn fsync(&self) -> Fsync {
+        Fsync::from_u8(self.fsync.load(Acquire))
+    }
+
+    /// Changes when writes count as done; call [`Commits::review`] afterwards.
+    pub(super) fn set_fsync(&self, fsync: Fsync) {
+        self.fsync.store(fsync as u8, Release);
+    }
+
+    /// Lets everybody who waits look again.
+    pub(super) fn review(&self) {
+        self.change(|_| {});
+    }
+
+    /// The disk refuses writes: everybody who waits gets an error, also those who come later.
+    pub(super) fn refuse(&self, reason: String) {
+        self.set_trouble(Some(Trouble::Refused(reason)));
+    }
+
+    /// The disk takes writes again.
+    pub(super) fn recover(&self) {
+        if self.troubled.load(Acquire) {
+            self.set_trouble(None);
+        }
+    }
+
+    /// Nothing will be written any more; `reason` says why if that was not asked for.
+    pub(super) fn stop(&self, reason: Option<String>) {
+        self.set_trouble(Some(Trouble::Stopped(reason)));
+    }
+
+    fn set_trouble(&self, trouble: Option<Trouble>) {
+        self.change(|state| {
+            self.troubled.store(trouble.is_some(), Release);
+            state.trouble = trouble;
+        });
+    }
+
+    /// Changes what waiters look at, and lets all of them look again.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state.lock();
+        change(&mut state);
+        let woken = std::mem::take(&mut state.wakers);
+        drop(state);
+        woken.into_values().for_each(Waker::wake);
+    }
+
+    /// Why writes fail at present; one atomic load while they do not.
+    pub(super) fn trouble(&self) -> Option<String> {
+        if !self.troubled.load(Acquire) {
+            return None;
+        }
+        self.state.lock().trouble.as_ref().map(|trouble| match trouble {
+            Trouble::Refused(reason) | Trouble::Stopped(Some(reason)) => reason.clone(),
+            Trouble::Stopped(None) => Error::Closed.to_string(),
+        })
+    }
+
+    /// The answer for a writer of `position`, if there is one without looking at trouble.
+    fn is_settled(&self, position: u64) -> bool {
+        self.position.load(Acquire) >= position || self.fsync() != Fsync::Always
+    }
+
+    fn poll(
+        &self,
+        position: u64,
+        ticket: &mut Option<u64>,
+        waker: &Waker,
+    ) -> Poll<Result<(), Error>> {
+        if self.is_settled(position) {
+            return Poll::Ready(Ok(()));
+        }
+        let mut state = self.state.lock();
+        if self.is_settled(position) {
+            return Poll::Ready(Ok(()));
+        }
+        match &state.trouble {
+            None => {}
+            Some(Trouble::Refused(reason) | Trouble::Stopped(Some(reason))) => {
+                return Poll::Ready(Err(Error::Unsaved { reason: reason.clone() }));
+            }
+            Some(Trouble::Stopped(None)) => return Poll::Ready(Err(Error::Closed)),
+        }
+        let ticket = *ticket.get_or_insert_with(|| {
+            state.n_tickets += 1;
+            state.n_tickets
+        });
+        state.wakers.insert((position, ticket), waker.clone());
+        Poll::Pending
+    }
+
+    fn forget(&self, position: u64, ticket: u64) {
+        self.state.lock().wakers.remove(&(position, ticket));
+    }
+}
+
+/// Resolves when a position of the log is safe; see [`super::Log::committed`].
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is awaited"]
+pub(crate) struct Committed {
+    commits: Arc<Commits>,
+    position: u64,
+    ticket: Option<u64>,
+}
+
+impl Committed {
+    pub(super) fn new(commits: &Arc<Commits>, position: u64) -> Committed {
+        Committed { commits: Arc::clone(commits), position, ticket: None }
+    }
+
+    /// Blocks the thread until the future resolves.
+    pub(super) fn wait(mut self) -> Result<(), Error> {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        loop {
+            match self.commits.poll(self.position, &mut self.ticket, &waker) {
+                Poll::Ready(result) => return result,
+                Poll::Pending => thread::park(),
+            }
+        }
+    }
+}
+
+impl Future for Committed {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.commits.poll(this.position, &mut this.ticket, cx.waker())
+    }
+}
+
+impl Drop for Committed {
+    fn drop(&mut self) {
+        // Once settled, the waker was taken out by whoever settled it.
+        if let Some(ticket) = self.ticket
+            && !self.commits.is_settled(self.position)
+        {
+            self.commits.forget(self.position, ticket);
+        }
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

@@ -1,0 +1,252 @@
+//! Disks that refuse writes, write half of them, or lose what they took.
+
+use std::{
+    io,
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    thread,
+};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::aof::{
+    disk::Disk,
+    folder::Folder,
+    log::Sizes,
+    manifest::{Entry, Manifest},
+    scan::{End, scan},
+};
+
+use super::*;
+
+/// A file in memory that fails on demand and remembers what was done to it.
+#[derive(Clone, Default)]
+struct FakeDisk(Arc<Fake>);
+
+#[derive(Default)]
+struct Fake {
+    ops: Mutex<Vec<Op>>,
+    /// How many bytes fit.
+    space: Mutex<Option<u64>>,
+    sync_fails: AtomicBool,
+    refused: Mutex<u64>,
+    was_refused: Condvar,
+}
+
+#[derive(Clone)]
+enum Op {
+    Write { offset: u64, bytes: Vec<u8> },
+    Truncate(u64),
+    Sync,
+}
+
+impl Disk for FakeDisk {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let space = self.0.space.lock().unwrap_or(u64::MAX);
+        let n = bytes.len().min(space.saturating_sub(offset) as usize);
+        self.0.ops.lock().push(Op::Write { offset, bytes: bytes[..n].to_vec() });
+        if n == bytes.len() {
+            return Ok(());
+        }
+        *self.0.refused.lock() += 1;
+        self.0.was_refused.notify_all();
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.0.ops.lock().push(Op::Truncate(len));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if self.0.sync_fails.load(SeqCst) {
+            return Err(io::Error::other("the cable is out"));
+        }
+        self.0.ops.lock().push(Op::Sync);
+        Ok(())
+    }
+}
+
+impl FakeDisk {
+    fn start(&self, world: &World, options: Options) -> Log {
+        let folder = Folder::create_locked(world.path()).unwrap();
+        let manifest = Manifest { incrs: vec![Entry::incr(1)], ..Manifest::default() };
+        let sizes = Sizes { base: 0, last: 0, all: 0 };
+        Log::start(folder, manifest, Box::new(self.clone()), sizes, options).unwrap()
+    }
+
+    fn set_space(&self, space: Option<u64>) {
+        *self.0.space.lock() = space;
+    }
+
+    fn wait_until_refused(&self, times: u64) {
+        let mut refused = self.0.refused.lock();
+        let goal = *refused + times;
+        while *refused < goal {
+            self.0.was_refused.wait(&mut refused);
+        }
+    }
+
+    fn contents(&self) -> Vec<u8> {
+        replay(&self.0.ops.lock())
+    }
+}
+
+fn replay(ops: &[Op]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for op in ops {
+        match op {
+            Op::Write { offset, bytes } => {
+                let end = *offset as usize + bytes.len();
+                file.resize(end.max(file.len()), 0);
+                file[*offset as usize..end].copy_from_slice(bytes);
+            }
+            Op::Truncate(len) => file.truncate(*len as usize),
+            Op::Sync => {}
+        }
+    }
+    file
+}
+
+fn keys_of(bytes: &[u8]) -> (Vec<String>, End) {
+    let mut commands = Commands::new();
+    let found = scan(bytes, bytes.len() as u64, &mut |unit| {
+        collect(unit, &mut commands);
+        Ok(())
+    });
+    (keys(&commands), found.unwrap().end)
+}
+
+#[test]
+fn a_crash_after_any_write_or_in_it_keeps_what_was_synced() {
+    let (world, disk) = (World::new(), FakeDisk::default());
+    let log = disk.start(&world, Options::default());
+    // How many keys were acknowledged once so many operations were done.
+    let mut acknowledged = Vec::new();
+    for n in 0..60 {
+        log.wait_committed(log.append(&set(n.to_string(), vec![b'x'; n * 7 % 50]))).unwrap();
+        acknowledged.push((disk.0.ops.lock().len(), n + 1));
+    }
+    let ops = disk.0.ops.lock().clone();
+    for n_ops in 0..ops.len() {
+        let n_safe = acknowledged.iter().rev().find(|(done, _)| *done <= n_ops);
+        let n_safe = n_safe.map_or(0, |(_, n)| *n);
+        let in_flight = match &ops[n_ops] {
+            Op::Write { bytes, .. } => bytes.len(),
+            Op::Truncate(_) | Op::Sync => 0,
+        };
+        for part in 0..=in_flight {
+            let mut crashed = ops[..n_ops].to_vec();
+            if let Op::Write { offset, bytes } = &ops[n_ops] {
+                crashed.push(Op::Write { offset: *offset, bytes: bytes[..part].to_vec() });
+            }
+            let (found, end) = keys_of(&replay(&crashed));
+            assert!(!matches!(end, End::Damaged(_)), "after {n_ops} operations: {end:?}");
+            assert!(found.len() >= n_safe, "after {n_ops} operations");
+            assert!(found.iter().enumerate().all(|(n, key)| *key == n.to_string()));
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_fails_writers_at_once_and_nothing_is_lost_when_it_has_space_again() {
+    let (world, disk) = (World::new(), FakeDisk::default());
+    let log = disk.start(&world, Options::default());
+    log.wait_committed(log.append(&set("a", "1"))).unwrap();
+    let good = disk.contents();
+    disk.set_space(Some(good.len() as u64 + 20));
+    let position = log.append(&set("b", "2"));
+    let error = log.wait_committed(position).unwrap_err();
+    assert!(matches!(&error, Error::Unsaved { reason } if reason.contains("no storage space")));
+    assert!(log.write_error().unwrap().contains("no storage space"));
+    // Who comes while the disk refuses is told at once as well.
+    let later = log.append(&set("c", "3"));
+    assert!(log.wait_committed(later).is_err());
+    disk.wait_until_refused(2);
+    let (found, end) = keys_of(&disk.contents());
+    assert_eq!(found, ["a"]);
+    assert!(matches!(end, End::Whole | End::Torn(_)));
+    disk.set_space(None);
+    while log.write_error().is_some() {
+        thread::yield_now();
+    }
+    log.wait_committed(later).unwrap();
+    assert_eq!(keys_of(&disk.contents()), (vec!["a".into(), "b".into(), "c".into()], End::Whole));
+    log.close().unwrap();
+}
+
+#[test]
+fn closing_on_a_full_disk_ends_and_says_what_is_lost() {
+    let (world, disk) = (World::new(), FakeDisk::default());
+    let log = disk.start(&world, Options::default());
+    disk.set_space(Some(10));
+    let position = log.append(&set("a", "1"));
+    let rewrite = log.begin_rewrite().unwrap();
+    disk.wait_until_refused(1);
+    assert!(matches!(log.close(), Err(Error::Unsaved { .. })));
+    assert!(matches!(log.wait_committed(position), Err(Error::Unsaved { .. })));
+    assert!(matches!(rewrite.finish(), Err(Error::Closed)));
+    assert_eq!(keys_of(&disk.contents()), (vec![], End::Whole));
+}
+
+#[test]
+fn a_failed_sync_is_fatal_and_never_acknowledged() {
+    let (world, disk) = (World::new(), FakeDisk::default());
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&messages);
+    let on_fatal = Arc::new(move |message: &str| heard.lock().push(message.to_owned()));
+    let log = disk.start(&world, Options { on_fatal, ..Options::default() });
+    disk.0.sync_fails.store(true, SeqCst);
+    let position = log.append(&set("a", "1"));
+    assert!(matches!(log.wait_committed(position), Err(Error::Unsaved { .. })));
+    disk.0.sync_fails.store(false, SeqCst);
+    let position = log.append(&set("b", "2"));
+    assert!(log.wait_committed(position).is_err(), "a later sync proves nothing");
+    assert_eq!(*messages.lock(), ["could not sync the log: the cable is out"]);
+    assert!(log.close().is_err());
+}
+
+/// Set for the child process of the test below, to the folder it writes to.
+const CHILD_DIR: &str = "KEYRACK_TEST_LIMITED_DIR";
+
+#[test]
+fn a_file_size_limit_of_the_system_refuses_writes_and_keeps_acknowledged_ones() {
+    if let Ok(dir) = std::env::var(CHILD_DIR) {
+        return write_until_refused(Path::new(&dir));
+    }
+    let world = World::new();
+    // The limit would otherwise end the process with a signal; 64 blocks are 32 or 64 KiB.
+    let script = "ulimit -f 64 && trap '' XFSZ && exec \"$0\" --exact \"$1\" --nocapture";
+    // The test's name as the test runner knows it, without the crate.
+    let module = module_path!().split_once("::").unwrap().1;
+    let this = format!(
+        "{module}::a_file_size_limit_of_the_system_refuses_writes_and_keeps_acknowledged_ones"
+    );
+    let child = Command::new("sh")
+        .args(["-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(this)
+        .env(CHILD_DIR, world.path())
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{child:?}");
+    let n_acknowledged: usize =
+        std::fs::read_to_string(world.path().join("acknowledged")).unwrap().parse().unwrap();
+    let found = world.keys();
+    assert!(n_acknowledged > 10);
+    assert_eq!(found.len(), n_acknowledged);
+}
+
+fn write_until_refused(dir: &Path) {
+    let (log, _) = open(dir, Options::default(), &mut |_| Ok(())).unwrap();
+    let mut n_acknowledged = 0;
+    while log.wait_committed(log.append(&set(n_acknowledged.to_string(), [b'x'; 900]))).is_ok() {
+        n_acknowledged += 1;
+    }
+    assert!(log.write_error().unwrap().starts_with("could not write to the log"));
+    std::fs::write(dir.join("acknowledged"), n_acknowledged.to_string()).unwrap();
+    assert!(log.close().is_err());
+}
