@@ -1,6 +1,6 @@
 //! The settings that CONFIG shows and changes.
 
-use crate::script::Limits;
+use crate::{aof::Fsync, script::Limits};
 
 /// Settings, most of which CONFIG SET can change while running.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub(crate) struct Config {
     pub(crate) pending_output_max: usize,
     /// Bytes a client may send before its command is complete.
     pub(crate) query_buffer_max: usize,
+    /// When a write counts as done, once CONFIG SET has said so; until then only the log knows.
+    pub(crate) fsync: Option<Fsync>,
     /// Rewrite the log by itself once it has grown by this much over the last rewrite; 0 for never.
     pub(crate) rewrite_percentage: u64,
     pub(crate) rewrite_size_min: u64,
@@ -37,6 +39,7 @@ impl Default for Config {
             bulk_len_max: 512 << 20,
             pending_output_max: 32 << 20,
             query_buffer_max: 1 << 30,
+            fsync: None,
             rewrite_percentage: 100,
             rewrite_size_min: 64 << 20,
             memory_used: None,

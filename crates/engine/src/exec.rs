@@ -18,12 +18,7 @@ pub(crate) fn process(state: &mut State, session: &mut Session, args: &[&[u8]]) 
     let mut ctx = Ctx::new(state, session);
     let reply =
         match resolve(args).and_then(|command| admit(&mut ctx, command, args).map(|()| command)) {
-            Err(error) => {
-                if let Some(transaction) = &mut ctx.session.transaction {
-                    transaction.broken = true;
-                }
-                Reply::Error(error)
-            }
+            Err(error) => Reply::Error(reject(&mut ctx, args, error)),
             Ok(command) => {
                 ctx.session.about.last_command = Some(command);
                 if is_queued(ctx.session, command) {
@@ -53,6 +48,26 @@ pub(crate) fn resolve(args: &[&[u8]]) -> Result<&'static Command, Error> {
     if sub.takes(args.len()) { Ok(sub) } else { Err(sub.arity_error()) }
 }
 
+/// Spoils the transaction that the refused command was for; a refused EXEC ends it.
+fn reject(ctx: &mut Ctx<'_>, args: &[&[u8]], error: Error) -> Error {
+    if args[0].eq_ignore_ascii_case(b"exec") {
+        ctx.session.transaction = None;
+        ctx.state.unwatch(ctx.session);
+        return abort_error(&error);
+    }
+    if let Some(transaction) = &mut ctx.session.transaction {
+        transaction.broken = true;
+    }
+    error
+}
+
+/// What EXEC answers where it may not run at all.
+pub(crate) fn abort_error(reason: &Error) -> Error {
+    let reason = reason.text();
+    let reason = reason.strip_prefix("ERR ").unwrap_or(reason);
+    Error::new(format!("EXECABORT Transaction discarded because of: {reason}"))
+}
+
 /// Whether the client may run the command now.
 fn admit(ctx: &mut Ctx<'_>, command: &Command, args: &[&[u8]]) -> Result<(), Error> {
     if !ctx.session.authenticated && !command.has(Flags::NO_AUTH) {
@@ -75,7 +90,7 @@ fn admit(ctx: &mut Ctx<'_>, command: &Command, args: &[&[u8]]) -> Result<(), Err
 }
 
 /// Refuses writes while the disk does.
-fn writable(state: &State) -> Result<(), Error> {
+pub(crate) fn writable(state: &State) -> Result<(), Error> {
     match state.log.as_ref().and_then(|log| log.write_error()) {
         Some(reason) => {
             Err(Error::new(format!("MISCONF Errors writing to the AOF file: {reason}")))
@@ -114,16 +129,23 @@ fn queue(session: &mut Session, command: &'static Command, args: &[&[u8]]) -> Re
 
 /// Runs a command that has passed the checks, and logs what it did.
 pub(crate) fn call(ctx: &mut Ctx<'_>, command: &'static Command, args: &[&[u8]]) -> Reply {
-    if ctx.state.pubsub.has_monitors() && !command.has(Flags::SKIP_MONITOR | Flags::ADMIN) {
-        ctx.state.show_monitors(ctx.session, ctx.in_script, args);
-    }
+    // Scripts are shown before the commands they call, EXEC after those it runs, as Redis does.
+    let is_shown_first = command.has(Flags::SKIP_MONITOR);
+    show(ctx, command, args, is_shown_first);
     let dirty = ctx.state.dirty;
     let reply = (command.handler)(ctx, args).unwrap_or_else(Reply::Error);
+    show(ctx, command, args, !is_shown_first);
     let logged_instead = ctx.take_logged_instead();
     if ctx.state.dirty != dirty && command.has(Flags::WRITE) && !logged_instead {
         ctx.state.effects.push(ctx.session.db, args);
     }
     reply
+}
+
+fn show(ctx: &mut Ctx<'_>, command: &Command, args: &[&[u8]], now: bool) {
+    if now && ctx.state.pubsub.has_monitors() && !command.has(Flags::ADMIN) {
+        ctx.state.show_monitors(ctx.session, ctx.in_script, args);
+    }
 }
 
 /// Runs a command for a script.

@@ -156,9 +156,9 @@ impl State {
         let source = if in_script { "lua" } else { &session.about.address };
         let mut line =
             format!("{}.{:06} [{} {source}]", now / 1_000_000, now % 1_000_000, session.db);
-        for arg in args {
+        for (i, arg) in args.iter().enumerate() {
             line.push(' ');
-            quote(&mut line, arg);
+            quote(&mut line, if is_secret(args, i) { b"(redacted)" } else { arg });
         }
         let message = Arc::new(Reply::Status(line.into()));
         let size = message_size(&message);
@@ -166,6 +166,13 @@ impl State {
             self.clients.with_mailbox(*client, |mailbox| mailbox.push(&message, size));
         }
     }
+}
+
+/// Whether the argument at `i` is a user name or password.
+fn is_secret(args: &[&[u8]], i: usize) -> bool {
+    let is = |i: usize, name: &[u8]| args[i].eq_ignore_ascii_case(name);
+    let after_auth = |n: usize| i > n && is(i - n, b"auth");
+    (i > 0 && is(0, b"auth")) || (is(0, b"hello") && (after_auth(1) || after_auth(2)))
 }
 
 /// Writes bytes as redis-cli shows them: printable ones as they are, others escaped.

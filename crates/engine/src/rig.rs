@@ -6,7 +6,7 @@ use crate::{
     reply::Reply,
     resp::encode_reply,
     session::{About, ClientIndex, Delivery, Inbox, mailbox},
-    state::State,
+    state::{Executed, State},
 };
 
 /// An engine without doors, on a clock moved by hand.
@@ -27,8 +27,17 @@ impl Rig {
 
     /// Adds a client and returns its number; the first one is 0.
     pub(crate) fn connect(&mut self) -> usize {
+        self.connect_as(true, About::default())
+    }
+
+    /// Adds a client that has come over the network, and so may have to give a password.
+    pub(crate) fn connect_untrusted(&mut self) -> usize {
+        self.connect_as(false, About { address: "127.0.0.1:50000".into(), ..About::default() })
+    }
+
+    fn connect_as(&mut self, trusted: bool, about: About) -> usize {
         let (mailbox, inbox) = mailbox(1 << 20);
-        self.clients.push((self.state.connect(0, mailbox, true, About::default()), inbox));
+        self.clients.push((self.state.connect(0, mailbox, trusted, about), inbox));
         self.clients.len() - 1
     }
 
@@ -40,8 +49,13 @@ impl Rig {
 
     /// Runs a command for a client; `None` while it waits for data.
     pub(crate) fn run_as(&mut self, client: usize, command: &str) -> Option<Reply> {
+        self.execute(client, command).reply
+    }
+
+    /// Runs a command for a client and tells all that became of it.
+    pub(crate) fn execute(&mut self, client: usize, command: &str) -> Executed {
         let args: Vec<&[u8]> = command.split(' ').map(str::as_bytes).collect();
-        self.state.execute(self.clients[client].0, &args).reply
+        self.state.execute(self.clients[client].0, &args)
     }
 
     /// What has been delivered to a client outside of its commands' answers.
@@ -80,11 +94,18 @@ impl Rig {
     /// Runs commands, one a line as `command => reply`, the reply in RESP2 with `\r\n` shown as a space.
     #[track_caller]
     pub(crate) fn check(&mut self, script: &str) {
+        self.check_as(0, script);
+    }
+
+    /// Like [`Rig::check`], for another client than the first.
+    #[track_caller]
+    pub(crate) fn check_as(&mut self, client: usize, script: &str) {
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (command, expected) =
                 line.split_once(" => ").expect("a line is `command => reply`");
             let mut bytes = Vec::new();
-            encode_reply(&mut bytes, &self.run(command), 2);
+            let reply = self.run_as(client, command).expect("the command had an answer at once");
+            encode_reply(&mut bytes, &reply, 2);
             let text = String::from_utf8_lossy(&bytes).replace("\r\n", " ");
             assert_eq!(text.trim_end(), expected.trim(), "{command}");
         }

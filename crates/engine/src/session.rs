@@ -9,9 +9,9 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
-use crate::{blocking::Wait, reply::Reply, table::Command};
+use crate::{blocking::Wait, pubsub::Kind, reply::Reply, table::Command};
 
 /// Where a session stands in [`Clients`]; given out again after the session ends.
 pub(crate) type ClientIndex = usize;
@@ -73,8 +73,6 @@ pub(crate) struct Queued {
 pub(crate) struct Watch {
     pub(crate) db: usize,
     pub(crate) key: Box<[u8]>,
-    /// It had expired already but was still stored; its removal is no change.
-    pub(crate) was_expired: bool,
 }
 
 /// What a session listens to.
@@ -86,6 +84,14 @@ pub(crate) struct Subscriptions {
 }
 
 impl Subscriptions {
+    pub(crate) fn of(&self, kind: Kind) -> &BTreeSet<Box<[u8]>> {
+        match kind {
+            Kind::Channel => &self.channels,
+            Kind::Pattern => &self.patterns,
+            Kind::Shard => &self.shard_channels,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.channels.is_empty() && self.patterns.is_empty() && self.shard_channels.is_empty()
     }
@@ -118,8 +124,7 @@ pub(crate) enum Delivery {
 #[derive(Debug, Clone)]
 pub(crate) struct Mailbox {
     sender: mpsc::UnboundedSender<Delivery>,
-    /// Bytes of messages that the client has not taken yet.
-    pending: Arc<AtomicUsize>,
+    pile: Arc<Pile>,
     pending_max: usize,
 }
 
@@ -127,31 +132,48 @@ pub(crate) struct Mailbox {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     receiver: mpsc::UnboundedReceiver<Delivery>,
-    pending: Arc<AtomicUsize>,
+    pile: Arc<Pile>,
+}
+
+/// What both ends know about the queue.
+#[derive(Debug, Default)]
+struct Pile {
+    /// Bytes of messages that the client has not taken yet.
+    pending: AtomicUsize,
+    /// Rung to reach a client that looks at no deliveries because it does not take its answers either.
+    hang_up: Notify,
 }
 
 /// A mailbox that holds at most about `pending_max` bytes of messages.
 pub(crate) fn mailbox(pending_max: usize) -> (Mailbox, Inbox) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let pending = Arc::new(AtomicUsize::new(0));
-    (Mailbox { sender, pending: pending.clone(), pending_max }, Inbox { receiver, pending })
+    let pile = Arc::new(Pile::default());
+    (Mailbox { sender, pile: pile.clone(), pending_max }, Inbox { receiver, pile })
 }
 
 impl Mailbox {
     /// Delivers a message; a client that lets too many pile up is hung up on, as Redis does.
     pub(crate) fn push(&self, message: &Arc<Reply>, size: usize) {
-        let pending = self.pending.fetch_add(size, Ordering::Relaxed) + size;
-        let delivery = if pending > self.pending_max {
-            Delivery::Close
-        } else {
-            Delivery::Push(message.clone())
-        };
-        // A client that has gone away misses the message like any other subscriber that left.
+        let before = self.pile.pending.fetch_add(size, Ordering::Relaxed);
+        if before + size <= self.pending_max {
+            // A client that has gone away misses the message like any other subscriber that left.
+            let _ = self.sender.send(Delivery::Push(message.clone()));
+        } else if before <= self.pending_max {
+            self.send(Delivery::Close);
+        }
+    }
+
+    /// Delivers something; [`Delivery::Close`] also cuts short what the client is being sent.
+    pub(crate) fn send(&self, delivery: Delivery) {
+        if matches!(delivery, Delivery::Close) {
+            self.pile.hang_up.notify_one();
+        }
         let _ = self.sender.send(delivery);
     }
 
-    pub(crate) fn send(&self, delivery: Delivery) {
-        let _ = self.sender.send(delivery);
+    /// Hangs up once the client has been sent the answers it is owed.
+    pub(crate) fn close(&self) {
+        let _ = self.sender.send(Delivery::Close);
     }
 }
 
@@ -178,8 +200,13 @@ impl Inbox {
 
     fn taken(&self, delivery: &Delivery) {
         if let Delivery::Push(message) = delivery {
-            self.pending.fetch_sub(message_size(message), Ordering::Relaxed);
+            self.pile.pending.fetch_sub(message_size(message), Ordering::Relaxed);
         }
+    }
+
+    /// Resolves when the client is to be cut off, whatever it still has to take.
+    pub(crate) async fn hung_up(&self) {
+        self.pile.hang_up.notified().await;
     }
 }
 

@@ -116,6 +116,8 @@ impl Flags {
     /// Allowed while a script runs too long.
     pub(crate) const ALLOW_BUSY: Flags = Flags(1 << 15);
     pub(crate) const SKIP_SLOWLOG: Flags = Flags(1 << 16);
+    /// Not allowed while a replica loads in the background, which never happens here.
+    pub(crate) const NO_ASYNC_LOADING: Flags = Flags(1 << 18);
     /// Works without any key too.
     pub(crate) const NO_MANDATORY_KEYS: Flags = Flags(1 << 17);
 
@@ -125,7 +127,7 @@ impl Flags {
 
     /// The names that COMMAND shows, in Redis' order.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
-        const NAMES: [(Flags, &str); 18] = [
+        const NAMES: [(Flags, &str); 19] = [
             (Flags::WRITE, "write"),
             (Flags::READONLY, "readonly"),
             (Flags::DENYOOM, "denyoom"),
@@ -140,6 +142,7 @@ impl Flags {
             (Flags::FAST, "fast"),
             (Flags::NO_AUTH, "no_auth"),
             (Flags::MAY_REPLICATE, "may_replicate"),
+            (Flags::NO_ASYNC_LOADING, "no_async_loading"),
             (Flags::NO_MULTI, "no_multi"),
             (Flags::NO_MANDATORY_KEYS, "no_mandatory_keys"),
             (Flags::MOVABLE_KEYS, "movablekeys"),

@@ -1,6 +1,12 @@
 //! The commands, by type.
 
+mod client;
+mod command;
+mod config;
+mod connection;
 mod hashes;
+mod help;
+mod info;
 mod keys;
 mod lists;
 mod pubsub;
@@ -31,6 +37,11 @@ pub(crate) static TABLES: &[&[Command]] = &[
     pubsub::COMMANDS,
     transactions::COMMANDS,
     scripting::COMMANDS,
+    connection::COMMANDS,
+    client::COMMANDS,
+    config::COMMANDS,
+    info::COMMANDS,
+    command::COMMANDS,
     server::COMMANDS,
 ];
 

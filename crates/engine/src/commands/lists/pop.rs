@@ -195,7 +195,7 @@ pub(in crate::commands) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: 
             }
             reply
         }
-        Operation::PopZSet { .. } => return Served::WrongKind,
+        Operation::PopZSet { .. } | Operation::PopZSets { .. } => return Served::WrongKind,
     };
     match served {
         Ok(Some(reply)) => Served::Reply(reply),

@@ -1,0 +1,132 @@
+//! CONFIG: reading and changing settings.
+
+mod parameters;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use self::parameters::{PARAMETERS, Parameter};
+use super::help::help;
+use crate::{
+    ctx::Ctx,
+    glob,
+    reply::{Error, Reply},
+    state::{State, Stats},
+    table::{Command, Flags, Group, Keys},
+};
+
+const ANY_TIME: Flags = Flags::LOADING.or(Flags::STALE);
+const ADMIN: Flags = Flags::ADMIN.or(Flags::NOSCRIPT).or(ANY_TIME);
+
+pub(super) static COMMANDS: &[Command] =
+    &[Command::new("config", -2, Flags::NONE, Keys::None, help)
+        .doc(Group::Server, "2.0.0", "Shows and changes settings")
+        .with(SUBCOMMANDS)];
+
+static SUBCOMMANDS: &[Command] = &[
+    Command::new("config|get", -3, ADMIN, Keys::None, get).doc(
+        Group::Server,
+        "2.0.0",
+        "Shows the settings whose names match",
+    ),
+    Command::new("config|set", -4, ADMIN, Keys::None, set).doc(
+        Group::Server,
+        "2.0.0",
+        "Changes settings, all of them or none",
+    ),
+    Command::new("config|resetstat", 2, ADMIN, Keys::None, resetstat).doc(
+        Group::Server,
+        "2.0.0",
+        "Sets the counters that INFO shows to zero",
+    ),
+    Command::new("config|rewrite", 2, ADMIN, Keys::None, rewrite).doc(
+        Group::Server,
+        "2.8.0",
+        "Refused, as there is no configuration file",
+    ),
+    Command::new("config|help", 2, ANY_TIME, Keys::None, help).doc(
+        Group::Server,
+        "5.0.0",
+        "Shows this help",
+    ),
+];
+
+fn get(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
+    // A name may match several patterns and is told once.
+    let mut found: BTreeMap<Vec<u8>, String> = BTreeMap::new();
+    for pattern in &args[2..] {
+        let lower = pattern.to_ascii_lowercase();
+        for parameter in PARAMETERS {
+            if parameter.name.as_bytes() == lower {
+                // An exact name is told as it was asked for.
+                found.insert(pattern.to_vec(), (parameter.get)(ctx.state));
+            } else if glob::matches(&lower, parameter.name.as_bytes()) {
+                found.insert(parameter.name.into(), (parameter.get)(ctx.state));
+            }
+        }
+    }
+    let pairs = found.into_iter().map(|(name, value)| (Reply::Bulk(name), Reply::bulk(value)));
+    Ok(Reply::Map(pairs.collect()))
+}
+
+fn set(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
+    if args.len() % 2 == 1 {
+        return Err(Error::SYNTAX);
+    }
+    let mut changes: Vec<(&Parameter, &str)> = Vec::new();
+    for pair in args[2..].chunks(2) {
+        changes.push(find(pair[0], pair[1])?);
+    }
+    for (i, (parameter, _)) in changes.iter().enumerate() {
+        if changes[..i].iter().any(|(other, _)| other.is_same_as(parameter)) {
+            return Err(failed(parameter.name, "duplicate parameter"));
+        }
+    }
+    // Worked out on a copy, so that one bad value leaves everything as it was.
+    let mut config = ctx.state.config.clone();
+    for (parameter, value) in changes {
+        parameter
+            .set(ctx.state, &mut config, value)
+            .map_err(|reason| failed(parameter.name, &reason))?;
+    }
+    ctx.state.config = config;
+    apply(ctx.state);
+    Ok(Reply::OK)
+}
+
+fn find<'a>(name: &[u8], value: &'a [u8]) -> Result<(&'static Parameter, &'a str), Error> {
+    let name = String::from_utf8_lossy(name);
+    let parameter = PARAMETERS.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(&name));
+    let parameter = parameter.ok_or_else(|| {
+        Error::new(format!("ERR Unknown option or number of arguments for CONFIG SET - '{name}'"))
+    })?;
+    let value = std::str::from_utf8(value)
+        .map_err(|_| failed(parameter.name, "argument is not valid UTF-8"))?;
+    Ok((parameter, value))
+}
+
+fn failed(name: &str, reason: &str) -> Error {
+    Error::new(format!("ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}"))
+}
+
+/// Tells the parts of the engine that keep settings of their own.
+fn apply(state: &State) {
+    if let (Some(log), Some(fsync)) = (&state.log, state.config.fsync)
+        && log.fsync() != fsync
+    {
+        log.set_fsync(fsync);
+    }
+}
+
+fn resetstat(ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
+    let started_us = ctx.state.stats.started_us;
+    ctx.state.stats = Stats { started_us, ..Stats::default() };
+    Ok(Reply::OK)
+}
+
+fn rewrite(_ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
+    Err(Error::fixed("ERR The server is running without a config file"))
+}

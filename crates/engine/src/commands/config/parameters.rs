@@ -1,0 +1,166 @@
+//! The settings that CONFIG knows, by the names Redis has for them.
+
+use super::values::{integer, memory, pubsub_output_limit};
+use crate::{aof::Fsync, config::Config, state::State};
+
+/// One setting.
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    pub(super) get: fn(&State) -> String,
+    /// `None` for a setting that stays as it is.
+    change: Option<Change>,
+}
+
+type Change = fn(&mut Config, &str) -> Result<(), String>;
+
+impl Parameter {
+    /// Sets the value in `config`, or says why it cannot be.
+    pub(super) fn set(
+        &self,
+        state: &State,
+        config: &mut Config,
+        value: &str,
+    ) -> Result<(), String> {
+        match self.change {
+            Some(change) => change(config, value),
+            // Scripts that set up a server often spell out what is the case anyway.
+            None if (self.get)(state) == value => Ok(()),
+            None => Err("can't set immutable config".into()),
+        }
+    }
+
+    /// Whether the two are one setting, under two names maybe.
+    pub(super) fn is_same_as(&self, other: &Parameter) -> bool {
+        let main = |name| if name == "lua-time-limit" { "busy-reply-threshold" } else { name };
+        main(self.name) == main(other.name)
+    }
+}
+
+const fn changing(name: &'static str, get: fn(&State) -> String, change: Change) -> Parameter {
+    Parameter { name, get, change: Some(change) }
+}
+
+const fn fixed(name: &'static str, get: fn(&State) -> String) -> Parameter {
+    Parameter { name, get, change: None }
+}
+
+const INT_MAX: u64 = i32::MAX as u64;
+const LONG_MAX: u64 = i64::MAX as u64;
+const MIB: u64 = 1 << 20;
+
+pub(super) static PARAMETERS: &[Parameter] = &[
+    fixed("appendonly", |state| if state.log.is_some() { "yes" } else { "no" }.into()),
+    changing("appendfsync", appendfsync, set_appendfsync),
+    changing(
+        "auto-aof-rewrite-percentage",
+        |state| state.config.rewrite_percentage.to_string(),
+        |config, value| integer(value, 0..=INT_MAX).map(|n| config.rewrite_percentage = n),
+    ),
+    changing(
+        "auto-aof-rewrite-min-size",
+        |state| state.config.rewrite_size_min.to_string(),
+        |config, value| memory(value, 0..=LONG_MAX).map(|n| config.rewrite_size_min = n),
+    ),
+    changing("busy-reply-threshold", busy_reply_threshold, set_busy_reply_threshold),
+    changing("lua-time-limit", busy_reply_threshold, set_busy_reply_threshold),
+    changing("client-output-buffer-limit", output_limit, set_output_limit),
+    changing(
+        "client-query-buffer-limit",
+        |state| state.config.query_buffer_max.to_string(),
+        |config, value| memory(value, MIB..=LONG_MAX).map(|n| config.query_buffer_max = n as usize),
+    ),
+    fixed("databases", |state| state.dbs.len().to_string()),
+    changing(
+        "maxclients",
+        |state| state.config.clients_max.to_string(),
+        |config, value| {
+            integer(value, 1..=u64::from(u32::MAX)).map(|n| config.clients_max = n as usize)
+        },
+    ),
+    changing(
+        "proto-max-bulk-len",
+        |state| state.config.bulk_len_max.to_string(),
+        |config, value| memory(value, MIB..=LONG_MAX).map(|n| config.bulk_len_max = n as usize),
+    ),
+    changing(
+        "requirepass",
+        |state| state.config.password.clone().unwrap_or_default(),
+        |config, value| {
+            config.password = Some(value.to_owned()).filter(|password| !password.is_empty());
+            Ok(())
+        },
+    ),
+    changing(
+        "timeout",
+        |state| state.config.timeout_s.to_string(),
+        |config, value| integer(value, 0..=INT_MAX).map(|n| config.timeout_s = n),
+    ),
+    // What clients look up, and what is always so here.
+    fixed("aof-use-rdb-preamble", |_| "no".into()),
+    fixed("cluster-enabled", |_| "no".into()),
+    fixed("hash-max-listpack-entries", |_| "512".into()),
+    fixed("hash-max-listpack-value", |_| "64".into()),
+    fixed("hash-max-ziplist-entries", |_| "512".into()),
+    fixed("hash-max-ziplist-value", |_| "64".into()),
+    fixed("list-max-listpack-size", |_| "-2".into()),
+    fixed("maxmemory", |_| "0".into()),
+    fixed("maxmemory-policy", |_| "noeviction".into()),
+    fixed("no-appendfsync-on-rewrite", |_| "no".into()),
+    fixed("notify-keyspace-events", |_| String::new()),
+    fixed("save", |_| String::new()),
+    fixed("set-max-intset-entries", |_| "512".into()),
+    fixed("slowlog-log-slower-than", |_| "-1".into()),
+    fixed("slowlog-max-len", |_| "0".into()),
+    fixed("zset-max-listpack-entries", |_| "128".into()),
+    fixed("zset-max-listpack-value", |_| "64".into()),
+    fixed("zset-max-ziplist-entries", |_| "128".into()),
+    fixed("zset-max-ziplist-value", |_| "64".into()),
+];
+
+fn appendfsync(state: &State) -> String {
+    let fsync = match &state.log {
+        Some(log) => log.fsync(),
+        None => state.config.fsync.unwrap_or_default(),
+    };
+    match fsync {
+        Fsync::Always => "always",
+        Fsync::EverySec => "everysec",
+        Fsync::No => "no",
+    }
+    .into()
+}
+
+fn set_appendfsync(config: &mut Config, value: &str) -> Result<(), String> {
+    config.fsync = Some(match &*value.to_ascii_lowercase() {
+        "always" => Fsync::Always,
+        "everysec" => Fsync::EverySec,
+        "no" => Fsync::No,
+        _ => {
+            return Err("argument(s) must be one of the following: everysec, always, no".into());
+        }
+    });
+    Ok(())
+}
+
+fn busy_reply_threshold(state: &State) -> String {
+    state.config.busy_reply_ms.to_string()
+}
+
+fn set_busy_reply_threshold(config: &mut Config, value: &str) -> Result<(), String> {
+    integer(value, 0..=LONG_MAX).map(|n| config.busy_reply_ms = n)
+}
+
+fn output_limit(state: &State) -> String {
+    let limit = state.config.pending_output_max;
+    format!("normal 0 0 0 slave 0 0 0 pubsub {limit} 0 0")
+}
+
+/// Limits what slow subscribers may leave lying; counts for connections made from now on.
+fn set_output_limit(config: &mut Config, value: &str) -> Result<(), String> {
+    if let Some(limit) = pubsub_output_limit(value)? {
+        // Without a limit in Redis' terms, which is as good as none here.
+        let limit = if limit == 0 { LONG_MAX } else { limit };
+        config.pending_output_max = usize::try_from(limit).unwrap_or(usize::MAX);
+    }
+    Ok(())
+}
