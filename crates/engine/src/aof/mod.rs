@@ -12,7 +12,7 @@
 //!
 //! In reading order: what the bytes mean ([`frame`], [`resp`], [`scan`]), the folder round them
 //! ([`manifest`], [`folder`]), starting ([`load`]), running ([`log`], [`commit`], [`writer`],
-//! [`rewrite`]), and looking after it ([`check`], [`repair`]).
+//! [`rewrite`]), and looking after it ([`mod@check`], [`mod@repair`]).
 
 mod check;
 mod commit;
