@@ -1,4 +1,4 @@
-//! Waiting until a position of the log is safe, for tasks and for threads.
+//! Waiting until a position of the log is safe.
 //!
 //! A waiter leaves its waker under the same lock that guards the state it looked at, and the writer
 //! changes that state under the lock before it collects wakers, so no wake-up can fall between.
@@ -12,8 +12,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Acquire, Ordering::Release},
     },
-    task::{Context, Poll, Wake, Waker},
-    thread::{self, Thread},
+    task::{Context, Poll, Waker},
 };
 
 use parking_lot::Mutex;
@@ -173,12 +172,13 @@ impl Committed {
     }
 
     /// Blocks the thread until the future resolves.
+    #[cfg(test)]
     pub(super) fn wait(mut self) -> Result<(), Error> {
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         loop {
             match self.commits.poll(self.position, &mut self.ticket, &waker) {
                 Poll::Ready(result) => return result,
-                Poll::Pending => thread::park(),
+                Poll::Pending => std::thread::park(),
             }
         }
     }
@@ -204,9 +204,11 @@ impl Drop for Committed {
     }
 }
 
-struct Unpark(Thread);
+#[cfg(test)]
+struct Unpark(std::thread::Thread);
 
-impl Wake for Unpark {
+#[cfg(test)]
+impl std::task::Wake for Unpark {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }

@@ -196,7 +196,8 @@ impl Log {
         Committed::new(&self.shared.commits, position)
     }
 
-    /// Blocks until [`Log::committed`] resolves.
+    /// Blocks until [`Log::committed`] resolves; the engine itself never blocks.
+    #[cfg(test)]
     pub(crate) fn wait_committed(&self, position: u64) -> Result<(), Error> {
         self.committed(position).wait()
     }
