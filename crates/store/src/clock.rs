@@ -22,3 +22,9 @@ impl Clock for SystemClock {
         u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
     }
 }
+
+impl Clock for keyrack_engine::SimulatedHost {
+    fn now_ms(&self) -> u64 {
+        keyrack_engine::SimulatedHost::now_ms(self)
+    }
+}

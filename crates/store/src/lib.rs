@@ -6,12 +6,15 @@
 //! reconnects; time comes from the store's [`Clock`].
 //!
 //! In reading order: `url` and `error` are what opening deals in; `open` makes the connections; `store` is the
-//! door; `connection`, `script`, `subscription` and `blocking` are the ways through it.
+//! door; `connection`, `script`, `subscription` and `blocking` are the ways through it;
+//! `info` tells how it is doing and `keyspace` walks through all it holds.
 
 mod blocking;
 mod clock;
 mod connection;
 mod error;
+mod info;
+mod keyspace;
 mod open;
 mod script;
 mod sentinel;
@@ -24,6 +27,8 @@ pub use self::{
     clock::{Clock, SystemClock},
     connection::Connection,
     error::Error,
+    info::{DatabaseInfo, Info},
+    keyspace::Keyspace,
     script::{Call, Script},
     store::{Kind, Options, Store},
     subscription::{Event, Message, Subscription},

@@ -80,9 +80,14 @@ fn engine_builder(options: &mut Options) -> keyrack_engine::Builder {
 }
 
 fn folder_error(error: &keyrack_engine::OpenError) -> Error {
+    use std::error::Error as _;
+
+    // The system's own word, such as "permission denied", is the cause behind the reason.
+    let reason = error.reason();
+    let cause = reason.source().map(|cause| format!(": {cause}")).unwrap_or_default();
     Error::Folder {
         dir: error.dir().display().to_string(),
-        reason: error.reason().to_string(),
+        reason: format!("{reason}{cause}"),
         in_use: error.is_in_use(),
     }
 }

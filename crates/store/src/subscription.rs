@@ -176,6 +176,8 @@ enum Wake {
     Request(Option<Request>),
     /// A message for a channel, by its stored name.
     Published(String, Vec<u8>),
+    /// The server ended a subscription; when nobody asked for that, the channel has moved to another node.
+    Left(String),
     Lost,
 }
 
@@ -189,7 +191,7 @@ impl Switchboard {
             let wake = match &mut self.feed {
                 Some(feed) => tokio::select! {
                     request = self.requests.recv() => Wake::Request(request),
-                    next = feed.next() => next.map_or(Wake::Lost, |(name, payload)| Wake::Published(name, payload)),
+                    next = feed.next() => next.unwrap_or(Wake::Lost),
                 },
                 None => Wake::Request(self.requests.recv().await),
             };
@@ -204,7 +206,8 @@ impl Switchboard {
                 }
                 Wake::Request(Some(Request::Leave(id))) => self.leave(id).await,
                 Wake::Published(name, payload) => self.deliver(&name, payload),
-                Wake::Lost => self.come_back().await,
+                Wake::Left(name) if !self.channels.contains_key(&name) => {}
+                Wake::Left(_) | Wake::Lost => self.come_back().await,
             }
         }
     }
@@ -358,18 +361,19 @@ impl Feed {
         }
     }
 
-    /// The next message by its channel's stored name; `None` when the connection is lost.
-    async fn next(&mut self) -> Option<(String, Vec<u8>)> {
+    /// What comes next; `None` when the connection is lost.
+    async fn next(&mut self) -> Option<Wake> {
         match self {
             Feed::Embedded(subscriber) => {
                 let message = subscriber.next_message().await?;
-                Some((String::from_utf8(message.channel).ok()?, message.payload))
+                Some(Wake::Published(String::from_utf8(message.channel).ok()?, message.payload))
             }
             Feed::Server { sink, messages, switches } => loop {
                 tokio::select! {
                     message = messages.next() => {
                         let message = message?;
-                        return Some((message.get_channel_name().to_owned(), message.get_payload_bytes().to_vec()));
+                        let (channel, payload) = (message.get_channel_name(), message.get_payload_bytes());
+                        return Some(Wake::Published(channel.to_owned(), payload.to_vec()));
                     }
                     () = switched(switches) => return None,
                     () = tokio::time::sleep(PING_INTERVAL) => {
@@ -385,7 +389,13 @@ impl Feed {
                         PushKind::SMessage,
                         [Value::BulkString(channel), Value::BulkString(payload)],
                     ) => {
-                        return Some((String::from_utf8(channel.clone()).ok()?, payload.clone()));
+                        return Some(Wake::Published(
+                            String::from_utf8(channel.clone()).ok()?,
+                            payload.clone(),
+                        ));
+                    }
+                    (PushKind::SUnsubscribe, [Value::BulkString(channel), ..]) => {
+                        return Some(Wake::Left(String::from_utf8(channel.clone()).ok()?));
                     }
                     (PushKind::Disconnection, _) => return None,
                     _ => {}

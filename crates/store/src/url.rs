@@ -108,7 +108,9 @@ fn parse_embedded(rest: &str) -> Result<Target, String> {
             "fsync=everysec" => Fsync::EverySec,
             "fsync=no" => Fsync::No,
             _ => {
-                return Err(format!("unknown option \"{pair}\"; there is fsync=always|everysec|no"));
+                return Err(format!(
+                    "unknown option \"{pair}\"; there is fsync=always|everysec|no"
+                ));
             }
         };
     }

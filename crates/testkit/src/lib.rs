@@ -7,7 +7,7 @@
 //!
 //! In reading order: [`RedisServer`] is one server; [`RedisCluster`] and [`Sentinel`] are made of
 //! several; [`FaultProxy`] stands between a client and any of them; [`Process`], [`Port`] and the
-//! `wait_*` functions are what these are built from.
+//! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store.
 //!
 //! ```
 //! let server = keyrack_testkit::RedisServer::start();
@@ -24,6 +24,8 @@ mod sentinel;
 
 mod proxy;
 
+mod stores;
+
 pub mod clients;
 
 mod process;
@@ -38,4 +40,5 @@ pub use process::Process;
 pub use proxy::FaultProxy;
 pub use sentinel::Sentinel;
 pub use server::{RedisServer, RedisServerBuilder};
+pub use stores::{on_every_store, simulated_store};
 pub use wait::{wait_for, wait_until, wait_until_async};

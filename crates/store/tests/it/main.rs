@@ -1,0 +1,6 @@
+//! The store as everything above it uses it.
+
+mod acceptance;
+mod keys;
+mod outages;
+mod refusals;

@@ -1,0 +1,79 @@
+//! Stores that cannot be opened: one clear reason each.
+
+use std::io::{Read, Write};
+
+use keyrack_store::{Error, Store};
+use keyrack_testkit::RedisServer;
+
+async fn refusal(url: &str) -> Error {
+    Store::open(url).await.expect_err("a store that cannot be opened")
+}
+
+#[tokio::test]
+async fn nothing_at_the_address_is_unreachable() {
+    let port = keyrack_testkit::Port::lease();
+    let error = refusal(&format!("redis://127.0.0.1:{}", port.number())).await;
+    assert!(matches!(&error, Error::Unreachable { .. }), "{error:?}");
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_a_missing_one_are_refused() {
+    let server = RedisServer::builder().password("right").start();
+    let port = server.port();
+    for url in [format!("redis://:wrong@127.0.0.1:{port}"), format!("redis://127.0.0.1:{port}")] {
+        let error = refusal(&url).await;
+        assert!(matches!(&error, Error::Auth { .. }), "{error:?}");
+        assert!(!error.to_string().contains("wrong@"), "{error}");
+    }
+    Store::open(&server.url()).await.expect("the right password");
+}
+
+#[tokio::test]
+async fn a_database_number_that_the_server_lacks_is_named() {
+    let server = RedisServer::start();
+    let error = refusal(&format!("redis://127.0.0.1:{}/99", server.port())).await;
+    assert!(matches!(&error, Error::NoSuchDatabase { db: 99, .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_replica_is_refused_with_its_primary_named() {
+    let primary = RedisServer::start();
+    let replica = RedisServer::builder().replica_of(&primary).start();
+    let error = refusal(&replica.url()).await;
+    assert!(matches!(&error, Error::ReadOnly { .. }), "{error:?}");
+    assert!(error.to_string().contains(&primary.port().to_string()), "{error}");
+}
+
+/// No distribution ships a server this old any more, so this one only says that it is one.
+#[tokio::test]
+async fn a_server_that_is_too_old_is_refused() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        while let Ok((mut socket, _)) = listener.accept() {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = socket.read(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..n]).into_owned();
+                for _ in 0..text.matches("CLIENT").count() {
+                    let _ = socket.write_all(b"-ERR unknown subcommand\r\n");
+                }
+                if text.contains("INFO\r\n") {
+                    let _ = socket.write_all(b"$22\r\nredis_version:6.0.16\r\n\r\n");
+                }
+            }
+        }
+    });
+    let error = refusal(&format!("redis://{address}")).await;
+    assert!(matches!(&error, Error::TooOld { version, .. } if version == "6.0.16"), "{error:?}");
+    assert!(error.to_string().contains("needs Redis 6.2"), "{error}");
+}
+
+#[tokio::test]
+async fn a_data_folder_in_use_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("embedded:{}", folder.path().display());
+    let _open = Store::open(&url).await.expect("the first");
+    let error = refusal(&url).await;
+    assert!(matches!(&error, Error::Folder { in_use: true, .. }), "{error:?}");
+}

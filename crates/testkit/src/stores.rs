@@ -1,0 +1,69 @@
+//! The same test on every kind of store.
+
+use keyrack_engine::SimulatedHost;
+use keyrack_store::{Options, Store};
+
+use crate::{cluster::RedisCluster, server::RedisServer};
+
+/// Runs a test on an embedded engine in memory, one on disk, a Redis server and a cluster.
+///
+/// Each has a world of its own. A panic names the store it happened on.
+///
+/// ```
+/// # tokio_test();
+/// # #[tokio::main(flavor = "current_thread")] async fn tokio_test() {
+/// keyrack_testkit::on_every_store(async |store| {
+///     let mut connection = store.connection();
+///     let pong: String = redis::cmd("PING").query_async(&mut connection).await.unwrap();
+///     assert_eq!(pong, "PONG");
+/// })
+/// .await;
+/// # }
+/// ```
+///
+/// # Panics
+/// When the test does, or when a store cannot be started.
+pub async fn on_every_store(test: impl AsyncFn(Store)) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    run(&test, "embedded:memory").await;
+    run(&test, &format!("embedded:{}", folder.path().display())).await;
+    let server = RedisServer::start();
+    run(&test, &server.url()).await;
+    let cluster = RedisCluster::start();
+    run(&test, &cluster.url()).await;
+}
+
+async fn run(test: &impl AsyncFn(Store), url: &str) {
+    let store =
+        Store::open(url).await.unwrap_or_else(|error| panic!("could not open \"{url}\": {error}"));
+    let named = OnPanic(url);
+    test(store).await;
+    std::mem::forget(named);
+}
+
+/// Says which store a test was running on, if it panics.
+struct OnPanic<'a>(&'a str);
+
+impl Drop for OnPanic<'_> {
+    #[expect(clippy::print_stderr, reason = "the test runner shows it with the panic")]
+    fn drop(&mut self) {
+        eprintln!("this happened on the store \"{}\"", self.0);
+    }
+}
+
+/// An embedded store in memory on a clock that is moved by hand.
+///
+/// After moving the clock, `store.engine()`'s `tick` makes timeouts and expiry happen. The same `seed` gives the same run.
+///
+/// # Panics
+/// Never: an engine in memory always opens.
+pub async fn simulated_store(now_ms: u64, seed: u64) -> (Store, SimulatedHost) {
+    let clock = SimulatedHost::new(now_ms, seed);
+    let options = Options {
+        clock: Some(std::sync::Arc::new(clock.clone())),
+        host: Some(Box::new(clock.clone())),
+    };
+    let url = "embedded:memory".parse().expect("a good URL");
+    let store = Store::open_with(url, options).await.expect("an engine in memory opens");
+    (store, clock)
+}
