@@ -30,10 +30,6 @@ pub(super) struct Machine {
 
 // SAFETY: a Lua state is not tied to a thread, and `Machine` gives no access to it except through `&mut self`.
 unsafe impl Send for Machine {}
-// SAFETY: through `&self` only the byte counter can be read, by a method of this module that needs no lock since every
-// change happens behind `&mut self`.
-unsafe impl Sync for Machine {}
-
 impl Drop for Machine {
     fn drop(&mut self) {
         // SAFETY: the state is live and no script runs; closing frees memory and calls nothing of ours but the allocator.

@@ -412,8 +412,10 @@ impl<'a> Stack<'a> {
 
     /// Pushes the table that the read-only table at `index` stands for, or a copy of the value at `index`.
     pub(super) fn push_unsealed(&mut self, index: c_int) {
+        let index = self.absolute(index);
+        assert!(self.reserve(2), "the Lua stack is full");
         self.push_copy(index);
-        // SAFETY: there is a value on top.
+        // SAFETY: there is a value on top and room for the one that replaces it.
         unsafe { self.context.sealed.open(self.l, -1) };
     }
 

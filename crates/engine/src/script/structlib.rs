@@ -187,7 +187,7 @@ fn unpack(stack: &mut Stack<'_>) -> Outcome {
         return Err(stack.arg_error(3, "offset must be 1 or greater"));
     }
     // Negative positions are huge ones in the reference, and so beyond the data.
-    let mut offset = usize::try_from(start - 1).unwrap_or(usize::MAX / 2);
+    let mut offset = usize::try_from(start.wrapping_sub(1)).unwrap_or(usize::MAX / 2);
     let mut results = 0;
     while let Some(item) = format.next(stack)? {
         offset += format.padding(offset, item);
@@ -222,7 +222,7 @@ fn unpack(stack: &mut Stack<'_>) -> Outcome {
                     if results == 0 || !stack.is_number(-1) {
                         return Err(stack.error("format 'c0' needs a previous size"));
                     }
-                    size = usize::try_from(to_i64(stack.number(-1))).unwrap_or(usize::MAX);
+                    size = bits_of(stack.number(-1)) as usize;
                     stack.pop(1);
                     results -= 1;
                 }

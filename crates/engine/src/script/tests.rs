@@ -2,6 +2,8 @@
 
 mod corpus;
 mod limits;
+mod live;
+mod soup;
 mod toy;
 
 use super::{Limits, Scripts};
