@@ -131,7 +131,7 @@ impl Conditions {
     fn allow(&self, at: i64, current: Option<i64>) -> bool {
         match current {
             None => !self.xx && !self.gt,
-            Some(current) => !self.nx && !(self.gt && at <= current) && !(self.lt && at >= current),
+            Some(current) => !(self.nx || (self.gt && at <= current) || (self.lt && at >= current)),
         }
     }
 }

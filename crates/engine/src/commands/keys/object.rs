@@ -1,7 +1,7 @@
 //! What values are made of: OBJECT and MEMORY USAGE.
 
 use crate::{
-    commands::{int, is},
+    commands::{help::help, int, is},
     ctx::Ctx,
     reply::{Error, Reply},
     table::{Command, Flags, Group, Keys},
@@ -22,7 +22,7 @@ pub(super) static OBJECT: &[Command] = &[
         "4.0.0",
         "Refuses, as nothing counts how often keys are used",
     ),
-    Command::new("object|help", 2, HELP, Keys::None, object_help).doc(
+    Command::new("object|help", 2, HELP, Keys::None, help).doc(
         Group::Generic,
         "6.2.0",
         "Lists the subcommands",
@@ -40,7 +40,7 @@ pub(super) static OBJECT: &[Command] = &[
 ];
 
 pub(super) static MEMORY: &[Command] = &[
-    Command::new("memory|help", 2, HELP, Keys::None, memory_help).doc(
+    Command::new("memory|help", 2, HELP, Keys::None, help).doc(
         Group::Server,
         "4.0.0",
         "Lists the subcommands",
@@ -93,34 +93,4 @@ fn usage(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let Some(value) = ctx.get(key) else { return Ok(Reply::Nil) };
     let bytes = node + size_of::<usize>() + allocation(key.len()) + value.memory();
     Ok(Reply::Int(bytes as i64))
-}
-
-fn object_help(_ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
-    Ok(help(&[
-        "OBJECT <subcommand> <key>. Subcommands are:",
-        "ENCODING <key>",
-        "    Name the form the value is stored in.",
-        "FREQ <key>",
-        "    Not available: nothing counts how often keys are used.",
-        "IDLETIME <key>",
-        "    Always 0: nothing remembers when keys were used.",
-        "REFCOUNT <key>",
-        "    Count the references to the value.",
-        "HELP",
-        "    Show this text.",
-    ]))
-}
-
-fn memory_help(_ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
-    Ok(help(&[
-        "MEMORY <subcommand> [<arg> ...]. Subcommands are:",
-        "USAGE <key> [SAMPLES <count>]",
-        "    Estimate the bytes that a key and its value take.",
-        "HELP",
-        "    Show this text.",
-    ]))
-}
-
-fn help(lines: &[&'static str]) -> Reply {
-    Reply::Array(lines.iter().map(|line| Reply::Status((*line).into())).collect())
 }

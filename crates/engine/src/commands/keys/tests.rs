@@ -289,3 +289,16 @@ fn the_log_has_moments_and_removals() {
     assert_eq!(rig.logged("set k v"), "set k v");
     assert_eq!(rig.logged("flushall"), "flushall");
 }
+
+#[test]
+fn lists_that_arrive_whole_serve_those_who_wait() {
+    for arrival in ["rename src k", "copy src k", "swapdb 0 1"] {
+        let mut rig = Rig::new();
+        let waiter = rig.connect();
+        rig.run("rpush src v");
+        rig.run("copy src k db 1");
+        assert_eq!(rig.run_as(waiter, "blpop k 0"), None);
+        rig.run(arrival);
+        assert_eq!(rig.delivered(waiter), [Reply::bulks(["k", "v"])], "{arrival}");
+    }
+}
