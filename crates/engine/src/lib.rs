@@ -40,3 +40,10 @@ pub use self::{
     host::{Host, SimulatedHost, SystemHost},
     reply::{Error, Reply},
 };
+
+/// Looking after the log in a data folder that no engine has open: verify it, repair it.
+pub mod log {
+    pub use crate::aof::{
+        Cut, Damage, Error, FileReport, Repair, Report, Saved, check, check_bytes, repair,
+    };
+}

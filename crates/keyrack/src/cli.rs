@@ -1,53 +1,149 @@
 //! What can be typed, and what it starts.
 
 use std::{
+    env,
     io::{self, Write as _},
+    path::PathBuf,
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
-use crate::{Exit, Globals, keys};
+use crate::{
+    Exit, Globals, config, keys, logging,
+    report::Report,
+    serve,
+    settings::{File, Flags, GlobalFlags, ServeFlags, Settings},
+    store,
+};
 
 /// Application state on documented Redis keys.
+///
+/// Without a command, keyrack serves.
 #[derive(Debug, Parser)]
-#[command(name = "keyrack", version)]
+#[command(name = "keyrack", version, after_help = AFTER_HELP, max_term_width = 100)]
 struct Cli {
-    /// The store, such as redis://127.0.0.1:6379 or embedded:./keyrack-data.
-    #[arg(long, global = true, value_name = "URL")]
-    store: Option<String>,
-    /// Print data as JSON.
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    settings: GlobalFlags,
+    /// Read settings from this file instead of keyrack.toml [env: KEYRACK_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print data as JSON
     #[arg(long, global = true)]
     json: bool,
-    /// Print nothing but data and errors.
-    #[arg(long, short, global = true)]
+    /// Print nothing but data and errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    #[command(subcommand)]
-    command: Command,
+    /// Log more; twice for everything
+    #[arg(long, short, global = true, action = ArgAction::Count)]
+    verbose: u8,
 }
+
+const AFTER_HELP: &str = "\
+Flags win over KEYRACK_* variables, those over keyrack.toml, that over the defaults;
+\"keyrack config show --origin\" tells what holds and why.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 refused user or password,
+6 store unreachable, 10 problems found";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List, explain and check keys.
+    /// Open the store and serve HTTP and Redis clients until told to stop
+    Serve(ServeFlags),
+    /// Look up the declared keys, and check a database against them
     Keys(keys::Args),
+    /// Look after the store
+    Store(store::Args),
+    /// Show the settings
+    Config(config::Args),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Runs the program with the arguments it was started with.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let store = cli.store.unwrap_or_else(|| "embedded:./keyrack-data".into());
-    let globals = Globals { store, json: cli.json, quiet: cli.quiet };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let ended = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
-        runtime.block_on(async {
-            match cli.command {
-                Command::Keys(args) => keys::run(args, &globals).await,
-            }
-        })
-    });
-    let exit = ended.unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "error: {error:#}");
-        Exit::Failed
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => return print_answer(&answer).into(),
+    };
+    let exit = run(cli).unwrap_or_else(|error| match Report::of(&error) {
+        Some(report) => {
+            let _ = writeln!(io::stderr(), "{report}");
+            report.exit
+        }
+        None => Exit::Ok,
     });
     exit.into()
+}
+
+/// Help, the version, or what is wrong with the arguments. clap's own way of printing would panic on a closed pipe.
+fn print_answer(answer: &clap::Error) -> Exit {
+    let _ = answer.print();
+    if answer.use_stderr() { Exit::Usage } else { Exit::Ok }
+}
+
+fn run(cli: Cli) -> anyhow::Result<Exit> {
+    if let Some(Command::Completions { shell }) = cli.command {
+        return completions(shell);
+    }
+    let (mut flags, is_serve) =
+        (cli.settings.0, matches!(cli.command, None | Some(Command::Serve(_))));
+    if let Some(Command::Serve(serve)) = &cli.command {
+        flags = flags.and(serve.0.clone());
+    }
+    let settings = settle(&flags, cli.config)?;
+    logging::start(&settings, cli.quiet, cli.verbose, is_serve)?;
+    let globals = Globals { settings, json: cli.json, quiet: cli.quiet };
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        match cli.command {
+            None | Some(Command::Serve(_)) => serve::run(&globals).await,
+            Some(Command::Keys(args)) => keys::run(args, &globals).await,
+            Some(Command::Store(args)) => store::run(args, &globals).await,
+            Some(Command::Config(args)) => config::run(&args, &globals),
+            Some(Command::Completions { shell }) => completions(shell),
+        }
+    });
+    // A script that never ends keeps its thread; the process ends all the same.
+    runtime.shutdown_background();
+    ended
+}
+
+fn settle(flags: &Flags, config: Option<PathBuf>) -> anyhow::Result<Settings> {
+    let from_env = || env::var_os("KEYRACK_CONFIG").filter(|path| !path.is_empty());
+    let named = config.or_else(|| from_env().map(PathBuf::from));
+    let file = File::find(named.as_deref())?;
+    Ok(Settings::settle(flags, |name| env::var_os(name), file.as_ref())?)
+}
+
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "keyrack", &mut script);
+    io::stdout().write_all(&script)?;
+    io::stdout().flush()?;
+    Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_declared_without_contradiction() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn settings_are_taken_before_and_after_the_command() {
+        for line in ["keyrack --store x serve", "keyrack serve --store x"] {
+            let cli = Cli::try_parse_from(line.split(' ')).expect("good arguments");
+            assert_eq!(cli.settings.0.get(&crate::settings::STORE), Some("x"), "{line}");
+        }
+    }
 }

@@ -56,4 +56,9 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         self.exit
     }
+
+    /// What the user can do about it.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
 }

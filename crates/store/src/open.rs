@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use keyrack_engine::Engine;
+use keyrack_engine::{Engine, log};
 use redis::{
     Client, ConnectionInfo, InfoDict, ProtocolVersion, RedisError,
     aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig},
@@ -82,12 +82,20 @@ fn engine_builder(options: &mut Options) -> keyrack_engine::Builder {
 fn folder_error(error: &keyrack_engine::OpenError) -> Error {
     use std::error::Error as _;
 
-    // The system's own word, such as "permission denied", is the cause behind the reason.
-    let reason = error.reason();
-    let cause = reason.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    let reason = match error.reason() {
+        log::Error::InUse { pid, .. } => {
+            let pid = pid.as_ref().map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+            format!("another process{pid} is using it; stop that first or use another folder")
+        }
+        reason => {
+            // The system's own word, such as "permission denied", is the cause behind the reason.
+            let cause = reason.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+            format!("{reason}{cause}")
+        }
+    };
     Error::Folder {
         dir: error.dir().display().to_string(),
-        reason: format!("{reason}{cause}"),
+        reason,
         in_use: error.is_in_use(),
     }
 }

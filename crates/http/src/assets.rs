@@ -1,0 +1,42 @@
+//! The stylesheet and the icon, compiled into the program.
+
+use axum::{
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+
+const STYLE: &str = include_str!("../assets/style.css");
+const ICON: &str = include_str!("../assets/icon.svg");
+
+/// Pages put a mark of the content into the URL, so browsers may keep these for good.
+const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
+pub(crate) async fn style() -> Response {
+    asset("text/css; charset=utf-8", STYLE)
+}
+
+#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
+pub(crate) async fn icon() -> Response {
+    asset("image/svg+xml", ICON)
+}
+
+fn asset(kind: &'static str, body: &'static str) -> Response {
+    let kind = HeaderValue::from_static(kind);
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, CACHE)], body).into_response()
+}
+
+/// A mark of the assets' content, for their URLs.
+pub(crate) const fn mark() -> u32 {
+    fnv(ICON.as_bytes(), fnv(STYLE.as_bytes(), 0x811c_9dc5))
+}
+
+/// FNV-1a: all that is wanted is another number for other bytes.
+const fn fnv(bytes: &[u8], mut hash: u32) -> u32 {
+    let mut i = 0;
+    while i < bytes.len() {
+        hash = (hash ^ bytes[i] as u32).wrapping_mul(0x0100_0193);
+        i += 1;
+    }
+    hash
+}

@@ -1,0 +1,33 @@
+//! `/livez` and `/readyz`, for whoever restarts processes and routes requests.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+
+use crate::{app::App, problem::Problem};
+
+/// How soon to ask again; a store that restarts is back within seconds.
+const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("2");
+
+/// The process runs and can answer.
+#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
+pub(crate) async fn livez() -> &'static str {
+    "ok\n"
+}
+
+/// The store answers too.
+pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Response {
+    match app.ping().await {
+        Ok(_) => "ok\n".into_response(),
+        Err(reason) => {
+            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
+                .title("the store does not answer")
+                .detail(reason);
+            ([(header::RETRY_AFTER, RETRY_AFTER_S)], problem).into_response()
+        }
+    }
+}

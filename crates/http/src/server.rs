@@ -1,0 +1,52 @@
+//! The server: its routes, and serving them until told to stop.
+
+use std::{future::Future, io, sync::Arc};
+
+use axum::{Router, middleware, routing::get};
+use keyrack_store::Store;
+use tokio::net::TcpListener;
+
+use crate::{app::App, assets, headers, health, metrics, observe, pages, problem};
+
+/// keyrack's HTTP server.
+#[derive(Debug)]
+pub struct Server {
+    app: Arc<App>,
+}
+
+impl Server {
+    /// A server for a store.
+    pub fn new(store: Store) -> Server {
+        Server { app: Arc::new(App::new(store)) }
+    }
+
+    /// Serves until `stop` resolves, then lets the requests under way come to their end.
+    ///
+    /// # Errors
+    /// When the listener breaks.
+    pub async fn run(
+        self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        axum::serve(listener, self.router()).with_graceful_shutdown(stop).await
+    }
+
+    /// All routes, with what stands round them.
+    pub(crate) fn router(self) -> Router {
+        let observe = middleware::from_fn_with_state(self.app.clone(), observe::observe);
+        Router::new()
+            .route("/", get(pages::home))
+            .route("/keys/{family}", get(pages::family))
+            .route("/assets/style.css", get(assets::style))
+            .route("/assets/icon.svg", get(assets::icon))
+            .route("/livez", get(health::livez))
+            .route("/readyz", get(health::readyz))
+            .route("/metrics", get(metrics::metrics))
+            .fallback(problem::no_such_page)
+            .method_not_allowed_fallback(problem::no_such_method)
+            .layer(middleware::map_response(headers::add))
+            .layer(observe)
+            .with_state(self.app)
+    }
+}

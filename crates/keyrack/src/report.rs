@@ -1,0 +1,182 @@
+//! The program's edge: what an error says to the user, and which exit code it gives.
+
+use std::{error::Error, fmt, io};
+
+use keyrack_engine::log;
+use keyrack_store as store;
+
+use crate::{Exit, Failure};
+
+/// An error as the user sees it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) exit: Exit,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Report {
+    /// Puts an error into words; `None` when all that happened is that nobody reads our output any more.
+    pub(crate) fn of(error: &anyhow::Error) -> Option<Report> {
+        if error.chain().any(is_closed_pipe) {
+            return None;
+        }
+        let (exit, hint) = error.chain().find_map(verdict).unwrap_or((Exit::Failed, None));
+        Some(Report { exit, message: message(error.chain()), hint })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// The chain on one line, each cause once: some errors already have their cause in their own words.
+fn message<'a>(chain: impl Iterator<Item = &'a (dyn Error + 'static)>) -> String {
+    let mut message = String::new();
+    for text in chain.map(ToString::to_string) {
+        if message.is_empty() {
+            message = text;
+        } else if !message.contains(&text) {
+            message = format!("{message}: {text}");
+        }
+    }
+    // A server's own words may have several lines.
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+type Verdict = (Exit, Option<String>);
+
+fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return Some((failure.exit(), failure.hint_text().map(str::to_owned)));
+    }
+    if let Some(error) = error.downcast_ref::<log::Error>() {
+        return Some(of_log(error));
+    }
+    error.downcast_ref::<store::Error>().map(of_store)
+}
+
+/// What each error of a data folder's log means.
+fn of_log(error: &log::Error) -> Verdict {
+    match error {
+        log::Error::InUse { .. } => (Exit::Conflict, None),
+        _ => (Exit::Failed, None),
+    }
+}
+
+/// What each error of the store means for the caller of the program.
+fn of_store(error: &store::Error) -> Verdict {
+    use store::Error;
+
+    let (exit, hint) = match error {
+        Error::Url(_) => (Exit::Usage, None),
+        Error::Folder { in_use: true, .. } => (
+            Exit::Conflict,
+            Some("a running \"keyrack serve\" is reached with --store redis://127.0.0.1:7701"),
+        ),
+        Error::Folder { in_use: false, .. } => (Exit::Failed, None),
+        Error::Unreachable { .. } => (
+            Exit::Unreachable,
+            Some(
+                "is the server running, and are host and port right? without --store, keyrack uses a folder of its own",
+            ),
+        ),
+        Error::Auth { .. } => (
+            Exit::Auth,
+            Some("the store URL carries user and password: redis://USER:PASSWORD@HOST:PORT"),
+        ),
+        Error::NoSuchDatabase { .. } => (
+            Exit::NotFound,
+            Some(
+                "the number stands at the end of the store URL; the server's \"databases\" setting says how many there are",
+            ),
+        ),
+        Error::TooOld { .. } | Error::ReadOnly { .. } => (Exit::Failed, None),
+        Error::Lost(_) => (Exit::Unreachable, None),
+        Error::Refused { word, .. } if is_auth(word) => (Exit::Auth, None),
+        Error::Refused { .. } => (Exit::Conflict, None),
+        Error::Server(error) if error.code().is_some_and(is_auth) => (Exit::Auth, None),
+        Error::Server(_) => (Exit::Failed, None),
+    };
+    (exit, hint.map(str::to_owned))
+}
+
+/// The words with which Redis says that it does not know somebody, or does not let them.
+fn is_auth(code: &str) -> bool {
+    matches!(code, "NOAUTH" | "NOPERM" | "WRONGPASS")
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+
+    use super::*;
+
+    fn exit_of(error: store::Error) -> Exit {
+        Report::of(&anyhow!(error)).expect("an error to report").exit
+    }
+
+    #[test]
+    fn every_store_error_has_its_exit_code() {
+        use store::Error;
+        let (target, reason, dir) = (String::new, String::new, String::new);
+        let url = "nonsense".parse::<store::StoreUrl>().expect_err("a bad URL");
+        let io = || redis::RedisError::from(io::Error::from(io::ErrorKind::ConnectionReset));
+        let server = |reply: &str| {
+            let value = redis::parse_redis_value(reply.as_bytes())
+                .and_then(|value| value.extract_error().map_err(redis::RedisError::from));
+            Error::from(value.expect_err("an error reply"))
+        };
+        for (error, exit) in [
+            (Error::Url(url), Exit::Usage),
+            (Error::Folder { dir: dir(), reason: reason(), in_use: true }, Exit::Conflict),
+            (Error::Folder { dir: dir(), reason: reason(), in_use: false }, Exit::Failed),
+            (Error::Unreachable { target: target(), reason: reason() }, Exit::Unreachable),
+            (Error::Auth { target: target(), reason: reason() }, Exit::Auth),
+            (Error::NoSuchDatabase { target: target(), db: 99, reason: reason() }, Exit::NotFound),
+            (Error::TooOld { target: target(), version: "5.0".into() }, Exit::Failed),
+            (Error::ReadOnly { target: target(), reason: reason() }, Exit::Failed),
+            (Error::Lost(io()), Exit::Unreachable),
+            (Error::Refused { word: "QUEUE_PAUSED".into(), detail: None }, Exit::Conflict),
+            (server("-NOPERM this user has no permissions\r\n"), Exit::Auth),
+            (server("-ERR unknown command\r\n"), Exit::Failed),
+        ] {
+            let shown = format!("{error:?}");
+            assert_eq!(exit_of(error), exit, "{shown}");
+        }
+    }
+
+    #[test]
+    fn chain_is_told_once_and_on_one_line() {
+        let url = "x:".parse::<store::StoreUrl>().expect_err("a bad URL");
+        let error = Err::<(), _>(store::Error::from(url)).context("could not start").unwrap_err();
+        let report = Report::of(&error).expect("an error to report").to_string();
+        assert_eq!(report.matches("unknown scheme").count(), 1, "{report}");
+        assert!(report.starts_with("error: could not start: the store URL is not valid: "));
+        assert_eq!(report.lines().count(), 1);
+    }
+
+    #[test]
+    fn failure_has_its_own_code_and_hint() {
+        let error = anyhow!(Failure::new(Exit::NotFound, "no such key").hint("look again"));
+        let report = Report::of(&error).expect("an error to report");
+        assert_eq!(report.exit, Exit::NotFound);
+        assert_eq!(report.to_string(), "error: no such key\nhint: look again");
+    }
+
+    #[test]
+    fn closed_pipe_is_not_an_error() {
+        let error = anyhow!(io::Error::from(io::ErrorKind::BrokenPipe)).context("could not print");
+        assert_eq!(Report::of(&error), None);
+    }
+}

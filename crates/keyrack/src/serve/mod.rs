@@ -1,0 +1,157 @@
+//! `keyrack serve`: opens the store, serves HTTP and Redis clients, and stops in good order.
+
+mod addresses;
+mod signals;
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use keyrack_engine::{Engine, Listener, Recovery};
+use keyrack_http::{Server, human};
+use keyrack_store::Store;
+use tokio::{net::TcpListener, sync::watch};
+
+use self::{
+    addresses::{Addresses, bind_failed},
+    signals::Signals,
+};
+use crate::{
+    Exit, Globals,
+    settings::{HTTP, Origin, RESP, RESP_PASSWORD, Settings},
+};
+
+/// How long requests and clients may take to come to an end after a first signal.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Serves until a signal or a client's SHUTDOWN ends it.
+pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
+    // From the first moment on, so that a signal during the start is not lost.
+    let mut signals = Signals::listen()?;
+    let addresses = Addresses::from_settings(&globals.settings).await?;
+    globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
+
+    // Before the ports: a second server on the same folder is to be told about the folder.
+    let store = globals.open_store().await?;
+    say_store(&store, globals);
+
+    let listener = TcpListener::bind(&addresses.http[..]).await;
+    let listener = listener.map_err(|error| bind_failed(&globals.settings, &HTTP, &error))?;
+    globals.say(format_args!("  http   http://{}", listener.local_addr()?));
+    let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
+    globals.say("ready; stop with Ctrl-C");
+
+    let (stop, stopping) = watch::channel(false);
+    let mut http = tokio::spawn(Server::new(store.clone()).run(listener, stopped(stopping)));
+    tokio::select! {
+        signal = signals.next() => globals.say(format_args!("{signal}: stopping")),
+        () = shutdown_requested(store.engine()) => globals.say("SHUTDOWN from a client: stopping"),
+        ended = &mut http => {
+            ended.context("the HTTP server broke down")?.context("could not serve HTTP")?;
+            anyhow::bail!("the HTTP server stopped by itself");
+        }
+    }
+    stop.send_replace(true);
+
+    let drained = async {
+        // Its last answers are all that can go wrong with it now.
+        let http = async { drop((&mut http).await) };
+        let resp = async {
+            if let Some(resp) = &resp {
+                resp.stop().await;
+            }
+        };
+        tokio::join!(http, resp);
+    };
+    let end = async {
+        if tokio::time::timeout(DRAIN_TIME_MAX, drained).await.is_err() {
+            globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
+        }
+        close(&store).await
+    };
+    tokio::select! {
+        closed = end => closed?,
+        // Everything that was acknowledged is on disk, so there is nothing to lose.
+        signal = signals.next() => std::process::exit(signal.exit_code()),
+    }
+    globals.say("stopped");
+    Ok(Exit::Ok)
+}
+
+/// Says what was opened, and what a crash had left.
+fn say_store(store: &Store, globals: &Globals) {
+    match store.engine().and_then(Engine::recovery) {
+        Some(recovery) => say_recovery(store, recovery, globals),
+        None => globals.say(format_args!("  store  {store}")),
+    }
+}
+
+fn say_recovery(store: &Store, recovery: &Recovery, globals: &Globals) {
+    let found = match recovery.commands {
+        0 => "nothing in it yet".to_owned(),
+        commands => format!(
+            "replayed {}, {}",
+            human::counted(commands, "command"),
+            human::bytes(recovery.bytes)
+        ),
+    };
+    globals.say(format_args!("  store  {store} ({found})"));
+    if let Some(cut) = &recovery.cut {
+        let bytes = human::counted(cut.bytes, "byte");
+        globals.say(format_args!(
+            "         cut a torn write of {bytes} off \"{}\" at byte {}: {}",
+            cut.path.display(),
+            cut.offset,
+            cut.reason
+        ));
+    }
+}
+
+/// Opens the embedded store's own port; a server has one already.
+async fn listen_for_redis_clients(
+    store: &Store,
+    addresses: &Addresses,
+    globals: &Globals,
+) -> anyhow::Result<Option<Listener>> {
+    let settings = &globals.settings;
+    let Some(engine) = store.engine() else {
+        if settings.get(&RESP).origin != Origin::Default {
+            globals.say("  resp   not opened: Redis clients reach this store directly");
+        }
+        return Ok(None);
+    };
+    let Some(resp) = &addresses.resp else { return Ok(None) };
+    set_password(store, settings).await?;
+    let listener = engine.listen(&resp[..]).await;
+    let listener = listener.map_err(|error| bind_failed(settings, &RESP, &error))?;
+    let address = listener.local_addr();
+    globals.say(format_args!("  resp   {address} (redis-cli -p {})", address.port()));
+    Ok(Some(listener))
+}
+
+/// Clients over TCP have to give the password; connections in this process do not.
+async fn set_password(store: &Store, settings: &Settings) -> anyhow::Result<()> {
+    let Some(password) = &settings.get(&RESP_PASSWORD).value else { return Ok(()) };
+    let mut command = redis::cmd("CONFIG");
+    command.arg("SET").arg("requirepass").arg(password);
+    let set = command.exec_async(&mut store.connection()).await;
+    set.context("could not set the password of the RESP port")
+}
+
+async fn stopped(mut stopping: watch::Receiver<bool>) {
+    // An error says that the sender is gone, which is as good a reason to stop.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+async fn shutdown_requested(engine: Option<&Engine>) {
+    match engine {
+        Some(engine) => engine.shutdown_requested().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Writes what is left to disk, on a thread that may wait for it.
+async fn close(store: &Store) -> anyhow::Result<()> {
+    let Some(engine) = store.engine().cloned() else { return Ok(()) };
+    let closed = tokio::task::spawn_blocking(move || engine.close()).await?;
+    closed.context("could not close the store")
+}

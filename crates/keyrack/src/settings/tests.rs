@@ -1,0 +1,95 @@
+use std::path::Path;
+
+use super::*;
+
+const NO_ENV: fn(&str) -> Option<OsString> = |_| None;
+
+#[track_caller]
+fn file(text: &str) -> Result<File, Failure> {
+    File::parse(Path::new("keyrack.toml"), text)
+}
+
+#[track_caller]
+fn settled(flags: &[(&'static str, &str)], env: &[(&str, &str)], text: &str) -> Settings {
+    let file = file(text).expect("a good file");
+    let env = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+    Settings::settle(&Flags::of(flags), env, Some(&file)).expect("good settings")
+}
+
+#[test]
+fn flag_wins_over_environment_over_file_over_default() {
+    let http = |settings: &Settings| {
+        let http = settings.get(&HTTP).clone();
+        (http.value.expect("a default"), http.whence())
+    };
+    let (flag, env, text) = ([("http", "h:1")], [("KEYRACK_HTTP", "h:2")], "http = 'h:3'");
+    let told = |value: &str, whence: &str| (value.to_owned(), whence.to_owned());
+    assert_eq!(http(&settled(&flag, &env, text)), told("h:1", "on the command line"));
+    let from_env = told("h:2", "in the environment, KEYRACK_HTTP");
+    assert_eq!(http(&settled(&[], &env, text)), from_env);
+    assert_eq!(http(&settled(&[], &[], text)), told("h:3", "in keyrack.toml"));
+    assert_eq!(http(&settled(&[], &[], "")), told("127.0.0.1:7700", "by default"));
+}
+
+#[test]
+fn empty_variable_counts_as_unset() {
+    let settings = settled(&[], &[("KEYRACK_HTTP", "")], "");
+    assert_eq!(settings.get(&HTTP).origin, Origin::Default);
+}
+
+#[test]
+fn stronger_of_store_and_data_names_the_store() {
+    let url = |settings: Settings| settings.store_url().map_err(|failure| failure.to_string());
+    assert_eq!(url(settled(&[], &[], "")), Ok("embedded:./keyrack-data".into()));
+    assert_eq!(url(settled(&[], &[], "data = 'x'")), Ok("embedded:./x".into()));
+    assert_eq!(url(settled(&[("data", "memory")], &[], "")), Ok("embedded:./memory".into()));
+    let env = [("KEYRACK_STORE", "redis://h")];
+    assert_eq!(url(settled(&[], &env, "data = 'x'")), Ok("redis://h".into()));
+    assert_eq!(url(settled(&[("data", "/x")], &env, "")), Ok("embedded:/x".into()));
+    let both = url(settled(&[], &[], "data = 'x'\nstore = 'redis://h'")).expect_err("a conflict");
+    assert_eq!(both, "\"store\" and \"data\" are both set in keyrack.toml");
+    assert!(url(settled(&[("data", "a?b")], &[], "")).is_err());
+}
+
+#[test]
+fn unknown_key_is_refused_with_the_nearest_known_one() {
+    let failure = file("htpp = '127.0.0.1:1'").expect_err("no such setting");
+    assert_eq!(failure.to_string(), "in \"keyrack.toml\": there is no setting \"htpp\"");
+    assert_eq!(failure.hint_text(), Some("did you mean \"http\"?"));
+    let failure = file("zzz = 1").expect_err("no such setting");
+    assert_eq!(failure.hint_text(), Some("there are store, data, http, resp, resp-password, log"));
+}
+
+#[test]
+fn wrong_type_and_wrong_syntax_are_refused_with_their_place() {
+    let failure = file("http = 7700").expect_err("not text");
+    assert_eq!(failure.to_string(), "in \"keyrack.toml\": \"http\" is to be text, not integer");
+    let failure = file("http = 'a'\nresp = = 'b'").expect_err("no TOML");
+    assert!(failure.to_string().starts_with("in \"keyrack.toml\": line 2: "), "{failure}");
+}
+
+#[test]
+fn variable_that_is_not_text_is_refused() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let env = |name: &str| (name == "KEYRACK_HTTP").then(|| OsString::from_vec(b"\xff:1".to_vec()));
+    let failure = Settings::settle(&Flags::default(), env, None).err().expect("not UTF-8");
+    assert_eq!(failure.to_string(), "KEYRACK_HTTP is not valid UTF-8");
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let text = "resp-password = 'hush'\nstore = 'redis://u:hush@h'";
+    for settled in settled(&[], &[], text).all() {
+        assert!(!settled.shown().is_some_and(|shown| shown.contains("hush")));
+    }
+    let broken = settled(&[("store", "redis//u:hush@h")], &[], "");
+    assert_eq!(broken.get(&STORE).shown().as_deref(), Some("***"));
+}
+
+#[test]
+fn no_two_settings_share_a_key() {
+    let settings = Settings::settle(&Flags::default(), NO_ENV, None).expect("defaults");
+    let keys: std::collections::HashSet<_> =
+        settings.all().iter().map(|settled| settled.setting.key).collect();
+    assert_eq!(keys.len(), settings.all().len());
+}

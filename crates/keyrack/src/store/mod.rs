@@ -1,0 +1,69 @@
+//! `keyrack store`: looking after the store.
+
+mod check;
+mod repair;
+mod stats;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use keyrack_store::StoreUrl;
+
+use crate::{Exit, Failure, Globals};
+
+/// The arguments of `keyrack store`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Verify the log in a data folder, and change nothing
+    Check {
+        /// The data folder, unless the settings name it
+        dir: Option<PathBuf>,
+    },
+    /// Cut a damaged log at its first damage, and keep what is cut beside it
+    Repair {
+        /// The data folder, unless the settings name it
+        dir: Option<PathBuf>,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Tell what the store runs on and what it holds
+    Stats,
+}
+
+/// Runs `keyrack store`.
+pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    match args.command {
+        Command::Check { dir } => check::run(&folder(dir, globals)?, globals),
+        Command::Repair { dir, yes } => repair::run(&folder(dir, globals)?, yes, globals),
+        Command::Stats => stats::run(globals).await,
+    }
+}
+
+/// The data folder to look at, which has to be there.
+fn folder(dir: Option<PathBuf>, globals: &Globals) -> anyhow::Result<PathBuf> {
+    let dir = match dir {
+        Some(dir) => dir,
+        None => folder_of_store(&globals.settings.store_url()?)?,
+    };
+    if !dir.is_dir() {
+        let message = format!("there is no data folder \"{}\"", dir.display());
+        return Err(Failure::new(Exit::NotFound, message).into());
+    }
+    Ok(dir)
+}
+
+fn folder_of_store(url: &str) -> anyhow::Result<PathBuf> {
+    let url: StoreUrl = url.parse().map_err(keyrack_store::Error::from)?;
+    let folder = url.folder().map(PathBuf::from);
+    Ok(folder.ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("the store \"{url}\" has no data folder"))
+            .hint("name the folder, or give --store embedded:DIR")
+    })?)
+}
