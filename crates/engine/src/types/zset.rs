@@ -142,17 +142,19 @@ impl ZSet {
 
     /// How many members come before `edge`.
     pub(crate) fn rank_of_edge(&self, edge: Edge<'_>) -> usize {
+        // The ends are asked for most, and need no search.
+        match edge {
+            Edge::First | Edge::BeforeScore(f64::NEG_INFINITY) => return 0,
+            Edge::Last | Edge::AfterScore(f64::INFINITY) => return self.len(),
+            _ => {}
+        }
         match self {
             ZSet::Small(entries) => {
                 entries.partition_point(|entry| edge.compare(entry) == Ordering::Greater)
             }
             ZSet::Large(large) => {
-                if matches!(edge, Edge::First) {
-                    return 0;
-                }
                 let after = (Bound::Excluded(&edge as &dyn Probe), Bound::Unbounded);
-                let next = large.order.range::<dyn Probe, _>(after).next();
-                next.and_then(|entry| large.order.rank_of(entry)).unwrap_or(self.len())
+                self.len() - large.order.range::<dyn Probe, _>(after).len()
             }
         }
     }
@@ -171,11 +173,7 @@ impl ZSet {
             ZSet::Small(entries) => {
                 Box::new(entries.get(rank..).unwrap_or_default().iter().map(Entry::pair))
             }
-            ZSet::Large(large) => match large.order.get_by_rank(rank) {
-                None => Box::new(std::iter::empty()),
-                Some(_) if rank == 0 => Box::new(large.order.iter().map(Entry::pair)),
-                Some(first) => Box::new(large.order.range::<Entry, _>(first..).map(Entry::pair)),
-            },
+            ZSet::Large(large) => Box::new(skip(large.order.iter(), rank).map(Entry::pair)),
         }
     }
 
@@ -188,12 +186,10 @@ impl ZSet {
             ZSet::Small(entries) => {
                 Box::new(entries.iter().take(rank.saturating_add(1)).rev().map(Entry::pair))
             }
-            ZSet::Large(large) => match large.order.get_by_rank(rank) {
-                None => Box::new(large.order.iter().rev().map(Entry::pair)),
-                Some(last) => {
-                    Box::new(large.order.range::<Entry, _>(..=last).rev().map(Entry::pair))
-                }
-            },
+            ZSet::Large(large) => {
+                let n_above = self.len().saturating_sub(rank.saturating_add(1));
+                Box::new(skip(large.order.iter().rev(), n_above).map(Entry::pair))
+            }
         }
     }
 
@@ -275,6 +271,14 @@ impl Large {
         }
         Some(old)
     }
+}
+
+/// What follows the first `n` items; the tree's iterators jump there.
+fn skip<I: Iterator>(mut items: I, n: usize) -> I {
+    if let Some(last_skipped) = n.checked_sub(1) {
+        items.nth(last_skipped);
+    }
+    items
 }
 
 fn has_room(entries: &[Entry], member: &[u8]) -> bool {
