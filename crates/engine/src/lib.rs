@@ -26,6 +26,7 @@ mod rewrite;
 mod rig;
 mod script;
 mod script_control;
+mod server;
 mod session;
 mod state;
 mod subscriber;
@@ -36,9 +37,10 @@ pub use self::{
     aof::{Fsync, Recovery},
     connection::Connection,
     engine::{Builder, Engine, NoSuchDatabase, OpenError},
-    subscriber::{Message, Subscriber},
     host::{Host, SimulatedHost, SystemHost},
     reply::{Error, Reply},
+    server::Listener,
+    subscriber::{Message, Subscriber},
 };
 
 /// Looking after the log in a data folder that no engine has open: verify it, repair it.

@@ -1,6 +1,12 @@
 //! How the rest of the world sees a running script: the state is locked while it runs, so this lives outside.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
 
 use crate::reply::{Error, Reply};
 
@@ -13,7 +19,12 @@ pub(crate) struct ScriptControl {
     /// It has called a write command, so that killing it would leave half its work.
     wrote: AtomicBool,
     kill: AtomicBool,
+    /// The thread that runs commands is a worker of a tokio runtime that can go on without it.
+    on_worker: AtomicBool,
 }
+
+/// How long a runtime may take to go on without a thread; many times what it needs.
+const STEP_ASIDE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl ScriptControl {
     pub(crate) fn start(&self) {
@@ -33,7 +44,14 @@ impl ScriptControl {
     }
 
     pub(crate) fn note_busy(&self) {
-        self.busy.store(true, Ordering::Release);
+        if !self.busy.swap(true, Ordering::AcqRel) && self.on_worker.load(Ordering::Relaxed) {
+            step_aside();
+        }
+    }
+
+    /// Says whether whoever holds the state's lock runs on a worker of a tokio runtime with several threads.
+    pub(crate) fn set_on_worker(&self, on_worker: bool) {
+        self.on_worker.store(on_worker, Ordering::Relaxed);
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -62,4 +80,13 @@ impl ScriptControl {
     pub(crate) const BUSY: Error = Error::fixed(
         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
     );
+}
+
+/// Lets another thread go on with the tasks that this one would run if it were not busy with a script. Among them
+/// may be the one that is to receive SCRIPT KILL.
+fn step_aside() {
+    let (sender, receiver) = mpsc::channel();
+    tokio::spawn(async move { sender.send(()) });
+    // A task that has run proves that others can.
+    let _ = tokio::task::block_in_place(|| receiver.recv_timeout(STEP_ASIDE_TIMEOUT));
 }

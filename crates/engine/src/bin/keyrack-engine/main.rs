@@ -1,0 +1,132 @@
+//! The engine as a program of its own: a Redis server in one small binary.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to its user")]
+
+mod memory;
+mod options;
+
+use std::{io, process::ExitCode, time::Duration};
+
+use keyrack_engine::{Engine, Listener};
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::{
+    memory::CountingAllocator,
+    options::{HELP, Options, Request},
+};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// How long clients may take to read their last answers.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    let options = match options::parse(std::env::args().skip(1)) {
+        Ok(Request::Run(options)) => options,
+        Ok(Request::Help) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Request::Version) => {
+            println!("keyrack-engine {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("keyrack-engine: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match start(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("keyrack-engine: {error}");
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                eprint!(": {error}");
+                cause = error.source();
+            }
+            eprintln!();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn start(options: &Options) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(options.threads)
+        .enable_all()
+        .build()?;
+    let engine = open(options)?;
+    let result = runtime.block_on(serve(&engine, options));
+    // A script that never ends keeps its thread; the process ends all the same.
+    runtime.shutdown_background();
+    result?;
+    engine.close()?;
+    Ok(())
+}
+
+fn open(options: &Options) -> Result<Engine, Failure> {
+    let mut builder = Engine::builder()
+        .fsync(options.fsync)
+        .databases(options.databases)
+        .clients_max(options.clients_max)
+        .memory_used(memory::used);
+    if let Some(password) = &options.password {
+        builder = builder.password(password);
+    }
+    let Some(dir) = &options.dir else {
+        println!("in memory: nothing is kept on disk");
+        return Ok(builder.open_in_memory());
+    };
+    let engine = builder.open(dir)?;
+    if let Some(recovery) = engine.recovery() {
+        let (commands, bytes) = (recovery.commands, recovery.bytes);
+        println!("opened \"{}\": {commands} commands, {bytes} bytes", dir.display());
+        if let Some(cut) = &recovery.cut {
+            let path = cut.path.display();
+            println!("cut {} bytes off \"{path}\": {}", cut.bytes, cut.reason);
+        }
+    }
+    Ok(engine)
+}
+
+async fn serve(engine: &Engine, options: &Options) -> Result<(), Failure> {
+    let address = (options.bind, options.port);
+    let listener = engine.listen(address).await.map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("could not listen on {}:{}: {error}", address.0, address.1),
+        )
+    })?;
+    println!("listening on {}", listener.local_addr());
+    if !options.bind.is_loopback() && options.password.is_none() {
+        println!(
+            "warning: everybody who can reach this address can read and change all data; set --requirepass"
+        );
+    }
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        () = engine.shutdown_requested() => {}
+    }
+    println!("stopping");
+    tokio::select! {
+        () = stop(&listener) => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// Lets clients have their answers, but not for ever.
+async fn stop(listener: &Listener) {
+    if tokio::time::timeout(STOP_TIMEOUT, listener.stop()).await.is_err() {
+        // Only a script can hold this up too, and it would do so as long as it runs.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, listener.stop()).await;
+    }
+}

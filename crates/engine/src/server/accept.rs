@@ -1,0 +1,211 @@
+//! The task that listens: takes in clients, looks after them, and sees them off.
+
+use std::{collections::HashMap, io, sync::Arc, time::Duration};
+
+use tokio::{
+    net::{TcpListener, TcpStream},
+    runtime::{Handle, RuntimeFlavor},
+    sync::watch,
+    task::{Id, JoinSet},
+    time::{MissedTickBehavior, interval},
+};
+
+use super::{
+    connection::Connection,
+    input::Input,
+    output::Output,
+    peer::Peer,
+    seat::{Departed, Seat},
+};
+use crate::{
+    config::Config,
+    engine::Shared,
+    resp::Limits,
+    session::{About, Delivery, Mailbox, mailbox},
+    state::State,
+};
+
+/// How often idle clients are looked for.
+const ROUND_INTERVAL: Duration = Duration::from_secs(1);
+/// How long to wait before accepting again when the system is out of files or memory.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// After this much silence the system asks whether the other side is still there.
+const KEEPALIVE: Duration = Duration::from_secs(300);
+
+/// How far a listener is on its way to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Running,
+    /// Closes connections once they have sent their answers.
+    Stopping,
+    /// Cuts connections off.
+    Forced,
+}
+
+impl Phase {
+    pub(super) fn next(self) -> Phase {
+        match self {
+            Phase::Running => Phase::Stopping,
+            Phase::Stopping | Phase::Forced => Phase::Forced,
+        }
+    }
+}
+
+/// Everything a listener looks after.
+pub(super) struct Acceptor {
+    shared: Arc<Shared>,
+    listener: TcpListener,
+    phases: watch::Receiver<Phase>,
+    connections: JoinSet<()>,
+    mailboxes: HashMap<Id, Mailbox>,
+    departed: Arc<Departed>,
+    /// As they were when the state could last be read.
+    config: Config,
+    on_workers: bool,
+}
+
+impl Acceptor {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        listener: TcpListener,
+        phases: watch::Receiver<Phase>,
+    ) -> Acceptor {
+        let config = shared.lock_patiently().config.clone();
+        Acceptor {
+            config,
+            shared,
+            listener,
+            phases,
+            connections: JoinSet::new(),
+            mailboxes: HashMap::new(),
+            departed: Arc::default(),
+            on_workers: Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread,
+        }
+    }
+
+    /// Serves clients until told to stop.
+    pub(super) async fn run(mut self) {
+        let mut rounds = interval(ROUND_INTERVAL);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => self.admit(stream),
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                },
+                Some(ended) = self.connections.join_next_with_id() => {
+                    self.mailboxes.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
+                }
+                _ = rounds.tick() => self.look_round(),
+                _ = self.phases.changed() => break,
+            }
+        }
+        self.see_off().await;
+    }
+
+    fn admit(&mut self, stream: TcpStream) {
+        let Ok(about) = prepare(&stream) else { return };
+        let mut state = self.shared.lock().ok();
+        if let Some(state) = &state {
+            self.config = state.config.clone();
+        }
+        if self.connections.len() >= self.config.clients_max {
+            if let Some(state) = &mut state {
+                state.stats.rejected_connections += 1;
+            }
+            // A fresh socket has room for a line.
+            let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
+            return;
+        }
+        let (mailbox, inbox) = mailbox(self.config.pending_output_max);
+        let mut seat =
+            Seat::new(self.shared.clone(), self.departed.clone(), mailbox.clone(), about);
+        if let Some(state) = &mut state {
+            seat.take(state);
+        }
+        drop(state);
+        let peer = Peer {
+            seat,
+            inbox,
+            output: Output::default(),
+            limits: Limits {
+                bulk_len_max: self.config.bulk_len_max,
+                authenticated: self.config.password.is_none(),
+            },
+            query_buffer_max: self.config.query_buffer_max,
+            resp: 2,
+            blocked: false,
+            closing: false,
+            refused: false,
+            on_worker: self.on_workers,
+            n_received: 0,
+        };
+        let shared = self.shared.clone();
+        let connection = Connection { shared, stream, input: Input::default(), peer };
+        let task = self.connections.spawn(connection.run());
+        self.mailboxes.insert(task.id(), mailbox);
+    }
+
+    /// Does what is due from time to time.
+    fn look_round(&mut self) {
+        // While a script runs too long there is nothing to do.
+        let Ok(mut state) = self.shared.lock() else { return };
+        self.config = state.config.clone();
+        self.departed.forget(&mut state);
+        hang_up_on_idle(&mut state);
+    }
+
+    async fn see_off(mut self) {
+        drop(self.listener);
+        self.mailboxes.values().for_each(Mailbox::close);
+        tokio::select! {
+            () = all_ended(&mut self.connections) => {}
+            () = forced(self.phases) => {
+                self.mailboxes.values().for_each(|mailbox| mailbox.send(Delivery::Close));
+                all_ended(&mut self.connections).await;
+            }
+        }
+        if let Ok(mut state) = self.shared.lock() {
+            self.departed.forget(&mut state);
+        }
+    }
+}
+
+async fn all_ended(connections: &mut JoinSet<()>) {
+    while connections.join_next().await.is_some() {}
+}
+
+/// Resolves when the end can not wait any longer.
+async fn forced(mut phases: watch::Receiver<Phase>) {
+    // An error says that the handle was dropped, which is as good as a second call.
+    let _ = phases.wait_for(|phase| *phase == Phase::Forced).await;
+}
+
+/// Sets a new socket up and reads its addresses.
+fn prepare(stream: &TcpStream) -> io::Result<About> {
+    stream.set_nodelay(true)?;
+    socket2::SockRef::from(stream)
+        .set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEPALIVE))?;
+    Ok(About {
+        address: stream.peer_addr()?.to_string(),
+        local_address: stream.local_addr()?.to_string(),
+        ..About::default()
+    })
+}
+
+/// Hangs up on clients that have been silent for longer than `timeout` allows, except those who wait for something.
+pub(super) fn hang_up_on_idle(state: &mut State) {
+    if state.config.timeout_s == 0 {
+        return;
+    }
+    state.freeze_time();
+    let silent_since = state.now_us().saturating_sub(state.config.timeout_s * 1_000_000);
+    for session in state.clients.iter() {
+        let is_remote = !session.about.address.is_empty();
+        let is_waiting =
+            session.wait.is_some() || session.is_monitor || !session.subscriptions.is_empty();
+        if is_remote && !is_waiting && session.about.active_us < silent_since {
+            session.mailbox.send(Delivery::Close);
+        }
+    }
+}
