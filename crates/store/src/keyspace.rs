@@ -120,6 +120,9 @@ impl Keyspace {
     /// # Errors
     /// When the store cannot be reached.
     pub async fn pipeline(&self, pipeline: &Pipeline) -> Result<Vec<Value>, Error> {
+        if pipeline.is_empty() {
+            return Ok(Vec::new());
+        }
         match &self.way {
             Way::Database(connection) => {
                 let mut connection = connection.clone();

@@ -1,0 +1,239 @@
+//! Proposing declarations for a database that keyrack did not write.
+//!
+//! A first walk takes down names, types and TTLs; [`shape`] groups the names; a second look reads some keys of each
+//! group, and [`guess`] says how their values seem to be written; [`declare`] puts it all into Rust.
+
+mod declare;
+mod guess;
+mod shape;
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
+use keyrack_keys::Registry;
+use keyrack_store::{Error, Keyspace, Store};
+use redis::{Pipeline, Value};
+use serde::Serialize;
+
+pub use declare::declarations;
+pub use guess::{Guess, Held};
+pub use shape::{Piece, Shape};
+
+use crate::finding::printable;
+use crate::lint::Progress;
+use crate::walk::{Pace, batches};
+
+/// What to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct InferOptions {
+    /// Also keys that are declared already.
+    pub all: bool,
+    /// The most keys whose names are taken down; they are kept in memory.
+    pub keys_max: usize,
+    /// How many keys of each group are read.
+    pub samples: usize,
+    /// How fast to walk.
+    pub pace: Pace,
+}
+
+impl Default for InferOptions {
+    fn default() -> Self {
+        Self { all: false, keys_max: 1_000_000, samples: 100, pace: Pace::default() }
+    }
+}
+
+/// What a database seems to hold.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Inference {
+    /// Keys met.
+    pub keys: u64,
+    /// Keys that are declared already and were left out.
+    pub declared: u64,
+    /// Whether the walk ended early because there were too many keys.
+    pub truncated: bool,
+    /// Keys whose names cannot stand in a declaration, and one of them.
+    pub undeclarable: u64,
+    /// One of those.
+    pub undeclarable_example: Option<String>,
+    /// What the others seem to be, by shape.
+    pub proposals: Vec<Proposal>,
+}
+
+/// A family that the database seems to have.
+#[derive(Clone, Debug, Serialize)]
+pub struct Proposal {
+    /// What the names look like.
+    pub shape: Shape,
+    /// Keys of this shape.
+    pub keys: u64,
+    /// How many of them have each type; the first is the most common.
+    pub types: Vec<(String, u64)>,
+    /// Keys that expire.
+    pub expiring: u64,
+    /// The longest time any of them has left, in seconds.
+    pub ttl_s_max: Option<u64>,
+    /// The databases they lie in.
+    pub databases: Vec<i64>,
+    /// What keys of the most common type hold.
+    pub held: Held,
+    /// One of them.
+    pub example: String,
+}
+
+/// A key as the first walk saw it.
+#[derive(Clone, Debug)]
+struct Met {
+    name: String,
+    kind: String,
+    ttl_ms: Option<u64>,
+    /// Which keyspace it was met in.
+    keyspace: usize,
+}
+
+/// Walks a store and proposes declarations for what it holds.
+///
+/// # Errors
+/// When the store cannot be reached.
+pub async fn infer(
+    store: &Store,
+    registry: &Registry,
+    options: &InferOptions,
+    progress: impl Fn(Progress),
+) -> Result<Inference, Error> {
+    let keyspaces = store.keyspaces().await?;
+    let mut inference = Inference::default();
+    let keys = take_down(&keyspaces, registry, options, &mut inference, progress).await?;
+    let names: Vec<(&str, &str)> =
+        keys.iter().map(|met| (met.name.as_str(), met.kind.as_str())).collect();
+    for (shape, members) in shape::group(&names) {
+        let mut members: Vec<&Met> = members.into_iter().map(|i| &keys[i]).collect();
+        members.sort_by(|a, b| (&a.name, a.keyspace).cmp(&(&b.name, b.keyspace)));
+        inference.proposals.push(propose(&keyspaces, options, shape, &members).await?);
+    }
+    Ok(inference)
+}
+
+/// The first walk: names, types and TTLs.
+async fn take_down(
+    keyspaces: &[Keyspace],
+    registry: &Registry,
+    options: &InferOptions,
+    inference: &mut Inference,
+    progress: impl Fn(Progress),
+) -> Result<Vec<Met>, Error> {
+    let keys_total = keyspaces.iter().map(Keyspace::keys).sum();
+    let mut keys = Vec::new();
+    for (at, keyspace) in keyspaces.iter().enumerate() {
+        let mut batches = pin!(batches(keyspace, None, options.pace));
+        while let Some(batch) = batches.try_next().await? {
+            if keys.len() >= options.keys_max {
+                inference.truncated = true;
+                return Ok(keys);
+            }
+            inference.keys += batch.len() as u64;
+            let batch: Vec<String> = batch
+                .into_iter()
+                .filter_map(|raw| inference.sort_out(registry, options, raw))
+                .collect();
+            keys.extend(meet(keyspace, at, batch).await?);
+            progress(Progress { keys: inference.keys, keys_total });
+        }
+    }
+    Ok(keys)
+}
+
+impl Inference {
+    /// The name, unless it is declared already or could not be.
+    fn sort_out(
+        &mut self,
+        registry: &Registry,
+        options: &InferOptions,
+        raw: Vec<u8>,
+    ) -> Option<String> {
+        if !options.all && registry.family_of(&raw).is_some() {
+            self.declared += 1;
+            return None;
+        }
+        if !raw.is_empty() && raw.iter().all(|&byte| shape::can_stand(byte)) {
+            return String::from_utf8(raw).ok();
+        }
+        let name = printable(&raw);
+        if self.undeclarable_example.as_ref().is_none_or(|example| name < *example) {
+            self.undeclarable_example = Some(name);
+        }
+        self.undeclarable += 1;
+        None
+    }
+}
+
+async fn meet(keyspace: &Keyspace, at: usize, names: Vec<String>) -> Result<Vec<Met>, Error> {
+    let mut pipeline = Pipeline::with_capacity(names.len() * 2);
+    for name in &names {
+        pipeline.cmd("TYPE").arg(name).cmd("PTTL").arg(name);
+    }
+    let mut replies = keyspace.pipeline(&pipeline).await?.into_iter();
+    let mut met = Vec::with_capacity(names.len());
+    for name in names {
+        let kind = replies.next().unwrap_or(Value::Nil).extract_error()?;
+        let ttl = replies.next().unwrap_or(Value::Nil).extract_error()?;
+        let (Value::SimpleString(kind), Value::Int(ttl)) = (kind, ttl) else { continue };
+        if kind != "none" && ttl != -2 {
+            met.push(Met { name, kind, ttl_ms: u64::try_from(ttl).ok(), keyspace: at });
+        }
+    }
+    Ok(met)
+}
+
+async fn propose(
+    keyspaces: &[Keyspace],
+    options: &InferOptions,
+    shape: Shape,
+    members: &[&Met],
+) -> Result<Proposal, Error> {
+    let mut types: BTreeMap<&str, u64> = BTreeMap::new();
+    for met in members {
+        *types.entry(&met.kind).or_default() += 1;
+    }
+    let mut types: Vec<(String, u64)> =
+        types.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
+    types.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let mut databases: Vec<i64> = members.iter().map(|met| keyspaces[met.keyspace].db()).collect();
+    databases.sort_unstable();
+    databases.dedup();
+    let ttls = members.iter().filter_map(|met| met.ttl_ms);
+    let common: Vec<&Met> = members.iter().copied().filter(|met| met.kind == types[0].0).collect();
+    Ok(Proposal {
+        held: hold(keyspaces, options, &types[0].0, &common).await?,
+        example: common[0].name.clone(),
+        keys: members.len() as u64,
+        expiring: ttls.clone().count() as u64,
+        ttl_s_max: ttls.max().map(|ms| ms.div_ceil(1_000)),
+        shape,
+        types,
+        databases,
+    })
+}
+
+/// The second look: reads keys evenly spread over the group.
+async fn hold(
+    keyspaces: &[Keyspace],
+    options: &InferOptions,
+    kind: &str,
+    members: &[&Met],
+) -> Result<Held, Error> {
+    let step = members.len().div_ceil(options.samples.max(1)).max(1);
+    let mut held = guess::Evidence::new(kind);
+    for (at, keyspace) in keyspaces.iter().enumerate() {
+        let mut pipeline = Pipeline::new();
+        for met in members.iter().step_by(step).filter(|met| met.keyspace == at) {
+            guess::read(&mut pipeline, kind, &met.name);
+        }
+        if !pipeline.is_empty() {
+            for reply in keyspace.pipeline(&pipeline).await? {
+                held.add(reply);
+            }
+        }
+    }
+    Ok(held.finish())
+}

@@ -1,0 +1,32 @@
+//! Checks a live database against the key declarations.
+//!
+//! [`lint()`] walks a store with SCAN, looks at every key and reports what breaks the contract. It writes nothing,
+//! reads in bounded chunks, and looks twice before it calls something wrong, so that it can run beside live traffic.
+//! [`infer()`] goes the other way: it proposes declarations for a database that has none.
+//!
+//! In reading order: `rule` says what can be wrong; `finding` and `report` how it is told; `lint` is the walk over all
+//! keyspaces, `walk` over one; `subject` judges names, `look` what is behind them, `content` a chunk of it;
+//! `infer` has the other way.
+
+mod rule;
+
+mod finding;
+mod report;
+
+mod lint;
+mod walk;
+
+mod content;
+mod look;
+mod subject;
+
+mod infer;
+
+pub use finding::{Finding, printable};
+pub use infer::{
+    Guess, Held, InferOptions, Inference, Piece, Proposal, Shape, declarations, infer,
+};
+pub use lint::{Options, Progress, lint};
+pub use report::{Report, Tally};
+pub use rule::{Rule, Severity};
+pub use walk::Pace;

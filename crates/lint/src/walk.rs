@@ -1,0 +1,70 @@
+//! Walking a keyspace: SCAN goes ahead while earlier batches are still being looked at.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use futures_util::Stream;
+use futures_util::stream;
+use keyrack_store::{Error, Keyspace};
+use tokio::time::Instant;
+
+/// Keys asked for at once.
+const BATCH: usize = 512;
+
+/// How fast to walk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    /// At most so many keys a second; as fast as the server answers without it.
+    pub keys_per_second: Option<NonZeroU32>,
+}
+
+impl Pace {
+    /// How long so many keys should take.
+    fn duration(self, n_keys: u64) -> Duration {
+        self.keys_per_second.map_or(Duration::ZERO, |rate| {
+            Duration::from_secs_f64(n_keys as f64 / f64::from(rate.get()))
+        })
+    }
+}
+
+/// The keys of a keyspace in batches; some keys may come twice.
+pub(crate) fn batches<'a>(
+    keyspace: &'a Keyspace,
+    pattern: Option<&'a str>,
+    pace: Pace,
+) -> impl Stream<Item = Result<Vec<Vec<u8>>, Error>> + 'a {
+    let start = Walk { cursor: Some(0), n_keys: 0, started: Instant::now() };
+    stream::try_unfold(start, move |mut walk| async move {
+        let Some(cursor) = walk.cursor else { return Ok(None) };
+        tokio::time::sleep_until(walk.started + pace.duration(walk.n_keys)).await;
+        // With a limit a batch is a fraction of a second's worth, so that the walk does not come in bursts.
+        let count = pace
+            .keys_per_second
+            .map_or(BATCH, |rate| usize::try_from(rate.get() / 8).unwrap_or(BATCH).clamp(1, BATCH));
+        let (next, mut keys) = keyspace.scan(cursor, pattern, count).await?;
+        keys.sort_unstable();
+        keys.dedup();
+        walk.n_keys += keys.len() as u64;
+        walk.cursor = Some(next).filter(|next| *next != 0);
+        Ok(Some((keys, walk)))
+    })
+}
+
+struct Walk {
+    /// Where to go on; `None` at the end.
+    cursor: Option<u64>,
+    n_keys: u64,
+    started: Instant,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pace_says_how_long_keys_take() {
+        let pace = Pace { keys_per_second: NonZeroU32::new(500) };
+        assert_eq!(pace.duration(1_000), Duration::from_secs(2));
+        assert_eq!(Pace::default().duration(1_000), Duration::ZERO);
+    }
+}

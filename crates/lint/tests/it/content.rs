@@ -1,0 +1,222 @@
+//! Valid content for any declared family, made from its declaration.
+
+use keyrack_keys::json::Schema;
+use keyrack_keys::{Content, Database, Encoding, Family, Field, Kind, Layout, Shape, Ttl};
+use keyrack_store::Store;
+use redis::Cmd;
+
+/// A database for families that live in their account's own.
+const ACCOUNT_DB: i64 = 100;
+
+/// Numbers that look random and are the same each time.
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.roll() % n.max(1)
+    }
+
+    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len() as u64) as usize]
+    }
+}
+
+/// Writes a key of the family with random parts and content, and the keys that it refers to.
+pub(crate) async fn write_random(store: &Store, family: &'static Family, dice: &mut Dice) {
+    let parts: Vec<String> = family.parts.iter().map(|slot| part(&slot.kind, dice)).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let shard = format!("shard {}", dice.below(3));
+    write(store, family, &shard, &parts, dice).await;
+}
+
+/// Writes the family's example.
+pub(crate) async fn write_example(store: &Store, family: &'static Family, dice: &mut Dice) {
+    let parsed = keyrack_contract::registry().parse(family.example.as_bytes()).unwrap();
+    let parts: Vec<&str> = parsed.parts.iter().map(String::as_str).collect();
+    write(store, family, "main", &parts, dice).await;
+}
+
+async fn write(
+    store: &Store,
+    family: &'static Family,
+    shard: &str,
+    parts: &[&str],
+    dice: &mut Dice,
+) {
+    let in_database = store.layout() == Layout::Documented && family.database == Database::Account;
+    let store = if in_database { store.database(ACCOUNT_DB).await.unwrap() } else { store.clone() };
+    let mut writer = Writer { layout: store.layout(), shard, dice, commands: Vec::new() };
+    writer.key(family, parts);
+    for cmd in writer.commands {
+        let reply: redis::RedisResult<redis::Value> =
+            cmd.query_async(&mut store.connection()).await;
+        reply.unwrap_or_else(|error| panic!("{}: {error}", family.template));
+    }
+}
+
+struct Writer<'a> {
+    layout: Layout,
+    shard: &'a str,
+    dice: &'a mut Dice,
+    commands: Vec<Cmd>,
+}
+
+impl Writer<'_> {
+    fn key(&mut self, family: &'static Family, parts: &[&str]) {
+        let key = family.render(self.layout, Some(self.shard), parts).unwrap();
+        self.commands.push(command(&["DEL", &key]));
+        let n = 1 + self.dice.below(4);
+        match &family.content {
+            Content::String(value) => {
+                let value = self.value(&value.encoding);
+                self.commands.push(command(&["SET", &key, &value]));
+            }
+            Content::List(item) => self.repeat(n, &["RPUSH", &key], &[&item.encoding]),
+            Content::Set(member) => self.repeat(n, &["SADD", &key], &[&member.encoding]),
+            Content::SortedSet { member, score } => {
+                self.repeat(n, &["ZADD", &key], &[&score.encoding, &member.encoding]);
+            }
+            Content::Map { field, value } => {
+                self.repeat(n, &["HSET", &key], &[&field.encoding, &value.encoding]);
+            }
+            Content::Hash(fields) => self.fields(&key, fields),
+            Content::Channel(_) => panic!("{} is no key", family.template),
+        }
+        let ttl_ms = match family.ttl {
+            Ttl::Within(secs) => secs * 1_000,
+            Ttl::Required => 100_000,
+            Ttl::Optional if self.dice.below(2) == 0 => 100_000,
+            Ttl::Optional | Ttl::Never => return,
+        };
+        self.commands.push(command(&["PEXPIRE", &key, &ttl_ms.to_string()]));
+    }
+
+    fn repeat(&mut self, n: u64, start: &[&str], encodings: &[&Encoding]) {
+        for _ in 0..n {
+            let mut cmd = command(start);
+            for encoding in encodings {
+                cmd.arg(self.value(encoding));
+            }
+            self.commands.push(cmd);
+        }
+    }
+
+    fn fields(&mut self, key: &str, fields: &[Field]) {
+        let mut cmd = command(&["HSET", key]);
+        for (i, field) in fields.iter().enumerate() {
+            // The first stands even if it is optional, as there is no empty hash.
+            if i == 0 || !field.optional() || self.dice.below(2) == 0 {
+                cmd.arg(field.name).arg(self.value(&field.encoding));
+            }
+        }
+        self.commands.push(cmd);
+    }
+
+    fn value(&mut self, encoding: &Encoding) -> String {
+        match encoding {
+            Encoding::Text => part(&TEXT, self.dice),
+            Encoding::Integer { min, max } => {
+                let width = u64::try_from((max - min).min(1_000_000)).unwrap() + 1;
+                (min + i128::from(self.dice.below(width))).to_string()
+            }
+            Encoding::Float => (self.dice.below(1 << 40) as f64 / 1024.0 - 7.0).to_string(),
+            Encoding::Decimal => format!("-{}.{:02}", self.dice.below(1_000), self.dice.below(100)),
+            Encoding::UnixSeconds => format!("{}.25", 1_600_000_000 + self.dice.below(1 << 28)),
+            Encoding::UnixMs => (1_600_000_000_000 + self.dice.below(1 << 38)).to_string(),
+            Encoding::Words(words) => (*self.dice.pick(words)).to_owned(),
+            Encoding::Like(forms) => self.like(forms),
+            Encoding::Json(schema) => self.json(schema).to_string(),
+            Encoding::List(item, count) => {
+                (0..*count).map(|_| self.value(item)).collect::<Vec<_>>().join(",")
+            }
+            Encoding::Tuple(fields) => {
+                fields.iter().map(|field| self.value(&field.encoding)).collect::<Vec<_>>().join(",")
+            }
+            Encoding::Id(kind) => part(kind, self.dice),
+            Encoding::Refers(family) => {
+                let id = part(&family.parts[0].kind, self.dice);
+                self.key(family, &[&id]);
+                id
+            }
+            Encoding::AnyOf(forms) => {
+                let form = *self.dice.pick(forms);
+                self.value(&form)
+            }
+            Encoding::OrEmpty(_) if self.dice.below(2) == 0 => String::new(),
+            Encoding::OrEmpty(inner) | Encoding::Optional(inner) => self.value(inner),
+        }
+    }
+
+    fn like(&mut self, forms: &[&str]) -> String {
+        let form = *self.dice.pick(forms);
+        let digit = |dice: &mut Dice| char::from(b'0' + dice.below(10) as u8);
+        form.chars()
+            .map(|letter| match letter {
+                '0' => digit(self.dice),
+                '±' => *self.dice.pick(&['+', '-']),
+                literal => literal,
+            })
+            .collect()
+    }
+
+    fn json(&mut self, schema: &Schema) -> serde_json::Value {
+        use serde_json::Value;
+        match schema {
+            Schema::Any | Schema::Number => Value::from(self.dice.below(1_000)),
+            Schema::Bool => Value::from(self.dice.below(2) == 0),
+            Schema::String => Value::from(part(&TEXT, self.dice)),
+            Schema::Nullable(_) if self.dice.below(2) == 0 => Value::Null,
+            Schema::LuaArray(_) if self.dice.below(2) == 0 => Value::Object(Default::default()),
+            Schema::Nullable(inner) | Schema::Maybe(inner) => self.json(inner),
+            Schema::Array(item) | Schema::LuaArray(item) => {
+                (0..self.dice.below(3)).map(|_| self.json(item)).collect()
+            }
+            Schema::Object(members) => {
+                let mut object = serde_json::Map::new();
+                for (name, schema) in *members {
+                    if !matches!(schema, Schema::Maybe(_)) || self.dice.below(2) == 0 {
+                        object.insert((*name).to_owned(), self.json(schema));
+                    }
+                }
+                Value::Object(object)
+            }
+            Schema::Map(inner) => {
+                let n = self.dice.below(3);
+                Value::Object((0..n).map(|i| (format!("m{i}"), self.json(inner))).collect())
+            }
+        }
+    }
+}
+
+const TEXT: Kind = Kind { name: "Text", prose: "", shape: Shape::Text { except: &[] } };
+
+/// A text of this kind, with what is hard on keys in it.
+fn part(kind: &Kind, dice: &mut Dice) -> String {
+    const STARTS: [&str; 6] = ["alice", "a:b", "{x}", "100%", "ü 🐝", "*?[]\\^"];
+    let n = dice.below(1_000_000);
+    let start = *dice.pick(&STARTS);
+    match kind.shape {
+        Shape::Text { .. } => format!("{start}-{n}"),
+        Shape::Colons { fields_min } => vec![format!("f {n}"); fields_min].join(":"),
+        Shape::Number { min, max } => (min + dice.below((max - min).saturating_add(1))).to_string(),
+        Shape::Words(words) => (*dice.pick(words)).to_owned(),
+    }
+}
+
+fn command(words: &[&str]) -> Cmd {
+    let mut cmd = redis::cmd(words[0]);
+    for word in &words[1..] {
+        cmd.arg(*word);
+    }
+    cmd
+}

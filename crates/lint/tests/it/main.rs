@@ -1,0 +1,14 @@
+//! The lint against real databases.
+
+mod worlds;
+
+mod content;
+
+mod clean;
+mod rules;
+mod walking;
+
+mod infer;
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "exactly as `keys infer` prints it")]
+#[rustfmt::skip]
+mod inferred;
