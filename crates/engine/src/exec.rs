@@ -16,18 +16,17 @@ pub(crate) fn process(state: &mut State, session: &mut Session, args: &[&[u8]]) 
         session.reply_mode = ReplyMode::Skip;
     }
     let mut ctx = Ctx::new(state, session);
-    let reply =
-        match resolve(args).and_then(|command| admit(&mut ctx, command, args).map(|()| command)) {
-            Err(error) => Reply::Error(reject(&mut ctx, args, error)),
-            Ok(command) => {
-                ctx.session.about.last_command = Some(command);
-                if is_queued(ctx.session, command) {
-                    queue(ctx.session, command, args)
-                } else {
-                    call(&mut ctx, command, args)
-                }
+    let reply = match resolve(args).and_then(|command| admit(&mut ctx, command).map(|()| command)) {
+        Err(error) => Reply::Error(reject(&mut ctx, args, error)),
+        Ok(command) => {
+            ctx.session.about.last_command = Some(command);
+            if is_queued(ctx.session, command) {
+                queue(ctx.session, command, args)
+            } else {
+                call(&mut ctx, command, args)
             }
-        };
+        }
+    };
     match session.reply_mode {
         ReplyMode::On | ReplyMode::SkipNext => reply,
         ReplyMode::Off => Reply::None,
@@ -69,7 +68,7 @@ pub(crate) fn abort_error(reason: &Error) -> Error {
 }
 
 /// Whether the client may run the command now.
-fn admit(ctx: &mut Ctx<'_>, command: &Command, args: &[&[u8]]) -> Result<(), Error> {
+fn admit(ctx: &mut Ctx<'_>, command: &Command) -> Result<(), Error> {
     if !ctx.session.authenticated && !command.has(Flags::NO_AUTH) {
         return Err(Error::fixed("NOAUTH Authentication required."));
     }
@@ -81,7 +80,7 @@ fn admit(ctx: &mut Ctx<'_>, command: &Command, args: &[&[u8]]) -> Result<(), Err
     }
     let listening = ctx.session.resp == 2 && !ctx.session.subscriptions.is_empty();
     if listening && !is_allowed_while_subscribed(command) {
-        let name = String::from_utf8_lossy(args[0]).to_lowercase();
+        let name = command.name;
         return Err(Error::new(format!(
             "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
         )));
@@ -174,21 +173,20 @@ fn admit_from_script(
     if command.has(Flags::NOSCRIPT) {
         return Err(Error::fixed("ERR This Redis command is not allowed from script"));
     }
+    if read_only && command.has(Flags::WRITE | Flags::MAY_REPLICATE) {
+        return Err(Error::fixed("ERR Write commands are not allowed from read-only scripts."));
+    }
     if command.has(Flags::WRITE) {
-        if read_only {
-            return Err(Error::fixed("ERR Write commands are not allowed from read-only scripts."));
-        }
         writable(ctx.state)?;
         ctx.state.script_control.note_write();
     }
     Ok(command)
 }
 
+/// The most of a word or of a list of words that an error shows.
+const SHOWN_MAX: usize = 128;
+
 fn unknown_command(args: &[&[u8]]) -> Error {
-    const SHOWN_MAX: usize = 128;
-    let shown = |bytes: &[u8], max: usize| {
-        String::from_utf8_lossy(&bytes[..bytes.len().min(max)]).into_owned()
-    };
     let mut beginning = String::new();
     for arg in &args[1..] {
         if beginning.len() >= SHOWN_MAX {
@@ -201,8 +199,12 @@ fn unknown_command(args: &[&[u8]]) -> Error {
 }
 
 fn unknown_subcommand(args: &[&[u8]]) -> Error {
-    const SHOWN_MAX: usize = 128;
-    let sub = String::from_utf8_lossy(&args[1][..args[1].len().min(SHOWN_MAX)]).into_owned();
-    let name = String::from_utf8_lossy(args[0]).to_uppercase();
+    let (sub, name) = (shown(args[1], SHOWN_MAX), shown(args[0], SHOWN_MAX).to_uppercase());
     Error::new(format!("ERR unknown subcommand '{sub}'. Try {name} HELP."))
+}
+
+/// The beginning of a word, up to the first NUL as C would print it.
+fn shown(word: &[u8], max: usize) -> String {
+    let word = word.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(&word[..word.len().min(max)]).into_owned()
 }

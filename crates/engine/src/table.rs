@@ -108,6 +108,7 @@ impl Flags {
     pub(crate) const FAST: Flags = Flags(1 << 10);
     /// Allowed before AUTH.
     pub(crate) const NO_AUTH: Flags = Flags(1 << 11);
+    /// COMMAND does not show this one.
     pub(crate) const MAY_REPLICATE: Flags = Flags(1 << 12);
     /// Not allowed in MULTI.
     pub(crate) const NO_MULTI: Flags = Flags(1 << 13);
@@ -127,7 +128,7 @@ impl Flags {
 
     /// The names that COMMAND shows, in Redis' order.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
-        const NAMES: [(Flags, &str); 19] = [
+        const NAMES: [(Flags, &str); 18] = [
             (Flags::WRITE, "write"),
             (Flags::READONLY, "readonly"),
             (Flags::DENYOOM, "denyoom"),
@@ -141,7 +142,6 @@ impl Flags {
             (Flags::SKIP_SLOWLOG, "skip_slowlog"),
             (Flags::FAST, "fast"),
             (Flags::NO_AUTH, "no_auth"),
-            (Flags::MAY_REPLICATE, "may_replicate"),
             (Flags::NO_ASYNC_LOADING, "no_async_loading"),
             (Flags::NO_MULTI, "no_multi"),
             (Flags::NO_MANDATORY_KEYS, "no_mandatory_keys"),

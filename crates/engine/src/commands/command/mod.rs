@@ -68,7 +68,7 @@ fn info(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     if args.len() == 2 {
         return command(ctx, args);
     }
-    let named = args[2..].iter().map(|name| find(name).map_or(Reply::NilArray, info_of));
+    let named = args[2..].iter().map(|name| find(name).map_or(Reply::Nil, info_of));
     Ok(Reply::Array(named.collect()))
 }
 
@@ -92,7 +92,7 @@ fn find(name: &[u8]) -> Option<&'static Command> {
 fn list(_ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let with_subcommands =
         table::all().flat_map(|command| std::iter::once(command).chain(command.subcommands));
-    let accepts: Box<dyn Fn(&Command) -> bool> = match args[2..] {
+    let accepts: Filter<'_> = match args[2..] {
         [] => Box::new(|_| true),
         [filter, kind, value] if is(filter, "filterby") => by(kind, value)?,
         _ => return Err(Error::SYNTAX),
@@ -101,7 +101,10 @@ fn list(_ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     Ok(Reply::bulks(names))
 }
 
-fn by<'a>(kind: &[u8], value: &'a [u8]) -> Result<Box<dyn Fn(&Command) -> bool + 'a>, Error> {
+/// Which commands LIST names.
+type Filter<'a> = Box<dyn Fn(&Command) -> bool + 'a>;
+
+fn by<'a>(kind: &[u8], value: &'a [u8]) -> Result<Filter<'a>, Error> {
     if is(kind, "module") {
         Ok(Box::new(|_| false))
     } else if is(kind, "aclcat") {

@@ -5,7 +5,7 @@ use crate::{reply::Reply, rig::Rig, table};
 #[test]
 fn info_describes_named_commands_and_subcommands() {
     Rig::new().check(
-        "command info lpush nope get|x => *3 *10 $5 lpush :-3 *3 +write +denyoom +fast :1 :1 :1 *3 +@write +@list +@fast *0 *1 *6 $5 flags *2 +RW +update $12 begin_search *4 $4 type $5 index $4 spec *2 $5 index :1 $9 find_keys *4 $4 type $5 range $4 spec *6 $7 lastkey :0 $7 keystep :1 $5 limit :0 *0 *-1 *-1
+        "command info lpush nope get|x => *3 *10 $5 lpush :-3 *3 +write +denyoom +fast :1 :1 :1 *3 +@write +@list +@fast *0 *1 *6 $5 flags *2 +RW +update $12 begin_search *4 $4 type $5 index $4 spec *2 $5 index :1 $9 find_keys *4 $4 type $5 range $4 spec *6 $7 lastkey :0 $7 keystep :1 $5 limit :0 *0 $-1 $-1
          command info config|get => *1 *10 $10 config|get :-3 *4 +admin +noscript +loading +stale :0 :0 :0 *3 +@admin +@slow +@dangerous *0 *0 *0",
     );
 }

@@ -81,7 +81,7 @@ fn set(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
         changes.push(find(pair[0], pair[1])?);
     }
     for (i, (parameter, _)) in changes.iter().enumerate() {
-        if changes[..i].iter().any(|(other, _)| other.is_same_as(parameter)) {
+        if changes[..i].iter().any(|(other, _)| other.name == parameter.name) {
             return Err(failed(parameter.name, "duplicate parameter"));
         }
     }

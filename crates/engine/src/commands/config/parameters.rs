@@ -28,12 +28,6 @@ impl Parameter {
             None => Err("can't set immutable config".into()),
         }
     }
-
-    /// Whether the two are one setting, under two names maybe.
-    pub(super) fn is_same_as(&self, other: &Parameter) -> bool {
-        let main = |name| if name == "lua-time-limit" { "busy-reply-threshold" } else { name };
-        main(self.name) == main(other.name)
-    }
 }
 
 const fn changing(name: &'static str, get: fn(&State) -> String, change: Change) -> Parameter {

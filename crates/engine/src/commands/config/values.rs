@@ -38,7 +38,7 @@ fn in_range(n: Option<u64>, range: RangeInclusive<u64>) -> Result<u64, String> {
 pub(super) fn pubsub_output_limit(text: &str) -> Result<Option<u64>, String> {
     const WRONG_NUMBER: &str = "Wrong number of arguments in buffer limit configuration.";
     let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
-    if words.len() % 4 != 0 {
+    if !words.len().is_multiple_of(4) {
         return Err(WRONG_NUMBER.into());
     }
     let mut limit = None;

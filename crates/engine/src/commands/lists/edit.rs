@@ -92,10 +92,14 @@ pub(super) fn lrem(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 
 /// Removes the first `count` items equal to `item`, the last ones for a negative count, all for 0.
 fn remove_equal(list: &mut List, item: &[u8], count: i64) -> usize {
-    let equal = |other: &Box<[u8]>| **other == *item;
+    let equal = |other: &[u8]| other == item;
     // The usual case, taking back one item, moves only what is on the shorter side of it.
     if let 1 | -1 = count {
-        let at = if count > 0 { list.iter().position(equal) } else { list.iter().rposition(equal) };
+        let at = if count > 0 {
+            list.iter().position(|other| equal(other))
+        } else {
+            list.iter().rposition(|other| equal(other))
+        };
         return usize::from(at.and_then(|at| list.remove(at)).is_some());
     }
     let n_max = match count {
