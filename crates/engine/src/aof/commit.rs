@@ -13,19 +13,29 @@ use std::{
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Acquire, Ordering::Release},
     },
     task::{Context, Poll, Waker},
+    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
 
 use super::{Error, Fsync};
 
+/// How old a write may get before it is synced, with [`Fsync::EverySec`]; later ones wait from then on.
+const UNSYNCED_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Stands for "nothing is late, whatever the time".
+const NEVER: u64 = u64::MAX;
+
 /// How far the log is safe, and who waits for more.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Commits {
     /// Everything up to here is on stable storage.
     position: AtomicU64,
-    /// The [`Fsync`] setting; writers wait only for [`Fsync::Always`].
+    /// The [`Fsync`] setting: which writers have to wait.
     fsync: AtomicU8,
+    /// When the oldest write that is not synced will be too old, in µs since `started_at`.
+    late_at_us: AtomicU64,
+    started_at: Instant,
     /// Whether `State::trouble` is set, for a look without the lock.
     troubled: AtomicBool,
     state: Mutex<State>,
@@ -45,6 +55,19 @@ enum Trouble {
     Refused(String),
     /// The writer is gone.
     Stopped(Option<String>),
+}
+
+impl Default for Commits {
+    fn default() -> Commits {
+        Commits {
+            position: AtomicU64::new(0),
+            fsync: AtomicU8::new(Fsync::default() as u8),
+            late_at_us: AtomicU64::new(NEVER),
+            started_at: Instant::now(),
+            troubled: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
 }
 
 impl Commits {
@@ -119,9 +142,29 @@ impl Commits {
         })
     }
 
+    /// Notes the moment of the oldest write that is not synced, if there is one.
+    pub(super) fn set_unsynced_since(&self, since: Option<Instant>) {
+        let late_at_us = since.map_or(NEVER, |since| {
+            let late_at = since + UNSYNCED_TIME_MAX;
+            late_at.saturating_duration_since(self.started_at).as_micros() as u64
+        });
+        self.late_at_us.store(late_at_us, Release);
+    }
+
+    /// Whether the disk is so far behind that acknowledging more would put too much at risk.
+    fn is_late(&self) -> bool {
+        let late_at_us = self.late_at_us.load(Acquire);
+        late_at_us != NEVER && self.started_at.elapsed().as_micros() as u64 >= late_at_us
+    }
+
     /// The answer for a writer of `position`, if there is one without looking at trouble.
     fn is_settled(&self, position: u64) -> bool {
-        self.position.load(Acquire) >= position || self.fsync() != Fsync::Always
+        let without_sync = || match self.fsync() {
+            Fsync::Always => false,
+            Fsync::EverySec => !self.is_late(),
+            Fsync::No => true,
+        };
+        self.position.load(Acquire) >= position || without_sync()
     }
 
     fn poll(

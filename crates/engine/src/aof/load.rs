@@ -4,6 +4,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
@@ -74,7 +75,7 @@ pub(crate) fn open(
         cut_tail(cut)?;
     }
     let (manifest, disk) = settle(&folder, found, manifest)?;
-    let log = Log::start(folder, manifest, Box::new(disk), sizes, options)?;
+    let log = Log::start(folder, manifest, Arc::new(disk), sizes, options)?;
     Ok((log, recovery))
 }
 

@@ -10,6 +10,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::Acquire},
     },
     thread::{self, JoinHandle},
+    time::Instant,
 };
 
 use parking_lot::{Condvar, Mutex};
@@ -37,7 +38,9 @@ pub enum Fsync {
     /// After the sync that covers it: an acknowledged write survives power loss.
     #[default]
     Always,
-    /// At once; the log is synced every second, which is the most that can be lost.
+    /// At once, while the log is synced in the background. A crash of the process or a power loss
+    /// takes at most one second's worth of acknowledged writes: should the disk not keep up with
+    /// that, writers wait for it.
     EverySec,
     /// At once; the system decides when to sync.
     No,
@@ -99,8 +102,9 @@ pub(super) struct Queue {
     pub(super) pending: Vec<u8>,
     /// How many units `pending` holds.
     pub(super) n_units: usize,
-    /// How many bytes of units were ever appended.
+    /// How many bytes of units were ever appended, and how many of them are synced.
     pub(super) appended: u64,
+    pub(super) synced: u64,
     /// Where in `pending` the next file begins.
     pub(super) switch: Option<(usize, Arc<Switch>)>,
     /// Whether the writer sleeps until it is rung for.
@@ -123,6 +127,22 @@ impl Shared {
             self.work.notify_one();
         }
     }
+
+    /// Notes that a sync which began at `started_at` covers everything up to `upto`, lets those who
+    /// wait for that go on, and returns how many they are.
+    pub(super) fn note_synced(&self, upto: u64, started_at: Instant) -> usize {
+        let mut queue = self.queue.lock();
+        queue.synced = upto;
+        // What came later cannot be older than the sync.
+        self.commits.set_unsynced_since((queue.appended > upto).then_some(started_at));
+        drop(queue);
+        let n_woken = self.commits.advance(upto);
+        if self.commits.fsync() != Fsync::Always {
+            // The disk may have caught up enough for all others too.
+            self.commits.review();
+        }
+        n_woken
+    }
 }
 
 /// A log that is open for appending.
@@ -138,7 +158,7 @@ impl Log {
     pub(super) fn start(
         folder: Folder,
         manifest: Manifest,
-        disk: Box<dyn Disk>,
+        disk: Arc<dyn Disk>,
         sizes: Sizes,
         options: Options,
     ) -> Result<Log, Error> {
@@ -148,6 +168,7 @@ impl Log {
                 pending: vec![0; HEADER_LEN],
                 n_units: 0,
                 appended: 0,
+                synced: 0,
                 switch: None,
                 parked: false,
                 closing: false,
@@ -180,6 +201,9 @@ impl Log {
         while queue.pending.len() >= PENDING_LEN_MAX && self.write_error().is_none() {
             self.shared.ring(&mut queue);
             self.shared.space.wait(&mut queue);
+        }
+        if queue.appended == queue.synced && self.fsync() == Fsync::EverySec {
+            self.shared.commits.set_unsynced_since(Some(Instant::now()));
         }
         queue.pending.extend_from_slice(unit);
         queue.n_units += 1;
@@ -220,6 +244,8 @@ impl Log {
         // Under the queue's lock, so that the writer cannot miss it on its way to sleep.
         let mut queue = self.shared.queue.lock();
         self.shared.commits.set_fsync(fsync);
+        let is_unsynced = queue.appended > queue.synced;
+        self.shared.commits.set_unsynced_since(is_unsynced.then(Instant::now));
         self.shared.ring(&mut queue);
         drop(queue);
         self.shared.commits.review();

@@ -12,8 +12,9 @@
 //!
 //! In reading order: what the bytes mean ([`frame`], [`resp`], [`scan`]), the folder round them
 //! ([`manifest`], [`folder`]), starting ([`load`]), running ([`log`], [`commit`], [`writer`],
-//! [`rewrite`]), and looking after it ([`mod@check`], [`mod@repair`]).
+//! [`background`], [`rewrite`]), and looking after it ([`mod@check`], [`mod@repair`]).
 
+mod background;
 mod check;
 mod commit;
 mod disk;

@@ -10,6 +10,8 @@ use super::{Error, Fsync, Log, Options, Recovery, Unit, frame, open};
 mod commits;
 mod damage;
 mod disk_failure;
+mod everysec;
+mod fake_disk;
 mod folders;
 mod redis;
 mod repairs;

@@ -14,6 +14,7 @@ use parking_lot::MutexGuard;
 
 use super::{
     Error,
+    background::BackgroundSync,
     disk::Disk,
     folder::ManifestError,
     frame::{self, HEADER_LEN},
@@ -22,7 +23,9 @@ use super::{
 };
 
 /// How often the log is synced with [`Fsync::EverySec`].
-const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+///
+/// Half of what may be lost, so that the sync has the other half for itself.
+const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long a batch gathers when nobody waits for it.
 ///
@@ -44,13 +47,15 @@ const SPARE_LEN_MAX: usize = 1024 * 1024;
 
 pub(super) struct Writer {
     shared: Arc<Shared>,
-    disk: Box<dyn Disk>,
+    disk: Arc<dyn Disk>,
     /// The length of the file up to its last whole batch.
     len: u64,
     /// The position up to which the log is written, and synced.
     written: u64,
     synced: u64,
+    /// When the last sync ended, or began if it runs in the background.
     synced_at: Instant,
+    background: Option<BackgroundSync>,
     sync_time: Duration,
     /// How many writers the last sync let go on.
     n_woken: usize,
@@ -61,8 +66,14 @@ pub(super) struct Writer {
 
 /// What there is to do.
 enum Work {
-    Write { batch: Vec<u8>, upto: u64, switch: Option<Arc<Switch>> },
+    Write {
+        batch: Vec<u8>,
+        upto: u64,
+        switch: Option<Arc<Switch>>,
+    },
     Sync,
+    /// The sync in the background is done.
+    EndSync,
     Close,
 }
 
@@ -75,7 +86,7 @@ enum Stopped {
 }
 
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, disk: Box<dyn Disk>, len: u64) -> Writer {
+    pub(super) fn new(shared: Arc<Shared>, disk: Arc<dyn Disk>, len: u64) -> Writer {
         Writer {
             shared,
             disk,
@@ -83,6 +94,7 @@ impl Writer {
             written: 0,
             synced: 0,
             synced_at: Instant::now(),
+            background: None,
             sync_time: Duration::ZERO,
             n_woken: 0,
             busy: false,
@@ -121,7 +133,9 @@ impl Writer {
                         None => written?,
                     }
                 }
-                Work::Sync => self.sync()?,
+                Work::Sync if self.shared.commits.fsync() == Fsync::Always => self.sync()?,
+                Work::Sync => self.begin_sync()?,
+                Work::EndSync => self.end_sync()?,
                 Work::Close => return self.sync(),
             }
         }
@@ -140,6 +154,9 @@ impl Writer {
         }
         self.busy = false;
         loop {
+            if self.background.as_ref().is_some_and(BackgroundSync::is_done) {
+                return Work::EndSync;
+            }
             if queue.pending.len() > HEADER_LEN || queue.switch.is_some() {
                 self.busy = true;
                 return self.take(&mut queue);
@@ -150,6 +167,8 @@ impl Writer {
             let sync_due = match shared.commits.fsync() {
                 _ if self.synced == self.written => None,
                 Fsync::Always => Some(Duration::ZERO),
+                // The one under way rings when it is done.
+                Fsync::EverySec if self.background.is_some() => None,
                 Fsync::EverySec => Some(SYNC_INTERVAL.saturating_sub(self.synced_at.elapsed())),
                 Fsync::No => None,
             };
@@ -211,7 +230,11 @@ impl Writer {
         self.spare = batch;
         match self.shared.commits.fsync() {
             Fsync::Always => self.sync(),
-            Fsync::EverySec if self.synced_at.elapsed() >= SYNC_INTERVAL => self.sync(),
+            Fsync::EverySec
+                if self.background.is_none() && self.synced_at.elapsed() >= SYNC_INTERVAL =>
+            {
+                self.begin_sync()
+            }
             Fsync::EverySec | Fsync::No => Ok(()),
         }
     }
@@ -234,16 +257,44 @@ impl Writer {
         Ok(())
     }
 
+    /// Waits until everything written is on stable storage.
     fn sync(&mut self) -> Result<(), Stopped> {
+        // Of two syncs at a time only one would hear of an error.
+        self.end_sync()?;
         if self.synced < self.written {
             let started_at = Instant::now();
             self.disk.sync().or_else(|error| self.fatal("sync the log", &error))?;
             self.synced = self.written;
             self.sync_time = started_at.elapsed();
-            self.n_woken = self.shared.commits.advance(self.synced);
+            self.n_woken = self.shared.note_synced(self.synced, started_at);
         }
         self.synced_at = Instant::now();
         Ok(())
+    }
+
+    /// Begins a sync in the background.
+    fn begin_sync(&mut self) -> Result<(), Stopped> {
+        match BackgroundSync::start(&self.shared, &self.disk, self.written) {
+            Ok(background) => {
+                self.synced_at = background.started_at();
+                self.background = Some(background);
+                Ok(())
+            }
+            // The system has no thread to spare, so this one has to wait.
+            Err(_) => self.sync(),
+        }
+    }
+
+    /// Takes the result of the sync in the background, after waiting for it if need be.
+    fn end_sync(&mut self) -> Result<(), Stopped> {
+        match self.background.take().map(BackgroundSync::finish) {
+            None => Ok(()),
+            Some(Ok(upto)) => {
+                self.synced = upto;
+                Ok(())
+            }
+            Some(Err(error)) => self.fatal("sync the log", &error),
+        }
     }
 
     /// Closes the current file and goes on in a new one.
@@ -253,7 +304,7 @@ impl Writer {
         let begun = self.shared.files.lock().begin_incr(self.len);
         match begun {
             Ok((seq, file)) => {
-                self.disk = Box::new(file);
+                self.disk = Arc::new(file);
                 self.len = 0;
                 switch.settle(Ok(seq));
                 Ok(())

@@ -1,124 +1,19 @@
 //! Disks that refuse writes, write half of them, or lose what they took.
 
 use std::{
-    io,
     process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
+    sync::{Arc, atomic::Ordering::SeqCst},
     thread,
 };
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
-use crate::aof::{
-    disk::Disk,
-    folder::Folder,
-    log::Sizes,
-    manifest::{Entry, Manifest},
-    scan::{End, scan},
+use crate::aof::scan::End;
+
+use super::{
+    fake_disk::{FakeDisk, Op, keys_of, replay},
+    *,
 };
-
-use super::*;
-
-/// A file in memory that fails on demand and remembers what was done to it.
-#[derive(Clone, Default)]
-struct FakeDisk(Arc<Fake>);
-
-#[derive(Default)]
-struct Fake {
-    ops: Mutex<Vec<Op>>,
-    /// How many bytes fit.
-    space: Mutex<Option<u64>>,
-    sync_fails: AtomicBool,
-    refused: Mutex<u64>,
-    was_refused: Condvar,
-}
-
-#[derive(Clone)]
-enum Op {
-    Write { offset: u64, bytes: Vec<u8> },
-    Truncate(u64),
-    Sync,
-}
-
-impl Disk for FakeDisk {
-    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let space = self.0.space.lock().unwrap_or(u64::MAX);
-        let n = bytes.len().min(space.saturating_sub(offset) as usize);
-        self.0.ops.lock().push(Op::Write { offset, bytes: bytes[..n].to_vec() });
-        if n == bytes.len() {
-            return Ok(());
-        }
-        *self.0.refused.lock() += 1;
-        self.0.was_refused.notify_all();
-        Err(io::ErrorKind::StorageFull.into())
-    }
-
-    fn truncate(&mut self, len: u64) -> io::Result<()> {
-        self.0.ops.lock().push(Op::Truncate(len));
-        Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        if self.0.sync_fails.load(SeqCst) {
-            return Err(io::Error::other("the cable is out"));
-        }
-        self.0.ops.lock().push(Op::Sync);
-        Ok(())
-    }
-}
-
-impl FakeDisk {
-    fn start(&self, world: &World, options: Options) -> Log {
-        let folder = Folder::create_locked(world.path()).unwrap();
-        let manifest = Manifest { incrs: vec![Entry::incr(1)], ..Manifest::default() };
-        let sizes = Sizes { base: 0, last: 0, all: 0 };
-        Log::start(folder, manifest, Box::new(self.clone()), sizes, options).unwrap()
-    }
-
-    fn set_space(&self, space: Option<u64>) {
-        *self.0.space.lock() = space;
-    }
-
-    fn wait_until_refused(&self, times: u64) {
-        let mut refused = self.0.refused.lock();
-        let goal = *refused + times;
-        while *refused < goal {
-            self.0.was_refused.wait(&mut refused);
-        }
-    }
-
-    fn contents(&self) -> Vec<u8> {
-        replay(&self.0.ops.lock())
-    }
-}
-
-fn replay(ops: &[Op]) -> Vec<u8> {
-    let mut file = Vec::new();
-    for op in ops {
-        match op {
-            Op::Write { offset, bytes } => {
-                let end = *offset as usize + bytes.len();
-                file.resize(end.max(file.len()), 0);
-                file[*offset as usize..end].copy_from_slice(bytes);
-            }
-            Op::Truncate(len) => file.truncate(*len as usize),
-            Op::Sync => {}
-        }
-    }
-    file
-}
-
-fn keys_of(bytes: &[u8]) -> (Vec<String>, End) {
-    let mut commands = Commands::new();
-    let found = scan(bytes, bytes.len() as u64, &mut |unit| {
-        collect(unit, &mut commands);
-        Ok(())
-    });
-    (keys(&commands), found.unwrap().end)
-}
 
 #[test]
 fn a_crash_after_any_write_or_in_it_keeps_what_was_synced() {
