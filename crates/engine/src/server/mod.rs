@@ -63,6 +63,7 @@ impl Listener {
     /// Stops listening, lets clients have the answers to commands that have run, hangs up, and waits for all that.
     ///
     /// A client that does not read its answers can hold this up; calling it again hangs up on everybody at once.
+    /// Neither call ends a script that is running.
     pub async fn stop(&self) {
         self.phase.send_modify(|phase| *phase = phase.next());
         let mut ended = self.ended.clone();

@@ -1,11 +1,15 @@
 //! The engine as a program of its own: a Redis server in one small binary.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to its user")]
-
+mod files;
 mod memory;
 mod options;
 
-use std::{io, process::ExitCode, time::Duration};
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    process::ExitCode,
+    time::Duration,
+};
 
 use keyrack_engine::{Engine, Listener};
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,34 +26,47 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    let options = match options::parse(std::env::args().skip(1)) {
+    let options = match options::parse(std::env::args_os().skip(1)) {
         Ok(Request::Run(options)) => options,
         Ok(Request::Help) => {
-            print!("{HELP}");
+            say(HELP.trim_end());
             return ExitCode::SUCCESS;
         }
         Ok(Request::Version) => {
-            println!("keyrack-engine {}", env!("CARGO_PKG_VERSION"));
+            say(concat!("keyrack-engine ", env!("CARGO_PKG_VERSION")));
             return ExitCode::SUCCESS;
         }
         Err(error) => {
-            eprintln!("keyrack-engine: {error}");
+            complain(&error);
             return ExitCode::from(2);
         }
     };
     match start(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprint!("keyrack-engine: {error}");
-            let mut cause = error.source();
-            while let Some(error) = cause {
-                eprint!(": {error}");
-                cause = error.source();
-            }
-            eprintln!();
+            complain(&with_causes(&*error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Tells the user something. It is not worth stopping for if nobody listens any more.
+fn say(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "keyrack-engine: {text}");
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
 }
 
 type Failure = Box<dyn std::error::Error>;
@@ -69,52 +86,55 @@ fn start(options: &Options) -> Result<(), Failure> {
 }
 
 fn open(options: &Options) -> Result<Engine, Failure> {
+    let clients_max = files::make_room(options.clients_max);
+    if clients_max < options.clients_max {
+        say(&format!("only {clients_max} clients at a time: the system allows no more open files"));
+    }
     let mut builder = Engine::builder()
         .fsync(options.fsync)
         .databases(options.databases)
-        .clients_max(options.clients_max)
+        .clients_max(clients_max)
         .memory_used(memory::used);
     if let Some(password) = &options.password {
         builder = builder.password(password);
     }
     let Some(dir) = &options.dir else {
-        println!("in memory: nothing is kept on disk");
+        say("in memory: nothing is kept on disk");
         return Ok(builder.open_in_memory());
     };
     let engine = builder.open(dir)?;
     if let Some(recovery) = engine.recovery() {
         let (commands, bytes) = (recovery.commands, recovery.bytes);
-        println!("opened \"{}\": {commands} commands, {bytes} bytes", dir.display());
+        say(&format!("opened \"{}\": {commands} commands, {bytes} bytes", dir.display()));
         if let Some(cut) = &recovery.cut {
             let path = cut.path.display();
-            println!("cut {} bytes off \"{path}\": {}", cut.bytes, cut.reason);
+            say(&format!("cut {} bytes off \"{path}\": {}", cut.bytes, cut.reason));
         }
     }
     Ok(engine)
 }
 
 async fn serve(engine: &Engine, options: &Options) -> Result<(), Failure> {
-    let address = (options.bind, options.port);
-    let listener = engine.listen(address).await.map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("could not listen on {}:{}: {error}", address.0, address.1),
-        )
-    })?;
-    println!("listening on {}", listener.local_addr());
-    if !options.bind.is_loopback() && options.password.is_none() {
-        println!(
-            "warning: everybody who can reach this address can read and change all data; set --requirepass"
-        );
-    }
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let address = SocketAddr::new(options.bind, options.port);
+    let listener = engine
+        .listen(address)
+        .await
+        .map_err(|error| format!("could not listen on {address}: {error}"))?;
+    say(&format!("listening on {}", listener.local_addr()));
+    if !options.bind.is_loopback() && options.password.is_none() {
+        say(concat!(
+            "warning: everybody who can reach this address can read and change all data; ",
+            "set --requirepass"
+        ));
+    }
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
         () = engine.shutdown_requested() => {}
     }
-    println!("stopping");
+    say("stopping");
     tokio::select! {
         () = stop(&listener) => {}
         _ = terminate.recv() => {}

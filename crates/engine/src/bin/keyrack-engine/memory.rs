@@ -7,7 +7,7 @@ use std::{
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes allocated and not freed, by everything but Lua.
+/// Bytes allocated and not freed.
 pub(super) fn used() -> usize {
     USED.load(Ordering::Relaxed)
 }

@@ -1,6 +1,6 @@
 //! What can be said on the command line.
 
-use std::{fmt::Display, net::IpAddr, path::PathBuf, str::FromStr};
+use std::{ffi::OsString, fmt::Display, net::IpAddr, path::PathBuf, str::FromStr};
 
 use keyrack_engine::Fsync;
 
@@ -57,7 +57,9 @@ impl Default for Options {
 }
 
 /// Reads `--name value` and `--name=value`; the last of several counts.
-pub(super) fn parse(args: impl IntoIterator<Item = String>) -> Result<Request, String> {
+pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, String> {
+    let args: Result<Vec<String>, OsString> = args.into_iter().map(OsString::into_string).collect();
+    let args = args.map_err(|arg| format!("\"{}\" is not valid UTF-8", arg.display()))?;
     let mut options = Options::default();
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
@@ -114,11 +116,11 @@ fn fsync(value: &str) -> Result<Fsync, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fsync, HELP, Options, Request, parse};
+    use super::{Fsync, HELP, Options, OsString, Request, parse};
 
     #[track_caller]
     fn check(line: &str, expected: Result<Request, &str>) {
-        let parsed = parse(line.split_whitespace().map(str::to_owned));
+        let parsed = parse(line.split_whitespace().map(OsString::from));
         assert_eq!(parsed, expected.map_err(str::to_owned));
     }
 

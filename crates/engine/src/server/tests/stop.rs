@@ -1,7 +1,9 @@
 //! Hanging up, by the client and by the server.
 
-use super::{Client, Server, in_time};
-use crate::{Engine, Fsync};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::{super::output::Output, Client, Server, in_time};
+use crate::{Engine, Fsync, Reply, session::mailbox};
 
 #[tokio::test]
 async fn quit_is_answered_before_the_end() {
@@ -81,4 +83,29 @@ async fn acknowledged_writes_are_on_disk() {
     drop(server);
     let server = Server::with(open()).await;
     server.connect().await.check("MGET a b", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n").await;
+}
+
+#[tokio::test]
+async fn a_write_that_may_not_be_on_disk_is_not_acknowledged() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let engine = Engine::builder().fsync(Fsync::Always).open(dir.path()).expect("an engine");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let mut client = Client { stream: TcpStream::connect(address).await.expect("a connection") };
+    let (mut stream, _) = listener.accept().await.expect("the connection");
+    let (_mailbox, inbox) = mailbox(0);
+    let mut output = Output::default();
+    output.push(&Reply::Int(1), 2);
+    output.push_at(&Reply::OK, 2, u64::MAX);
+    output.push(&Reply::Int(2), 2);
+
+    let (sent, ()) = tokio::join!(output.send(&mut stream, engine.shared(), &inbox), async {
+        engine.close().expect("the disk takes the rest");
+    });
+
+    assert!(sent.is_err());
+    drop(stream);
+    client
+        .expect_last(":1\r\n-MISCONF Errors writing to the AOF file: the log is closed\r\n")
+        .await;
 }
