@@ -11,12 +11,10 @@ const ICON: &str = include_str!("../assets/icon.svg");
 /// Pages put a mark of the content into the URL, so browsers may keep these for good.
 const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
 pub(crate) async fn style() -> Response {
     asset("text/css; charset=utf-8", STYLE)
 }
 
-#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
 pub(crate) async fn icon() -> Response {
     asset("image/svg+xml", ICON)
 }

@@ -13,8 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use keyrack_keys::Family;
-use keyrack_store::{Kind, Store};
+use keyrack_keys::{Database, Family};
+use keyrack_store::{Error, Keyspace, Kind, Store};
 use tokio::sync::watch;
 
 /// How old a result may be.
@@ -23,6 +23,8 @@ const AGE_MAX: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_millis(400);
 /// How many keys a walk looks at; the rest is estimated.
 const KEYS_MAX: u64 = 200_000;
+/// On a server each database takes a connection of its own; with more than this, only the main one is walked.
+const DATABASES_MAX: usize = 8;
 /// Keys per step; a step takes well under a millisecond of the store's time.
 const STEP_KEYS: u64 = 500;
 /// Pause between steps, so that others come first.
@@ -44,10 +46,10 @@ struct Shared {
 /// What a walk found.
 #[derive(Debug)]
 pub(crate) struct Counts {
-    /// Keys in the database, as the store tells it.
-    pub(crate) total: u64,
     /// Whether every key was looked at; otherwise the numbers are estimates.
     pub(crate) exact: bool,
+    /// Whether there are databases that were not walked.
+    partial: bool,
     /// By the address of the family, which is where the registry keeps it for good.
     families: HashMap<usize, u64>,
     /// Keys that no family declares.
@@ -62,12 +64,7 @@ impl Census {
     }
 
     /// The latest result, made anew if it is old and that does not take long; `None` if there is none yet.
-    ///
-    /// On a cluster there is none: a walk would have to visit each node.
     pub(crate) async fn latest(&self) -> Option<Arc<Counts>> {
-        if self.shared.store.kind() == Kind::Cluster {
-            return None;
-        }
         let mut results = self.shared.latest.subscribe();
         let latest = results.borrow_and_update().clone();
         if latest.as_ref().is_some_and(|counts| counts.at.elapsed() < AGE_MAX) {
@@ -79,8 +76,7 @@ impl Census {
         }
         // Too long, or failed: what was known before is better than nothing.
         let _ = tokio::time::timeout(PATIENCE, results.changed()).await;
-        let latest = results.borrow().clone();
-        latest
+        results.borrow().clone()
     }
 }
 
@@ -103,32 +99,61 @@ impl Drop for Walking<'_> {
     }
 }
 
-async fn walk(store: &Store, keys_max: u64) -> Result<Counts, redis::RedisError> {
-    let mut connection = store.connection();
-    let total: u64 = redis::cmd("DBSIZE").query_async(&mut connection).await?;
-    let registry = keyrack_contract::registry();
-    let (mut families, mut undeclared) = (HashMap::new(), 0);
-    let (mut cursor, mut seen) = (0_u64, 0_u64);
-    loop {
-        let mut scan = redis::cmd("SCAN");
-        scan.arg(cursor).arg("COUNT").arg(STEP_KEYS);
-        let (next, keys): (u64, Vec<Vec<u8>>) = scan.query_async(&mut connection).await?;
-        for key in &keys {
-            match registry.family_of(key) {
-                Some((family, _)) => *families.entry(address(family)).or_insert(0) += 1,
-                None => undeclared += 1,
+/// A part of the store to walk.
+enum Part {
+    /// The database that the store looks at.
+    Main(Store),
+    Keyspace(Keyspace),
+}
+
+impl Part {
+    async fn scan(&self, cursor: u64) -> Result<(u64, Vec<Vec<u8>>), Error> {
+        match self {
+            Part::Keyspace(keyspace) => keyspace.scan(cursor, None, STEP_KEYS as usize).await,
+            Part::Main(store) => {
+                let mut scan = redis::cmd("SCAN");
+                scan.arg(cursor).arg("COUNT").arg(STEP_KEYS);
+                Ok(scan.query_async(&mut store.connection()).await?)
             }
         }
-        seen += keys.len() as u64;
-        cursor = next;
-        if cursor == 0 || seen >= keys_max {
-            break;
-        }
-        tokio::time::sleep(STEP_PAUSE).await;
     }
-    let mut counts = Counts { total, exact: cursor == 0, families, undeclared, at: Instant::now() };
-    if !counts.exact {
-        counts.scale(seen);
+
+    async fn size(&self) -> Result<u64, Error> {
+        match self {
+            Part::Keyspace(keyspace) => Ok(keyspace.keys()),
+            Part::Main(store) => {
+                Ok(redis::cmd("DBSIZE").query_async(&mut store.connection()).await?)
+            }
+        }
+    }
+}
+
+/// What to walk, and whether that is all there is.
+async fn parts(store: &Store) -> Result<(Vec<Part>, bool), Error> {
+    let every_database = match store.kind() {
+        Kind::Embedded | Kind::Cluster => true,
+        Kind::Server | Kind::Sentinel => store.info().await?.databases.len() <= DATABASES_MAX,
+    };
+    if !every_database {
+        return Ok((vec![Part::Main(store.clone())], false));
+    }
+    let keyspaces = store.keyspaces().await?;
+    Ok((keyspaces.into_iter().map(Part::Keyspace).collect(), true))
+}
+
+async fn walk(store: &Store, keys_max: u64) -> Result<Counts, Error> {
+    let (parts, whole) = parts(store).await?;
+    let mut sizes = Vec::new();
+    for part in &parts {
+        sizes.push(part.size().await?);
+    }
+    let total: u64 = sizes.iter().sum();
+    let mut counts = Counts::new(!whole);
+    for (part, size) in parts.iter().zip(sizes) {
+        // Each part has its share of the keys that may be looked at.
+        let share =
+            if total <= keys_max { u64::MAX } else { keys_max.saturating_mul(size) / total };
+        counts.walk(part, size, share).await?;
     }
     Ok(counts)
 }
@@ -138,63 +163,49 @@ fn address(family: &'static Family) -> usize {
 }
 
 impl Counts {
-    /// Keys of a family.
-    pub(crate) fn of(&self, family: &'static Family) -> u64 {
-        self.families.get(&address(family)).copied().unwrap_or(0)
+    fn new(partial: bool) -> Counts {
+        let (families, at) = (HashMap::new(), Instant::now());
+        Counts { exact: true, partial, families, undeclared: 0, at }
     }
 
-    /// Estimates the whole from the `seen` keys.
-    fn scale(&mut self, seen: u64) {
-        let factor = self.total as f64 / seen.max(1) as f64;
-        let scaled = |n: u64| (n as f64 * factor).round() as u64;
-        for n in self.families.values_mut() {
-            *n = scaled(*n);
+    /// Keys of a family; `None` when they may lie in databases that were not walked.
+    pub(crate) fn of(&self, family: &'static Family) -> Option<u64> {
+        let is_known = !self.partial || family.database == Database::Main;
+        is_known.then(|| self.families.get(&address(family)).copied().unwrap_or(0))
+    }
+
+    /// Adds the families of a part with `size` keys, of which at least `share` are looked at.
+    async fn walk(&mut self, part: &Part, size: u64, share: u64) -> Result<(), Error> {
+        let registry = keyrack_contract::registry();
+        let (mut families, mut undeclared) = (HashMap::new(), 0);
+        let (mut cursor, mut seen) = (0, 0);
+        loop {
+            let (next, keys) = part.scan(cursor).await?;
+            for key in &keys {
+                match registry.family_of(key) {
+                    Some((family, _)) => *families.entry(address(family)).or_insert(0) += 1,
+                    None => undeclared += 1,
+                }
+            }
+            seen += keys.len() as u64;
+            cursor = next;
+            if cursor == 0 || seen >= share {
+                break;
+            }
+            tokio::time::sleep(STEP_PAUSE).await;
         }
-        self.undeclared = scaled(self.undeclared);
+        let is_whole = cursor == 0;
+        let factor = if is_whole { 1.0 } else { size as f64 / seen.max(1) as f64 };
+        let scaled = |n: u64| (n as f64 * factor).round() as u64;
+        for (family, n) in families {
+            *self.families.entry(family).or_insert(0) += scaled(n);
+        }
+        self.undeclared += scaled(undeclared);
+        self.exact &= is_whole;
+        self.at = Instant::now();
+        Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    async fn store_with(n_each: u64) -> Store {
-        let store = Store::open("embedded:memory").await.expect("a store in memory");
-        let mut pipeline = redis::pipe();
-        for i in 0..n_each {
-            pipeline.cmd("SET").arg(format!("undeclared/{i}")).arg(1).ignore();
-            pipeline.cmd("HSET").arg(format!("trace:u:bar:{i}")).arg("f").arg(1).ignore();
-        }
-        pipeline.exec_async(&mut store.connection()).await.expect("the keys are written");
-        store
-    }
-
-    fn traces() -> &'static Family {
-        keyrack_contract::registry().family_of(b"trace:u:bar:1").expect("a declared key").0
-    }
-
-    #[tokio::test]
-    async fn whole_walk_counts_exactly() {
-        let counts = walk(&store_with(1_000).await, KEYS_MAX).await.expect("a result");
-        assert!(counts.exact);
-        assert_eq!((counts.total, counts.of(traces()), counts.undeclared), (2_000, 1_000, 1_000));
-    }
-
-    #[tokio::test]
-    async fn bounded_walk_estimates_the_rest() {
-        let counts = walk(&store_with(5_000).await, 2_000).await.expect("a result");
-        assert!(!counts.exact);
-        assert_eq!(counts.total, 10_000);
-        assert!((4_000..6_000).contains(&counts.of(traces())), "{}", counts.of(traces()));
-    }
-
-    #[tokio::test]
-    async fn result_is_kept_for_a_while() {
-        let store = store_with(1).await;
-        let census = Census::new(store.clone());
-        assert_eq!(census.latest().await.expect("a result").total, 2);
-        let more = redis::cmd("SET").arg("more").arg(1).exec_async(&mut store.connection()).await;
-        more.expect("the key is written");
-        assert_eq!(census.latest().await.expect("a result").total, 2);
-    }
-}
+mod tests;

@@ -16,7 +16,6 @@ const HEADERS: [(HeaderName, &str); 3] = [
 ];
 
 /// Adds them; what a route says about caching stands, and otherwise nothing is kept.
-#[expect(clippy::unused_async, reason = "axum wants middleware to be async")]
 pub(crate) async fn add(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in HEADERS {

@@ -14,7 +14,6 @@ use crate::{app::App, problem::Problem};
 const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("2");
 
 /// The process runs and can answer.
-#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
 pub(crate) async fn livez() -> &'static str {
     "ok\n"
 }

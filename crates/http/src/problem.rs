@@ -67,7 +67,6 @@ impl IntoResponse for Problem {
 }
 
 /// The answer to a path that leads nowhere.
-#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
 pub(crate) async fn no_such_page(uri: Uri, headers: HeaderMap) -> Response {
     Problem::new(StatusCode::NOT_FOUND, "not_found")
         .title("there is no such page")
@@ -76,7 +75,6 @@ pub(crate) async fn no_such_page(uri: Uri, headers: HeaderMap) -> Response {
 }
 
 /// The answer to a method that a path does not know.
-#[expect(clippy::unused_async, reason = "axum wants handlers to be async")]
 pub(crate) async fn no_such_method(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed")
         .title("this path does not know that method")

@@ -50,3 +50,6 @@ impl Server {
             .with_state(self.app)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,6 @@ impl Globals {
     }
 
     /// Where data goes. Flush it at the end; a reader that went away is an error here and none at the program's edge.
-    #[expect(clippy::unused_self, reason = "the one place that decides where data goes")]
     pub fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::new(io::stdout().lock())
     }

@@ -133,8 +133,8 @@ mod tests {
         let url = "nonsense".parse::<store::StoreUrl>().expect_err("a bad URL");
         let io = || redis::RedisError::from(io::Error::from(io::ErrorKind::ConnectionReset));
         let server = |reply: &str| {
-            let value = redis::parse_redis_value(reply.as_bytes())
-                .and_then(|value| value.extract_error().map_err(redis::RedisError::from));
+            let value =
+                redis::parse_redis_value(reply.as_bytes()).and_then(|value| value.extract_error());
             Error::from(value.expect_err("an error reply"))
         };
         for (error, exit) in [

@@ -100,7 +100,7 @@ impl Error {
     pub(crate) fn opening(target: &str, error: &RedisError) -> Error {
         let (target, reason) = (target.to_owned(), text(error));
         let auth = error.kind() == ErrorKind::AuthenticationFailed
-            || matches!(error.code(), Some("NOAUTH" | "WRONGPASS"))
+            || matches!(error.code(), Some("NOAUTH" | "NOPERM" | "WRONGPASS"))
             || reason.contains("AUTH")
             || reason.contains("WRONGPASS");
         if auth { Error::Auth { target, reason } } else { Error::Unreachable { target, reason } }

@@ -101,7 +101,9 @@ fn add_info(store: &mut Registry, info: &Info) {
 fn add_counts(store: &mut Registry, counts: &Counts) {
     let keys = Family::<FamilyLabels, Gauge<u64, AtomicU64>>::default();
     for family in keyrack_contract::registry().families() {
-        keys.get_or_create(&FamilyLabels { family: family.id() }).set(counts.of(family));
+        if let Some(n) = counts.of(family) {
+            keys.get_or_create(&FamilyLabels { family: family.id() }).set(n);
+        }
     }
     store.register("family_keys", "Keys of each family, estimated when there are many", keys);
     gauge(store, "undeclared_keys", "Keys that no family declares", counts.undeclared);

@@ -37,9 +37,9 @@ pub(crate) async fn family(
             .for_reader(&headers);
     };
     let counts = if family.is_channel() { None } else { app.census.latest().await };
-    let count = counts.map(|counts| {
+    let count = counts.and_then(|counts| {
         let about = if counts.exact { "" } else { "about " };
-        format!("{about}{}", human::count(counts.of(family)))
+        Some(format!("{about}{}", human::count(counts.of(family)?)))
     });
     render(&FamilyPage {
         family,

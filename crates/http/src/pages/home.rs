@@ -15,6 +15,8 @@ use crate::{app::App, census::Counts, human};
 struct Home {
     kind: &'static str,
     url: String,
+    /// What the store runs; empty when it does not tell.
+    runs: String,
     /// How long the store took to answer.
     health: Result<String, String>,
     cards: Vec<Card>,
@@ -60,11 +62,12 @@ pub(crate) async fn home(State(app): State<Arc<App>>) -> Response {
     render(&Home {
         kind: app.kind(),
         url: app.store.to_string(),
-        health: ping.map(|ping| format!("{:.2} ms", ping.as_secs_f64() * 1000.0)),
+        runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
+        health: ping.map(|ping| format!("{:.2}\u{a0}ms", ping.as_secs_f64() * 1000.0)),
         note: note(info.is_some(), counts),
         undeclared: counts
             .filter(|counts| counts.undeclared > 0)
-            .map(|counts| count(counts.undeclared, counts.exact)),
+            .map(|counts| undeclared(counts.undeclared, counts.exact)),
         cards: cards(info.as_ref(), app.uptime().as_secs()),
         groups: groups(counts),
     })
@@ -72,16 +75,15 @@ pub(crate) async fn home(State(app): State<Arc<App>>) -> Response {
 
 fn cards(info: Option<&Info>, uptime_s: u64) -> Vec<Card> {
     let mut cards = Vec::new();
-    let mut runs = concat!("keyrack ", env!("CARGO_PKG_VERSION")).to_owned();
     if let Some(info) = info {
         let value = human::count(info.keys());
         cards.push(Card { name: "Keys", value, note: databases(info) });
         let log = info.log_bytes.map(|bytes| format!("log on disk: {}", human::bytes(bytes)));
         let note = log.unwrap_or_else(|| "no log on disk".into());
         cards.push(Card { name: "Memory", value: human::bytes(info.memory_bytes), note });
-        runs = format!("{runs} on {}", info.version);
     }
-    cards.push(Card { name: "Up for", value: human::duration(uptime_s), note: runs });
+    let note = concat!("keyrack ", env!("CARGO_PKG_VERSION")).into();
+    cards.push(Card { name: "Up for", value: human::duration(uptime_s), note });
     cards
 }
 
@@ -105,7 +107,7 @@ fn note(is_up: bool, counts: Option<&Counts>) -> Option<&'static str> {
         Some(counts) if counts.exact => None,
         Some(_) => Some("There are many keys, so these numbers are estimated from a sample."),
         None if is_up => {
-            Some("The keys of each family are not counted yet, or cannot be on this store.")
+            Some("The keys of each family are still being counted; look again in a moment.")
         }
         None => None,
     }
@@ -117,9 +119,9 @@ fn groups(counts: Option<&Counts>) -> Vec<Group> {
 }
 
 fn group(families: &[&'static Family], counts: Option<&Counts>) -> Group {
-    let total = counts.map(|counts| {
-        let n = families.iter().map(|family| counts.of(family)).sum();
-        count(n, counts.exact || n == 0)
+    let total = counts.and_then(|counts| {
+        let n = families.iter().map(|family| counts.of(family)).sum::<Option<u64>>()?;
+        Some(count(n, counts.exact || n == 0))
     });
     Group {
         owner: families[0].owner,
@@ -129,7 +131,9 @@ fn group(families: &[&'static Family], counts: Option<&Counts>) -> Group {
 }
 
 fn row(family: &'static Family, counts: Option<&Counts>) -> Row {
-    let n = counts.filter(|_| !family.is_channel()).map(|counts| (counts.of(family), counts.exact));
+    let n = counts
+        .filter(|_| !family.is_channel())
+        .and_then(|counts| Some((counts.of(family)?, counts.exact)));
     Row {
         id: family.id(),
         template: family.template,
@@ -144,9 +148,15 @@ fn count(n: u64, exact: bool) -> String {
     format!("{}{}", if exact { "" } else { "≈ " }, human::count(n))
 }
 
+fn undeclared(n: u64, exact: bool) -> String {
+    let verb = if n == 1 { "belongs" } else { "belong" };
+    format!("{}{} {verb} to no family.", if exact { "" } else { "≈ " }, human::counted(n, "key"))
+}
+
 fn first_sentence(text: &str) -> String {
-    let end = text.find(". ").map_or(text.len(), |at| at + 1);
-    text[..end].trim().to_owned()
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    let end = paragraph.find(". ").map_or(paragraph.len(), |at| at + 1);
+    paragraph[..end].to_owned()
 }
 
 #[cfg(test)]
@@ -156,6 +166,7 @@ mod tests {
     #[test]
     fn summary_ends_with_the_first_sentence() {
         assert_eq!(first_sentence("One job. Kept until it ends."), "One job.");
+        assert_eq!(first_sentence("One job.\n\nKept until it ends."), "One job.");
         assert_eq!(first_sentence("A number such as 1.5, kept."), "A number such as 1.5, kept.");
     }
 

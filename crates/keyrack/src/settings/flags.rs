@@ -48,6 +48,8 @@ fn augment(command: Command, scope: FlagScope) -> Command {
             .long(setting.key)
             .value_name(setting.value_name)
             .help(format!("{} [env: {}{default}]", setting.help, setting.env()))
+            // Said twice, the last one counts, so that an alias can be overruled.
+            .overrides_with(setting.key)
             .global(scope == FlagScope::Every)
     }))
 }

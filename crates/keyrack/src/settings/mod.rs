@@ -23,7 +23,6 @@ pub(crate) struct Settings {
 }
 
 /// One setting with its value.
-#[derive(Clone)]
 pub(crate) struct Settled {
     pub(crate) setting: &'static Setting,
     /// `None` when it is not set and has no default.

@@ -18,10 +18,8 @@ fn settled(flags: &[(&'static str, &str)], env: &[(&str, &str)], text: &str) -> 
 
 #[test]
 fn flag_wins_over_environment_over_file_over_default() {
-    let http = |settings: &Settings| {
-        let http = settings.get(&HTTP).clone();
-        (http.value.expect("a default"), http.whence())
-    };
+    let http =
+        |settings: &Settings| (settings.value(&HTTP).to_owned(), settings.get(&HTTP).whence());
     let (flag, env, text) = ([("http", "h:1")], [("KEYRACK_HTTP", "h:2")], "http = 'h:3'");
     let told = |value: &str, whence: &str| (value.to_owned(), whence.to_owned());
     assert_eq!(http(&settled(&flag, &env, text)), told("h:1", "on the command line"));

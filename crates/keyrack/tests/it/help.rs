@@ -1,0 +1,49 @@
+//! What the program says about itself.
+
+use insta::assert_snapshot;
+
+use crate::program::Run;
+
+#[track_caller]
+fn printed(arguments: &str) -> String {
+    let run = Run::line(arguments);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    run.stdout
+}
+
+#[test]
+fn help_lists_commands_settings_and_exit_codes() {
+    assert_snapshot!(printed("-h"));
+}
+
+#[test]
+fn help_of_serve_tells_defaults_and_variables() {
+    assert_snapshot!(printed("serve -h"));
+}
+
+#[test]
+fn help_of_store_lists_its_commands() {
+    assert_snapshot!(printed("store -h"));
+}
+
+#[test]
+fn version_is_one_line() {
+    assert_eq!(printed("--version"), format!("keyrack {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn completions_name_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&format!("completions {shell}"));
+        for command in ["serve", "keys", "store", "config"] {
+            assert!(script.contains(command), "{shell} does not know {command}");
+        }
+    }
+}
+
+#[test]
+fn unknown_argument_is_a_usage_error_with_a_tip() {
+    let run = Run::line("serv");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("similar subcommand exists: 'serve'"), "{run:?}");
+}

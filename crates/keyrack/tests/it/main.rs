@@ -1,0 +1,10 @@
+//! The built program, run as its users run it.
+
+mod program;
+
+mod config;
+mod endings;
+mod help;
+mod pages;
+mod serve;
+mod store;

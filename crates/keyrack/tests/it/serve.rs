@@ -1,0 +1,221 @@
+//! The server: starting, stopping, and what survives.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    os::unix::process::ExitStatusExt as _,
+};
+
+use keyrack_testkit::{RedisServer, wait_until};
+use tempfile::TempDir;
+
+use crate::program::{Run, Serve, keyrack};
+
+fn folder() -> TempDir {
+    TempDir::new().expect("a folder")
+}
+
+#[test]
+fn starts_answers_and_stops_on_sigterm() {
+    let dir = folder();
+    let mut serve = Serve::start(dir.path());
+    assert!(serve.words().contains("store  embedded:./keyrack-data (nothing in it yet)"));
+    let (head, body) = serve.get("/readyz");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    assert_eq!(body, "ok\n");
+    let pong: String = redis::cmd("PING").query(&mut serve.redis()).expect("an answer");
+    assert_eq!(pong, "PONG");
+
+    assert_eq!(serve.process.terminate().code(), Some(0));
+    let words = serve.words();
+    assert!(words.ends_with("SIGTERM: stopping\nstopped\n"), "{words}");
+    let restarted = Serve::start(dir.path());
+    assert!(restarted.get("/livez").0.starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn acknowledged_writes_survive_kill_9() {
+    let dir = folder();
+    let mut serve = Serve::start(dir.path());
+    let mut redis = serve.redis();
+    for i in 0..200 {
+        redis::cmd("SET").arg(format!("k{i}")).arg(i).exec(&mut redis).expect("acknowledged");
+    }
+    serve.process.kill();
+
+    let serve = Serve::start(dir.path());
+    // Each SET, and the SELECT in front of the first.
+    assert!(serve.words().contains("(replayed 201 commands, "), "{}", serve.words());
+    let mut redis = serve.redis();
+    for i in 0..200 {
+        let value: i32 = redis::cmd("GET").arg(format!("k{i}")).query(&mut redis).expect("kept");
+        assert_eq!(value, i);
+    }
+}
+
+#[test]
+fn torn_write_is_cut_and_told() {
+    let dir = folder();
+    let mut serve = Serve::start(dir.path());
+    redis::cmd("SET").arg("k").arg(1).exec(&mut serve.redis()).expect("acknowledged");
+    serve.process.kill();
+    let log = dir.path().join("keyrack-data/appendonlydir/appendonly.aof.1.incr.aof");
+    let mut file = fs::File::options().append(true).open(log).expect("the log");
+    file.write_all(b"*3\r\n$3\r\nSET\r\n$1").expect("half a command");
+
+    let serve = Serve::start(dir.path());
+    assert!(serve.words().contains("cut a torn write of 15 bytes off "), "{}", serve.words());
+    let value: i32 = redis::cmd("GET").arg("k").query(&mut serve.redis()).expect("kept");
+    assert_eq!(value, 1);
+}
+
+#[test]
+fn request_under_way_is_answered_before_the_end() {
+    let dir = folder();
+    let mut serve = Serve::start(dir.path());
+    let mut stream = TcpStream::connect(serve.http()).expect("the HTTP port answers");
+    stream.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n").expect("half a request");
+    // A request of another connection comes after: the server has certainly accepted ours.
+    serve.get("/livez");
+    let pid = serve.process.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(sent.expect("kill runs").success());
+    wait_until("the server to stop", || serve.words().contains("SIGTERM: stopping"));
+    stream.write_all(b"\r\n").expect("the other half");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    wait_until("the server to end", || serve.process.exit_status().is_some());
+    assert_eq!(serve.process.exit_status().and_then(|status| status.code()), Some(0));
+}
+
+#[test]
+fn second_signal_ends_it_at_once() {
+    let dir = folder();
+    let mut serve = Serve::start(dir.path());
+    let mut stream = TcpStream::connect(serve.http()).expect("the HTTP port answers");
+    stream.write_all(b"GET /livez HTTP/1.1\r\n").expect("a request that never ends");
+    serve.get("/livez");
+    let pid = serve.process.id().to_string();
+    let signal = || {
+        let sent = std::process::Command::new("kill").args(["-INT", &pid]).status();
+        assert!(sent.expect("kill runs").success());
+    };
+    signal();
+    wait_until("the server to stop", || serve.words().contains("SIGINT: stopping"));
+    signal();
+    wait_until("the server to end", || serve.process.exit_status().is_some());
+    let status = serve.process.exit_status().expect("it has ended");
+    assert_eq!((status.code(), status.signal()), (Some(130), None));
+}
+
+#[test]
+fn client_can_send_shutdown() {
+    let dir = folder();
+    let mut serve = Serve::start(dir.path());
+    // It hangs up without an answer.
+    let _ = redis::cmd("SHUTDOWN").exec(&mut serve.redis());
+    wait_until("the server to end", || serve.process.exit_status().is_some());
+    assert_eq!(serve.process.exit_status().and_then(|status| status.code()), Some(0));
+    assert!(serve.words().contains("SHUTDOWN from a client: stopping"));
+}
+
+#[test]
+fn without_a_command_it_serves() {
+    let dir = folder();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address").to_string();
+    let mut command = keyrack(dir.path());
+    let run = Run::of({
+        command.env("KEYRACK_HTTP", &address);
+        command
+    });
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(dir.path().join("keyrack-data").is_dir());
+}
+
+#[test]
+fn port_in_use_is_named_with_how_to_choose_another() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address");
+    let ports = [("http", "resp"), ("resp", "http")];
+    for (port, other) in ports {
+        let run = Run::line(&format!("serve --{port} {address} --{other} 127.0.0.1:0"));
+        assert_eq!(run.code, Some(1), "{run:?}");
+        let (error, hint) = run.failure();
+        let expected = format!("port {} is in use by another program", address.port());
+        assert!(error.contains(&expected), "{error}");
+        let variable = format!("KEYRACK_{}", port.to_uppercase());
+        let hint = hint.expect("a hint");
+        assert!(hint.contains(&format!("--{port} ")) && hint.contains(&variable), "{hint}");
+    }
+}
+
+#[test]
+fn other_machines_are_kept_out_without_a_password() {
+    let run = Run::line("serve --http 0.0.0.0:0");
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.failure().0.contains("refusing to open the http port on \"0.0.0.0:0\""));
+    let run = Run::line("serve --http 127.0.0.1:0 --resp 0.0.0.0:0");
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.failure().1.is_some_and(|hint| hint.contains("KEYRACK_RESP_PASSWORD")), "{run:?}");
+}
+
+#[test]
+fn address_that_is_none_is_refused() {
+    for address in ["nonsense", "127.0.0.1", "127.0.0.1:99999"] {
+        let run = Run::line(&format!("serve --http {address}"));
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.failure().0.contains(&format!("\"{address}\" is no address")), "{run:?}");
+    }
+}
+
+#[test]
+fn redis_clients_need_the_password_that_was_set() {
+    let dir = folder();
+    let env = [("KEYRACK_RESP_PASSWORD", "hush")];
+    let serve = Serve::start_with(dir.path(), "--resp 0.0.0.0:0", &env);
+    let port = serve.resp().port();
+    let connect = |login: &str| {
+        let client = redis::Client::open(format!("redis://{login}127.0.0.1:{port}"));
+        client.and_then(|client| redis::cmd("PING").exec(&mut client.get_connection()?))
+    };
+    assert!(connect("").is_err());
+    assert!(connect(":wrong@").is_err());
+    connect(":hush@").expect("the right password");
+    assert!(serve.get("/readyz").0.starts_with("HTTP/1.1 200 "), "keyrack itself needs none");
+    assert!(!serve.words().contains("hush"));
+}
+
+#[test]
+fn resp_port_can_be_off() {
+    let dir = folder();
+    let run = Serve::start_with(dir.path(), "--data x --resp off", &[]);
+    assert!(!run.words().contains("resp "), "{}", run.words());
+}
+
+#[test]
+fn server_store_is_served_and_its_outage_told() {
+    let dir = folder();
+    let mut server = RedisServer::start();
+    let serve = Serve::start_with(dir.path(), &format!("--store {}", server.url()), &[]);
+    assert!(serve.words().contains("resp   not opened"), "{}", serve.words());
+    assert!(serve.get("/readyz").0.starts_with("HTTP/1.1 200 "));
+
+    server.kill();
+    let mut last = (String::new(), String::new());
+    wait_until("the outage to be noticed", || {
+        last = serve.get("/readyz");
+        last.0.starts_with("HTTP/1.1 503 ")
+    });
+    assert!(last.0.to_lowercase().contains("content-type: application/problem+json"), "{last:?}");
+    assert!(last.0.to_lowercase().contains("retry-after: "), "{last:?}");
+    assert!(last.1.contains("\"type\":\"store_unavailable\""), "{last:?}");
+    assert!(serve.get("/livez").0.starts_with("HTTP/1.1 200 "));
+    assert!(serve.get("/").1.contains("not ready"));
+    assert!(serve.get("/metrics").1.contains("keyrack_store_up 0\n"));
+
+    server.restart();
+    wait_until("the return to be noticed", || serve.get("/readyz").0.starts_with("HTTP/1.1 200 "));
+}
