@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use keyrack_store::{Kind, Store};
+use keyrack_store::Store;
 
 use crate::{census::Census, observe::Requests};
 
@@ -27,16 +27,6 @@ impl App {
     /// For how long the server has been up.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
-    }
-
-    /// What kind of store is served, in a word.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self.store.kind() {
-            Kind::Embedded => "embedded",
-            Kind::Server => "server",
-            Kind::Sentinel => "sentinel",
-            Kind::Cluster => "cluster",
-        }
     }
 
     /// How long the store takes to answer, or why it does not.

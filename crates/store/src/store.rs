@@ -43,6 +43,17 @@ pub enum Kind {
     Cluster,
 }
 
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::Embedded => "embedded",
+            Kind::Server => "server",
+            Kind::Sentinel => "sentinel",
+            Kind::Cluster => "cluster",
+        })
+    }
+}
+
 /// What a store can be given beside its URL.
 #[derive(Default)]
 pub struct Options {

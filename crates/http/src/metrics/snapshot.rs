@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use keyrack_store::Info;
+use keyrack_store::{Info, Kind};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge, info::Info as Labelled},
@@ -25,7 +25,7 @@ pub(super) struct Snapshot {
     ping: Option<Duration>,
     info: Option<Info>,
     counts: Option<Arc<Counts>>,
-    kind: &'static str,
+    kind: Kind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -46,7 +46,7 @@ impl Snapshot {
             Some(_) => tokio::join!(async { app.store.info().await.ok() }, app.census.latest()),
             None => (None, None),
         };
-        let kind = app.kind();
+        let kind = app.store.kind();
         Snapshot { uptime: app.uptime(), process: Process::now(), ping, info, counts, kind }
     }
 
@@ -55,7 +55,8 @@ impl Snapshot {
         let mut registry = Registry::default();
         self.add_process(registry.sub_registry_with_prefix("process"));
         let keyrack = registry.sub_registry_with_prefix("keyrack");
-        let build = vec![("version", env!("CARGO_PKG_VERSION")), ("store", self.kind)];
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let build = vec![("version", version), ("store", self.kind.to_string())];
         keyrack.register("build", "Version and kind of store", Labelled::new(build));
         float(keyrack, "uptime", "Time since the start", self.uptime.as_secs_f64());
         let store = keyrack.sub_registry_with_prefix("store");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{extract::State, response::Response};
 use keyrack_keys::Family;
-use keyrack_store::Info;
+use keyrack_store::{Info, Kind};
 
 use super::{assets, render};
 use crate::{app::App, census::Counts, human};
@@ -13,7 +13,7 @@ use crate::{app::App, census::Counts, human};
 #[derive(Template)]
 #[template(path = "home.html")]
 struct Home {
-    kind: &'static str,
+    kind: Kind,
     url: String,
     /// What the store runs; empty when it does not tell.
     runs: String,
@@ -60,7 +60,7 @@ pub(crate) async fn home(State(app): State<Arc<App>>) -> Response {
     };
     let counts = counts.as_deref();
     render(&Home {
-        kind: app.kind(),
+        kind: app.store.kind(),
         url: app.store.to_string(),
         runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
         health: ping.map(|ping| format!("{:.2}\u{a0}ms", ping.as_secs_f64() * 1000.0)),

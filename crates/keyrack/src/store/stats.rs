@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use keyrack_http::human;
-use keyrack_store::{Info, Kind, Store};
+use keyrack_store::{Info, Store};
 use serde_json::{Value, json};
 
 use crate::{Exit, Globals};
@@ -23,7 +23,7 @@ pub(super) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
 fn print(store: &Store, info: &Info, globals: &Globals) -> anyhow::Result<()> {
     let mut out = globals.out();
     writeln!(out, "store     {store}")?;
-    writeln!(out, "kind      {}", kind(store.kind()))?;
+    writeln!(out, "kind      {}", store.kind())?;
     writeln!(out, "runs      {}", info.version)?;
     if info.servers > 1 {
         writeln!(out, "servers   {}", info.servers)?;
@@ -50,7 +50,7 @@ fn as_json(store: &Store, info: &Info) -> Value {
     );
     json!({
         "store": store.to_string(),
-        "kind": kind(store.kind()),
+        "kind": store.kind().to_string(),
         "version": info.version,
         "servers": info.servers,
         "uptime_s": info.uptime_s,
@@ -60,13 +60,4 @@ fn as_json(store: &Store, info: &Info) -> Value {
         "keys": info.keys(),
         "databases": databases.collect::<Vec<_>>(),
     })
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Embedded => "embedded",
-        Kind::Server => "server",
-        Kind::Sentinel => "sentinel",
-        Kind::Cluster => "cluster",
-    }
 }

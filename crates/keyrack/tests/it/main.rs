@@ -5,6 +5,7 @@ mod program;
 mod config;
 mod endings;
 mod help;
+mod keys;
 mod pages;
 mod serve;
 mod store;

@@ -34,7 +34,7 @@ fn metrics_follow_the_openmetrics_text_format() {
         let is_declared =
             |suffix: &&str| name.strip_suffix(*suffix).is_some_and(|stem| types.contains(stem));
         let suffixes = ["", "_total", "_info", "_bucket", "_sum", "_count"];
-        assert!(suffixes.iter().any(|suffix| is_declared(suffix)), "{name} has no type");
+        assert!(suffixes.iter().any(is_declared), "{name} has no type");
     }
     for series in [
         "keyrack_store_up",
