@@ -10,7 +10,7 @@ use crate::{
 };
 
 const ANY_TIME: Flags = Flags::LOADING.or(Flags::STALE);
-const PUBLISH: Flags = Flags::PUBSUB.or(ANY_TIME).or(Flags::FAST);
+const PUBLISH: Flags = Flags::PUBSUB.or(ANY_TIME).or(Flags::FAST).or(Flags::MAY_REPLICATE);
 const SUBSCRIBE: Flags = Flags::PUBSUB.or(Flags::NOSCRIPT).or(ANY_TIME);
 const INSPECT: Flags = Flags::PUBSUB.or(ANY_TIME);
 

@@ -187,3 +187,24 @@ fn blocking_commands_answer_at_once_where_there_is_data() {
          blmpop x 0 l left => -ERR numkeys should be greater than 0",
     );
 }
+
+#[test]
+fn the_log_has_what_was_done_and_never_a_wait() {
+    let mut rig = Rig::new();
+    rig.run("rpush l a b c d e f");
+    let cases = [
+        ("blpop nope l 0", "LPOP l"),
+        ("brpop l 0", "RPOP l"),
+        ("blmove l m left right 0", "LMOVE l m LEFT RIGHT"),
+        ("brpoplpush l m 0", "LMOVE l m RIGHT LEFT"),
+        ("blmpop 0 2 nope l left count 1", "LPOP l 1"),
+        ("lpop nope", ""),
+        ("ltrim l 0 -1", ""),
+        ("lrem l 0 nope", ""),
+        ("lpop l 0", ""),
+        ("lmpop 1 l right", "RPOP l 1"),
+    ];
+    for (command, logged) in cases {
+        assert_eq!(rig.logged(command), logged, "{command}");
+    }
+}
