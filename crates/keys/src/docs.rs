@@ -33,6 +33,13 @@ pub fn docs(registry: &Registry) -> String {
     page
 }
 
+/// One family's part of the page.
+pub fn docs_of(family: &Family) -> String {
+    let mut section = String::new();
+    write_family(&mut section, family).expect("writing to a string cannot fail");
+    section
+}
+
 /// Owners in order of registration.
 fn owners(registry: &Registry) -> Vec<&'static str> {
     let mut owners: Vec<&str> = registry.all().map(|family| family.owner).collect();

@@ -28,7 +28,7 @@ mod docs;
 mod explain;
 
 pub use describe::Row;
-pub use docs::docs;
+pub use docs::{docs, docs_of};
 pub use encoding::{COUNT, Encoding, POSITIVE};
 pub use explain::{ExplainedPart, Explanation};
 pub use family::{Content, Database, Family, Field, Origin, Shard, Slot, Ttl, Value};

@@ -1,6 +1,16 @@
 //! `keyrack keys`: what the declared keys are, and whether a database keeps to them.
 
-use std::io::Write as _;
+mod doc;
+mod explain;
+mod list;
+
+mod infer;
+mod lint;
+
+mod acl;
+
+mod families;
+mod progress;
 
 use clap::Subcommand;
 
@@ -15,21 +25,28 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List every declared key and channel.
-    List,
+    /// List the declared keys and channels
+    List(list::Args),
+    /// Print the reference page, or one family of it
+    Doc(doc::Args),
+    /// Tell what a key is: its family, parts, type, content and TTL
+    Explain(explain::Args),
+    /// Check a live database against the declarations, and report what breaks them
+    Lint(lint::Args),
+    /// Print a Redis user that can do what keyrack does, and nothing else
+    Acl(acl::Args),
+    /// Propose declarations for a database that keyrack did not write
+    Infer(infer::Args),
 }
 
 /// Runs `keyrack keys`.
-#[expect(clippy::unused_async, reason = "commands that open the store are async")]
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     match args.command {
-        Command::List => {
-            let mut out = globals.out();
-            for family in keyrack_contract::registry().all() {
-                writeln!(out, "{}\t{}", family.template, family.content.redis_type())?;
-            }
-            out.flush()?;
-            Ok(Exit::Ok)
-        }
+        Command::List(args) => list::run(&args, globals),
+        Command::Doc(args) => doc::run(&args, globals),
+        Command::Explain(args) => explain::run(&args, globals),
+        Command::Lint(args) => lint::run(&args, globals).await,
+        Command::Acl(args) => acl::run(&args, globals),
+        Command::Infer(args) => infer::run(&args, globals).await,
     }
 }

@@ -1,0 +1,229 @@
+//! The printed user can do what keyrack does, and nothing else.
+
+mod sources;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use keyrack_jobs::{bee::keys as bee, hot::keys as hot};
+use keyrack_lint::{InferOptions, Options};
+use keyrack_store::{Event, Script, Store, script};
+use keyrack_testkit::{RedisCluster, RedisServer};
+
+use super::*;
+
+/// Nothing here may need shell quoting or survive in the printed line.
+const PASSWORD: &str = "a secret >with #everything";
+
+fn line(layout: Layout) -> String {
+    user("keyrack", Some(PASSWORD), layout, registry())
+}
+
+/// Gives the user to a running server.
+fn set_user(server: &RedisServer, line: &str) {
+    let rules = line.strip_prefix("user ").expect("a line of an ACL file");
+    let mut cmd = redis::cmd("ACL");
+    cmd.arg("SETUSER").arg(rules.split(' ').collect::<Vec<_>>());
+    cmd.exec(&mut server.connection()).expect("the rules are accepted");
+}
+
+fn login() -> String {
+    format!("keyrack:{}", PASSWORD.replace(' ', "%20").replace('>', "%3E").replace('#', "%23"))
+}
+
+async fn open(addresses: &str) -> Store {
+    let url = addresses.replace("://", &format!("://{}@", login()));
+    Store::open(&url).await.unwrap_or_else(|error| panic!("could not open {url}: {error}"))
+}
+
+fn server() -> RedisServer {
+    RedisServer::builder().config("databases", "128").start()
+}
+
+#[test]
+fn password_is_printed_as_its_digest_only() {
+    assert!(!line(Layout::Documented).contains("secret"));
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(sha256("abc"), abc);
+    assert!(
+        user("u", Some("abc"), Layout::Documented, registry())
+            .starts_with(&format!("user u reset on #{abc} ~"))
+    );
+}
+
+#[test]
+fn foreign_keys_are_for_reading_only() {
+    let line = line(Layout::Documented);
+    let words: Vec<&str> = line.split(' ').collect();
+    assert!(words.contains(&"%R~bee:scripts") && !words.contains(&"~bee:scripts"));
+    assert!(words.contains(&"~bee:ss:queue:*") && words.contains(&"&bee:ch:q:*"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn line_loads_from_an_acl_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("users.acl");
+    fs::write(&file, format!("user default on nopass ~* &* +@all\n{}\n", line(Layout::Documented)))
+        .unwrap();
+    let server = RedisServer::builder().config("aclfile", &file.display().to_string()).start();
+    open(&server.url()).await.ping().await.unwrap();
+}
+
+static MOVE: Script = script!("tests/move.lua");
+
+/// What the services do with a store: scripts, pipelines, messages, blocking pops.
+async fn work(store: &Store) {
+    let (queue, group) = (bee::QueueName::new("q").unwrap(), bee::Group::new("g").unwrap());
+    let (waiting, delayed) = (bee::queue(&queue, &group), bee::delayed(&queue, &group));
+    let mut pipeline = redis::pipe();
+    pipeline.atomic();
+    for (key, score) in [(&waiting, 1), (&delayed, 1_600_000_000_000_i64)] {
+        pipeline.cmd("ZADD").arg(&*store.place(key)).arg(score).arg("j1").ignore();
+    }
+    pipeline.exec_async(&mut store.connection()).await.unwrap();
+
+    let channel = bee::queue_events(&queue, &group);
+    let mut subscription = store.subscribe(std::slice::from_ref(&channel)).await.unwrap();
+    let call = MOVE.call(store).key("from", &waiting).key("to", &delayed).key("channel", &channel);
+    let left: u64 =
+        call.arg("member", "j1").arg("score", 1_600_000_000_001_i64).run().await.unwrap();
+    assert_eq!(left, 0);
+    match subscription.next().await {
+        Some(Event::Message(message)) => assert_eq!(message.payload, b"j1"),
+        other => panic!("no message but {other:?}"),
+    }
+    store.publish(&channel, "by hand").await.unwrap();
+
+    let hot = store.place(&hot::hot()).into_owned();
+    redis::cmd("RPUSH").arg(&hot).arg("job").exec_async(&mut store.connection()).await.unwrap();
+    let mut pop = redis::cmd("BLPOP");
+    let popped: (String, String) =
+        pop.arg(&hot).arg(5).query_async(&mut store.blocking()).await.unwrap();
+    assert_eq!(popped.1, "job");
+}
+
+/// What the tools do with a store.
+async fn look_around(store: &Store) {
+    store.info().await.unwrap();
+    keyrack_lint::lint(store, registry(), &Options::default(), |_| {}).await.unwrap();
+    let all = InferOptions { all: true, ..InferOptions::default() };
+    keyrack_lint::infer(store, registry(), &all, |_| {}).await.unwrap();
+}
+
+#[track_caller]
+fn assert_refused(reply: redis::RedisResult<redis::Value>) {
+    let error = reply.expect_err("not allowed");
+    assert_eq!(error.code(), Some("NOPERM"), "{error}");
+}
+
+async fn ask(store: &Store, words: &str) -> redis::RedisResult<redis::Value> {
+    let mut words = words.split(' ');
+    let mut cmd = redis::cmd(words.next().unwrap());
+    words.for_each(|word| {
+        cmd.arg(word);
+    });
+    cmd.query_async(&mut store.connection()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn user_can_do_what_keyrack_does_on_a_server() {
+    let server = server();
+    set_user(&server, &line(Layout::Documented));
+    let store = open(&server.url()).await;
+    work(&store).await;
+    ask(&store.database(100).await.unwrap(), "SADD set:projects 1").await.unwrap();
+    ask(&store, "HGETALL bee:scripts").await.unwrap();
+    look_around(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn user_can_do_what_keyrack_does_on_a_cluster() {
+    let cluster = RedisCluster::start();
+    cluster.nodes().iter().for_each(|node| set_user(node, &line(Layout::Cluster)));
+    let store = open(&cluster.url()).await;
+    work(&store).await;
+    look_around(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn user_is_refused_everything_else() {
+    let server = server();
+    set_user(&server, &line(Layout::Documented));
+    let store = open(&server.url()).await;
+    for words in [
+        "GET somebody:elses",
+        "SET somebody:elses 1",
+        "HSET bee:scripts a b",
+        "PUBLISH somebody:elses 1",
+        "EVAL return(redis.call('GET','x')) 1 somebody:elses",
+        "FLUSHALL",
+        "CONFIG GET *",
+        "KEYS *",
+        "ACL LIST",
+    ] {
+        assert_refused(ask(&store, words).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lint_under_this_user_still_tells_of_keys_that_do_not_belong() {
+    let server = server();
+    redis::cmd("SET").arg("somebody:elses").arg(1).exec(&mut server.connection()).unwrap();
+    set_user(&server, &line(Layout::Documented));
+    let store = open(&server.url()).await;
+    let report = keyrack_lint::lint(&store, registry(), &Options::default(), |_| {}).await.unwrap();
+    let found: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["KL01 somebody:elses: belongs to no declared family"]);
+}
+
+fn listed() -> BTreeSet<&'static str> {
+    COMMANDS.iter().flat_map(|group| group.commands.iter().copied()).collect()
+}
+
+/// Words in a file that are sent to no server: what the engine in this process is told, and codes of errors.
+const NOT_SENT: &[(&str, &str)] = &[
+    ("keyrack/src/serve/mod.rs", "config"),
+    ("store/src/error.rs", "readonly"),
+    ("store/src/sentinel.rs", "readonly"),
+];
+
+#[test]
+fn every_command_in_the_sources_is_listed() {
+    let server = RedisServer::start();
+    let known: Vec<String> =
+        redis::cmd("COMMAND").arg("LIST").query(&mut server.connection()).unwrap();
+    let known: BTreeSet<String> = known.into_iter().collect();
+    let listed = listed();
+    let containers: BTreeSet<&str> = listed
+        .iter()
+        .filter_map(|name| name.split_once('|'))
+        .map(|(container, _)| container)
+        .collect();
+    let sources = sources::all();
+    assert!(sources.len() > 40, "only {} files found", sources.len());
+    for source in sources {
+        for command in source.commands() {
+            let not_sent =
+                NOT_SENT.iter().any(|(file, word)| source.path.ends_with(file) && *word == command);
+            let is_listed = listed.contains(&*command) || containers.contains(&*command);
+            assert!(
+                is_listed || not_sent || !known.contains(&command),
+                "{} uses {}, which acl/commands.rs does not list",
+                source.path.display(),
+                command.to_uppercase(),
+            );
+        }
+        assert!(
+            !source.text.contains("AsyncCommands") && !source.text.contains("redis::Commands"),
+            "{}: name commands with redis::cmd, so that they can be found and listed",
+            source.path.display(),
+        );
+    }
+}
+
+#[test]
+fn commands_are_listed_once_with_a_purpose() {
+    let count: usize = COMMANDS.iter().map(|group| group.commands.len()).sum();
+    assert_eq!(count, listed().len());
+    assert!(COMMANDS.iter().all(|group| !group.purpose.is_empty()));
+}

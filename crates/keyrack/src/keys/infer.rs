@@ -1,0 +1,71 @@
+//! `keyrack keys infer`.
+
+use std::{io::Write as _, num::NonZeroU32};
+
+use keyrack_contract::registry;
+use keyrack_http::human;
+use keyrack_lint::{InferOptions, Inference, Pace};
+
+use super::progress::Bar;
+use crate::{Exit, Globals};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Propose declarations for declared keys too
+    #[arg(long)]
+    all: bool,
+    /// Take at most N names into account
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    keys: usize,
+    /// Read N keys of each shape
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    samples: usize,
+    /// Walk at most N keys a second; as fast as the server answers if not given
+    #[arg(long, value_name = "N")]
+    pace: Option<NonZeroU32>,
+}
+
+/// Proposes declarations, as Rust for a `keys.rs`.
+pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let options = InferOptions {
+        all: args.all,
+        keys_max: args.keys,
+        samples: args.samples,
+        pace: Pace { keys_per_second: args.pace },
+    };
+    let store = globals.open_store().await?;
+    let bar = Bar::new(globals);
+    let inference =
+        keyrack_lint::infer(&store, registry(), &options, |progress| bar.show(progress)).await?;
+    drop(bar);
+    if globals.json {
+        globals.print_json(&inference)?;
+    } else {
+        let mut out = globals.out();
+        out.write_all(keyrack_lint::declarations(&inference).as_bytes())?;
+        out.flush()?;
+    }
+    globals.say(summary(&inference));
+    Ok(Exit::Ok)
+}
+
+fn summary(inference: &Inference) -> String {
+    let shapes = human::counted(inference.proposals.len() as u64, "shape");
+    let mut words = format!("{} of {shapes}", human::counted(inference.keys, "key"));
+    if inference.declared > 0 {
+        words += &format!(
+            "; {} already declared and left out (--all takes them in)",
+            human::count(inference.declared)
+        );
+    }
+    if let Some(example) = &inference.undeclarable_example {
+        words += &format!(
+            "; {} with names that no declaration can have, such as \"{example}\"",
+            human::count(inference.undeclarable)
+        );
+    }
+    if inference.truncated {
+        words += "; there are more, which --keys would take in";
+    }
+    words
+}
