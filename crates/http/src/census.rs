@@ -17,6 +17,8 @@ use keyrack_keys::{Database, Family};
 use keyrack_store::{Error, Keyspace, Kind, Store};
 use tokio::sync::watch;
 
+use crate::human;
+
 /// How old a result may be.
 const AGE_MAX: Duration = Duration::from_secs(10);
 /// How long a page waits for a first result before it is shown without.
@@ -172,6 +174,16 @@ impl Counts {
     pub(crate) fn of(&self, family: &'static Family) -> Option<u64> {
         let is_known = !self.partial || family.database == Database::Main;
         is_known.then(|| self.families.get(&address(family)).copied().unwrap_or(0))
+    }
+
+    /// Keys of a family, for people.
+    pub(crate) fn shown(&self, family: &'static Family) -> Option<String> {
+        self.of(family).map(|n| self.in_words(n))
+    }
+
+    /// A number of keys, for people: it says so when it is an estimate. None in the sample is told as none.
+    pub(crate) fn in_words(&self, n: u64) -> String {
+        if self.exact || n == 0 { human::count(n) } else { human::estimate(n) }
     }
 
     /// Adds the families of a part with `size` keys, of which at least `share` are looked at.

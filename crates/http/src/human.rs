@@ -13,6 +13,12 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// An estimate, to three digits, and marked as one: `≈ 12,300`.
+pub fn estimate(n: u64) -> String {
+    let unit = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    format!("≈ {}", count(n.saturating_add(unit / 2) / unit * unit))
+}
+
 /// A number of things: `1 key`, `2 keys`.
 pub fn counted(n: u64, noun: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
@@ -54,6 +60,21 @@ mod tests {
         let told = [0, 999, 1_000, 1_234_567].map(count);
         assert_eq!(told, ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([counted(1, "key"), counted(2_000, "key")], ["1 key", "2,000 keys"]);
+    }
+
+    #[test]
+    fn estimates_have_three_digits() {
+        let told = [0, 7, 999, 12_349, 12_350, 999_900, u64::MAX].map(estimate);
+        let expected = [
+            "≈ 0",
+            "≈ 7",
+            "≈ 999",
+            "≈ 12,300",
+            "≈ 12,400",
+            "≈ 1,000,000",
+            "≈ 18,400,000,000,000,000,000",
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

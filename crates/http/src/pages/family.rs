@@ -8,10 +8,10 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use keyrack_keys::{Family, Layout, Row};
+use keyrack_keys::{Family, Layout, Row, Slot};
 
 use super::{assets, render};
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 #[derive(Template)]
 #[template(path = "family.html")]
@@ -21,7 +21,21 @@ struct FamilyPage {
     paragraphs: Vec<String>,
     facts: Vec<(&'static str, String)>,
     cluster: String,
+    parts: Vec<Part>,
     rows: Vec<Row>,
+}
+
+/// A part of the name, on a cluster the shard in front of it too.
+struct Part {
+    name: &'static str,
+    shape: String,
+    prose: &'static str,
+}
+
+impl Part {
+    fn of(slot: &Slot) -> Part {
+        Part { name: slot.name, shape: slot.kind.shape.to_string(), prose: slot.kind.prose.trim() }
+    }
 }
 
 /// `GET /keys/{family}`
@@ -37,16 +51,14 @@ pub(crate) async fn family(
             .for_reader(&headers);
     };
     let counts = if family.is_channel() { None } else { app.census.latest().await };
-    let count = counts.and_then(|counts| {
-        let about = if counts.exact { "" } else { "about " };
-        Some(format!("{about}{}", human::count(counts.of(family)?)))
-    });
+    let count = counts.and_then(|counts| counts.shown(family));
     render(&FamilyPage {
         family,
         id,
         paragraphs: family.text().split("\n\n").map(str::to_owned).collect(),
         facts: facts(family, count),
         cluster: family.template_in(Layout::Cluster).into_owned(),
+        parts: family.outside.iter().chain(family.parts).map(Part::of).collect(),
         rows: family.content.rows(),
     })
 }

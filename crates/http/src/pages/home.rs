@@ -65,9 +65,7 @@ pub(crate) async fn home(State(app): State<Arc<App>>) -> Response {
         runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
         health: ping.map(|ping| format!("{:.2}\u{a0}ms", ping.as_secs_f64() * 1000.0)),
         note: note(info.is_some(), counts),
-        undeclared: counts
-            .filter(|counts| counts.undeclared > 0)
-            .map(|counts| undeclared(counts.undeclared, counts.exact)),
+        undeclared: counts.filter(|counts| counts.undeclared > 0).map(undeclared),
         cards: cards(info.as_ref(), app.uptime().as_secs()),
         groups: groups(counts),
     })
@@ -121,7 +119,7 @@ fn groups(counts: Option<&Counts>) -> Vec<Group> {
 fn group(families: &[&'static Family], counts: Option<&Counts>) -> Group {
     let total = counts.and_then(|counts| {
         let n = families.iter().map(|family| counts.of(family)).sum::<Option<u64>>()?;
-        Some(count(n, counts.exact || n == 0))
+        Some(counts.in_words(n))
     });
     Group {
         owner: families[0].owner,
@@ -131,26 +129,21 @@ fn group(families: &[&'static Family], counts: Option<&Counts>) -> Group {
 }
 
 fn row(family: &'static Family, counts: Option<&Counts>) -> Row {
-    let n = counts
-        .filter(|_| !family.is_channel())
-        .and_then(|counts| Some((counts.of(family)?, counts.exact)));
+    let counts = counts.filter(|_| !family.is_channel());
     Row {
         id: family.id(),
         template: family.template,
         noun: family.content.noun(),
         summary: first_sentence(&family.text()),
-        count: n.map(|(n, exact)| count(n, exact || n == 0)).unwrap_or_default(),
-        is_empty: n.is_some_and(|(n, _)| n == 0),
+        count: counts.and_then(|counts| counts.shown(family)).unwrap_or_default(),
+        is_empty: counts.is_some_and(|counts| counts.of(family) == Some(0)),
     }
 }
 
-fn count(n: u64, exact: bool) -> String {
-    format!("{}{}", if exact { "" } else { "≈ " }, human::count(n))
-}
-
-fn undeclared(n: u64, exact: bool) -> String {
-    let verb = if n == 1 { "belongs" } else { "belong" };
-    format!("{}{} {verb} to no family.", if exact { "" } else { "≈ " }, human::counted(n, "key"))
+fn undeclared(counts: &Counts) -> String {
+    let number = counts.in_words(counts.undeclared);
+    let rest = if counts.undeclared == 1 { "key belongs" } else { "keys belong" };
+    format!("{number} {rest} to no family.")
 }
 
 fn first_sentence(text: &str) -> String {
