@@ -67,6 +67,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
+    /// How many waits there are, a client that waits for two keys counting twice.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.by_key.values().map(VecDeque::len).sum()
     }

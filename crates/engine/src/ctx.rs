@@ -187,11 +187,6 @@ impl<'a> Ctx<'a> {
         self.state.effects.push(self.session.db, args);
     }
 
-    /// Logs nothing in place of the command, its effects having been logged otherwise.
-    pub(crate) fn log_nothing(&mut self) {
-        self.logged_instead = true;
-    }
-
     /// Makes the client wait; the handler then returns any reply, which is not sent.
     /// Call only when `atomic` is not set.
     pub(crate) fn block(&mut self, wait: Wait) {

@@ -12,7 +12,7 @@ pub(crate) struct Db {
     expire_cursor: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Slot {
     value: Value,
     /// The log rewrite that has this key already; see `rewrite.rs`.
@@ -91,10 +91,6 @@ impl Db {
         self.keys.keys().map(|key| &**key)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
-        self.keys.iter().map(|(key, slot)| (&**key, &slot.value))
-    }
-
     /// Visits keys at `cursor` and returns the next cursor, 0 at the end.
     pub(crate) fn scan<'a>(
         &'a self,
@@ -128,11 +124,6 @@ impl Db {
         if let Some(slot) = self.keys.get_mut(key) {
             slot.epoch = epoch;
         }
-    }
-
-    /// The tables' own size, entries' nodes and names included but not their values.
-    pub(crate) fn overhead(&self) -> usize {
-        (self.keys.n_buckets() + self.expires.n_buckets()) * size_of::<usize>()
     }
 }
 

@@ -308,9 +308,4 @@ impl Clients {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
-
-    /// How many there have ever been.
-    pub(crate) fn n_ever(&self) -> u64 {
-        self.n_ever
-    }
 }

@@ -19,6 +19,7 @@ use crate::{
 
 /// What is behind a store.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "a process has a handful of these")]
 pub(crate) enum Opened {
     Embedded(Engine),
     Server { client: Client, connection: ConnectionManager },
@@ -93,11 +94,7 @@ fn folder_error(error: &keyrack_engine::OpenError) -> Error {
             format!("{reason}{cause}")
         }
     };
-    Error::Folder {
-        dir: error.dir().display().to_string(),
-        reason,
-        in_use: error.is_in_use(),
-    }
+    Error::Folder { dir: error.dir().display().to_string(), reason, in_use: error.is_in_use() }
 }
 
 async fn open_server(url: &StoreUrl, info: ConnectionInfo) -> Result<Opened, Error> {

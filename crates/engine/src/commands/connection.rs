@@ -58,8 +58,8 @@ fn ping(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
         return Err(Error::fixed("ERR wrong number of arguments for 'ping' command"));
     }
     let message = args.get(1).copied();
-    // To a RESP2 subscriber everything looks like a message.
-    if ctx.session.resp == 2 && !ctx.session.subscriptions.is_empty() {
+    // To a RESP2 subscriber everything looks like a message, but its scripts are no subscribers.
+    if ctx.session.resp == 2 && !ctx.in_script && !ctx.session.subscriptions.is_empty() {
         return Ok(Reply::bulks([b"pong", message.unwrap_or_default()]));
     }
     Ok(message.map_or(Reply::Status("PONG".into()), Reply::bulk))

@@ -73,11 +73,6 @@ fn int(arg: &[u8]) -> Result<i64, Error> {
     crate::num::parse_int(arg).ok_or(Error::NOT_AN_INTEGER)
 }
 
-/// An argument that must be a float.
-fn float(arg: &[u8]) -> Result<f64, Error> {
-    crate::num::parse_float(arg).ok_or(Error::NOT_A_FLOAT)
-}
-
 /// A blocking command's timeout, in seconds, as the moment in ms since the Unix epoch at which it ends; 0 is forever.
 fn timeout(ctx: &Ctx<'_>, arg: &[u8]) -> Result<Option<u64>, Error> {
     let seconds = crate::num::parse_float(arg)

@@ -10,6 +10,10 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) enum Set {
     /// Ascending.
+    #[expect(
+        clippy::box_collection,
+        reason = "a Vec in place would make every value of every key larger"
+    )]
     Ints(Box<Vec<i64>>),
     Table(Box<Dict<()>>),
 }

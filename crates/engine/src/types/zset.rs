@@ -11,6 +11,10 @@ use crate::dict::Dict;
 #[derive(Debug, Clone)]
 pub(crate) enum ZSet {
     /// In order.
+    #[expect(
+        clippy::box_collection,
+        reason = "a Vec in place would make every value of every key larger"
+    )]
     Small(Box<Vec<Entry>>),
     Large(Box<Large>),
 }

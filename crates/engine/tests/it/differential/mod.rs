@@ -1,0 +1,80 @@
+//! The engine against a real redis-server: random commands, every reply and the whole keyspace compared.
+//!
+//! `KEYRACK_SEED=n` repeats one run, `KEYRACK_COMMANDS=1000000` makes the test longer. A difference is shrunk to
+//! the shortest run that still shows it. Differences that are meant are listed in the crate's documentation.
+
+mod compare;
+mod forms;
+mod grammar;
+mod steps;
+mod world;
+
+use steps::{Step, show, steps};
+use world::{Difference, World};
+
+/// Commands in one run; each starts from an empty keyspace.
+const RUN_LEN: usize = 500;
+/// Commands altogether, unless the environment says otherwise.
+const COMMANDS: usize = 200_000;
+/// Runs that the search for a shorter one may take.
+const SHRINK_RUNS_MAX: usize = 400;
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+#[test]
+fn every_reply_and_the_keyspace_equal_those_of_redis() {
+    let world = World::start();
+    if let Some(seed) = setting("KEYRACK_SEED") {
+        return check(&world, seed);
+    }
+    let n = setting("KEYRACK_COMMANDS").unwrap_or(COMMANDS as u64);
+    // A new seed each time finds more than the same one ever again; the one that failed is printed.
+    let first = std::process::id() as u64 * 1_000_003;
+    for run in 0..n.div_ceil(RUN_LEN as u64) {
+        check(&world, first + run);
+    }
+}
+
+fn check(world: &World, seed: u64) {
+    let steps = steps(seed, RUN_LEN);
+    if let Err(first) = world.run(&steps) {
+        let (steps, difference) = shrink(world, &steps[..steps.len().min(first.at + 1)], first);
+        let shown: Vec<String> = steps.iter().map(show).collect();
+        panic!(
+            "the engine differs from redis; repeat with KEYRACK_SEED={seed}\n\n{}\n\n{}",
+            shown.join("\n"),
+            difference.what
+        );
+    }
+}
+
+/// Leaves out steps as long as the run still shows a difference.
+fn shrink(world: &World, steps: &[Step], difference: Difference) -> (Vec<Step>, Difference) {
+    let (mut steps, mut difference) = (steps.to_vec(), difference);
+    let mut chunk = steps.len() / 2;
+    let mut n_runs = 0;
+    while chunk > 0 && n_runs < SHRINK_RUNS_MAX {
+        let mut at = 0;
+        let mut shorter = false;
+        while at < steps.len() && n_runs < SHRINK_RUNS_MAX {
+            let mut fewer = steps.clone();
+            fewer.drain(at..(at + chunk).min(steps.len()));
+            n_runs += 1;
+            match world.run(&fewer) {
+                Err(found) => {
+                    fewer.truncate(found.at + 1);
+                    (steps, difference, shorter) = (fewer, found, true);
+                }
+                Ok(()) => at += chunk,
+            }
+        }
+        if !shorter {
+            chunk /= 2;
+        }
+    }
+    (steps, difference)
+}
