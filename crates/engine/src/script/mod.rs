@@ -8,20 +8,6 @@
 //! A run may add [`Limits::memory`] bytes to the machine; beyond that Lua raises `not enough memory`. Every
 //! [`Limits::instructions`] instructions the engine is asked whether the script may go on; a script that may not is ended
 //! and cannot prevent it. [`guards`] lists what the count does not see.
-//!
-//! # Differences from Redis 7.0.15
-//! | what | there | here |
-//! |---|---|---|
-//! | nesting of a script's result | about 8,000 levels | 500, then the same error |
-//! | nesting of JSON when a script raises the limit | about 8,000 levels | 2,000, then the same error |
-//! | a pattern with more than 1,000 of `?*+-()` | may crash the server | `pattern too complex` |
-//! | `error({})` and other error tables without text | crash the server | `ERR unknown error` |
-//! | memory of one run | not bounded | [`Limits::memory`] |
-//! | a script stopped from outside | can return a result once | always gets the error |
-//! | `collectgarbage` | changes the collector for all scripts | collects, but keeps the settings |
-//! | `table.insert` at a position below -1,000,000 | blocks for minutes | error about the position |
-//! | bytes in errors and statuses that are no UTF-8 | sent as they are | replaced |
-//! | `big_number`, and the format of `verbatim_string` | their own RESP3 types | a string, and always `txt` |
 #![allow(unsafe_code, reason = "calls compiled functions through Lua's C API")]
 
 mod api;
