@@ -8,6 +8,8 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -20,6 +22,13 @@ const LOG_DIR: &str = "appendonlydir";
 
 /// Locked while a process uses the data folder; holds that process' number.
 const LOCK_NAME: &str = "keyrack.lock";
+
+/// How long a lock has to be held by others before the folder counts as in use.
+///
+/// A lock outlives its holder for a moment while a child process, just forked, has not yet become
+/// another program, and whoever looks whether a folder is in use locks it too.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Files that a crash left half made start with one of these: ours, and Redis' new manifest.
 const TEMP_PREFIXES: [&str; 2] = ["temp-appendonly.aof.", "temp_appendonly.aof."];
@@ -67,7 +76,7 @@ impl Folder {
             .truncate(false)
             .open(&path)
             .map_err(Error::io("open", &path))?;
-        match file.try_lock() {
+        match lock_patiently(|| file.try_lock()) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(self.in_use()),
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
@@ -85,8 +94,11 @@ impl Folder {
 
     /// Whether another process has the folder open right now.
     pub(super) fn is_in_use(&self) -> bool {
-        File::open(self.root.join(LOCK_NAME))
-            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        let is_held = |file: File| {
+            let locked = lock_patiently(|| file.try_lock_shared());
+            matches!(locked, Err(TryLockError::WouldBlock))
+        };
+        File::open(self.root.join(LOCK_NAME)).is_ok_and(is_held)
     }
 
     fn in_use(&self) -> Error {
@@ -248,6 +260,19 @@ impl Folder {
 
     fn sync_dir(&self, dir: &Path) -> Result<(), Error> {
         File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", dir))
+    }
+}
+
+/// Tries to lock until it works, or [`LOCK_PATIENCE`] is over.
+fn lock_patiently(try_lock: impl Fn() -> Result<(), TryLockError>) -> Result<(), TryLockError> {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                thread::sleep(LOCK_RETRY_INTERVAL);
+            }
+            outcome => return outcome,
+        }
     }
 }
 

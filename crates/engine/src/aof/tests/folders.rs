@@ -17,6 +17,30 @@ fn a_second_process_is_told_who_has_the_folder() {
 }
 
 #[test]
+fn a_lock_that_outlives_its_holder_for_a_moment_is_waited_for() {
+    let world = World::new();
+    world.write(&["a"]);
+    let path = world.path().join("keyrack.lock");
+    let held = fs::File::open(&path).unwrap();
+    held.lock().unwrap();
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| world.keys());
+        keyrack_testkit::wait_until("the lock to be asked for", || n_open(&path) == 2);
+        drop(held);
+        assert_eq!(opened.join().unwrap(), ["a"]);
+    });
+}
+
+/// How many times this process has the file `path` open.
+fn n_open(path: &std::path::Path) -> usize {
+    let path = path.canonicalize().unwrap();
+    let files = fs::read_dir("/proc/self/fd").unwrap();
+    files
+        .filter(|file| fs::read_link(file.as_ref().unwrap().path()).is_ok_and(|to| to == path))
+        .count()
+}
+
+#[test]
 fn a_torn_end_is_cut_and_reported_once() {
     let world = World::new();
     world.write(&["a", "b"]);
