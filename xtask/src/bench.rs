@@ -3,6 +3,7 @@
 //! Absolute numbers say more about a machine than about a program, so every benchmark runs the
 //! reference beside its subject: both pinned to one core, the load to another, in turns.
 
+mod lint;
 mod noise;
 
 mod compare;
@@ -15,8 +16,10 @@ use anyhow::{Context, Result};
 type Run = fn(&[&str]) -> Result<()>;
 
 /// Name, what it measures, and how.
-const BENCHES: &[(&str, &str, Run)] =
-    &[("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run)];
+const BENCHES: &[(&str, &str, Run)] = &[
+    ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
+    ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
+];
 
 /// Runs the benchmark of this name, or lists all.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
