@@ -3,6 +3,7 @@
 use keyrack_contract::registry;
 use keyrack_lint::{Finding, Options, Rule, lint};
 use keyrack_store::Store;
+use keyrack_testkit::{RedisCluster, RedisServer};
 
 use crate::content::{Dice, write_example};
 use crate::worlds::{on_both_engines, on_cluster, run};
@@ -107,6 +108,34 @@ async fn untagged_and_wrongly_tagged_keys_are_found_on_a_cluster() {
         );
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn main_database_is_the_one_that_the_url_names() {
+    let server = RedisServer::start();
+    let store = Store::open(&format!("{}/5", server.url())).await.unwrap();
+    run(&store, "ZADD rjobs 1 7").await;
+    assert_eq!(found(&store, &Options::default()).await, [""; 0]);
+    run(&store, "db 0: ZADD rjobs 1 7").await;
+    assert_eq!(
+        found(&store, &Options::default()).await,
+        ["KL14 rjobs: its family lives in database 5"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_a_slot_on_the_move_are_checked_too() {
+    let cluster = RedisCluster::start();
+    let store = Store::open(&cluster.url()).await.unwrap();
+    run(&store, "SADD {9}_liked_posts 1 two").await;
+    run(&store, "ZADD {9}_clgs_preference 1 2").await;
+    let slot = cluster.key_slot("{9}_liked_posts");
+    let moving = cluster.begin_slot_move(slot, (cluster.owner(slot) + 1) % 3);
+    moving.move_keys();
+    let expected = ["KL09 {9}_liked_posts: member: expected integer from 0, found \"two\""];
+    assert_eq!(found(&store, &Options::default()).await, expected);
+    moving.finish();
+    assert_eq!(found(&store, &Options::default()).await, expected);
 }
 
 /// Keys that no violation touches, so that there is something not to be found.

@@ -129,6 +129,14 @@ async fn progress_ends_at_the_number_of_keys() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn walk_can_run_as_a_task_of_its_own() {
+    let store = Store::open("embedded:memory").await.unwrap();
+    fill(&store, SPURIOUS, 10).await;
+    let walk = async move { lint(&store, registry(), &Options::default(), |_| {}).await };
+    assert_eq!(tokio::spawn(walk).await.unwrap().unwrap().keys, 10);
+}
+
 #[tokio::test(start_paused = true)]
 async fn pace_limits_keys_a_second() {
     let store = Store::open("embedded:memory").await.unwrap();
