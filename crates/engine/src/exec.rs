@@ -203,8 +203,7 @@ fn unknown_subcommand(args: &[&[u8]]) -> Error {
     Error::new(format!("ERR unknown subcommand '{sub}'. Try {name} HELP."))
 }
 
-/// The beginning of a word, up to the first NUL as C would print it.
+/// The beginning of a word.
 fn shown(word: &[u8], max: usize) -> String {
-    let word = word.split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(&word[..word.len().min(max)]).into_owned()
+    Error::shown(&word[..word.len().min(max)]).into_owned()
 }

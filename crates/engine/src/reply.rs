@@ -90,6 +90,11 @@ impl Error {
         Error(Cow::Owned(text))
     }
 
+    /// A client's word as an error shows it: up to the first NUL, as C would print it, and no invalid UTF-8.
+    pub(crate) fn shown(word: &[u8]) -> Cow<'_, str> {
+        String::from_utf8_lossy(word.split(|byte| *byte == 0).next().unwrap_or_default())
+    }
+
     /// The whole text, code included.
     pub fn text(&self) -> &str {
         &self.0

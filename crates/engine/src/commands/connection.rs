@@ -129,7 +129,7 @@ impl<'a> Greeting<'a> {
                     rest
                 }
                 _ => {
-                    let option = String::from_utf8_lossy(option);
+                    let option = Error::shown(option);
                     return Err(Error::new(format!("ERR Syntax error in HELLO option '{option}'")));
                 }
             };

@@ -188,7 +188,7 @@ fn active(ctx: &Ctx<'_>, args: &[&[u8]], kind: Kind) -> Result<Reply, Error> {
 
 /// What Redis answers where PUBSUB has too many arguments.
 fn wrong_arguments(args: &[&[u8]]) -> Error {
-    let sub = String::from_utf8_lossy(args[1]);
+    let sub = Error::shown(args[1]);
     Error::new(format!(
         "ERR unknown subcommand or wrong number of arguments for '{sub}'. Try PUBSUB HELP."
     ))

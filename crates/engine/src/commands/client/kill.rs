@@ -55,7 +55,7 @@ impl<'a> Filter<'a> {
                 filter.local_address = Some(value);
             } else if is(option, "user") {
                 if value != b"default" {
-                    let user = String::from_utf8_lossy(value);
+                    let user = Error::shown(value);
                     return Err(Error::new(format!("ERR No such user '{user}'")));
                 }
             } else if is(option, "skipme") {

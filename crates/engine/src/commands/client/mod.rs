@@ -76,7 +76,7 @@ fn setinfo(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
         "lib-name" => &mut about.lib_name,
         "lib-ver" => &mut about.lib_version,
         _ => {
-            let option = String::from_utf8_lossy(option);
+            let option = Error::shown(option);
             return Err(Error::new(format!("ERR Unrecognized option '{option}'")));
         }
     };
@@ -166,7 +166,7 @@ impl Kind {
             "pubsub" => Ok(Kind::PubSub),
             "master" | "replica" | "slave" => Ok(Kind::Replication),
             _ => {
-                let kind = String::from_utf8_lossy(arg);
+                let kind = Error::shown(arg);
                 Err(Error::new(format!("ERR Unknown client type '{kind}'")))
             }
         }

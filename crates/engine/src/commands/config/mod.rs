@@ -98,7 +98,7 @@ fn set(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 }
 
 fn find<'a>(name: &[u8], value: &'a [u8]) -> Result<(&'static Parameter, &'a str), Error> {
-    let name = String::from_utf8_lossy(name);
+    let name = Error::shown(name);
     let parameter = PARAMETERS.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(&name));
     let parameter = parameter.ok_or_else(|| {
         Error::new(format!("ERR Unknown option or number of arguments for CONFIG SET - '{name}'"))

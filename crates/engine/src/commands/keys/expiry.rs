@@ -110,7 +110,7 @@ impl Conditions {
                 _ if is(arg, "gt") => conditions.gt = true,
                 _ if is(arg, "lt") => conditions.lt = true,
                 _ => {
-                    let arg = String::from_utf8_lossy(arg);
+                    let arg = Error::shown(arg);
                     return Err(Error::new(format!("ERR Unsupported option {arg}")));
                 }
             }

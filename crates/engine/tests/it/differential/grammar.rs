@@ -138,6 +138,7 @@ fn value(kind: &str, random: &mut Random) -> Vec<u8> {
         "s" | "h" | "l" | "t" | "z" if !random.once_in(12) => {
             format!("{kind}{}", random.below(4)).into_bytes()
         }
+        "y" => format!("y{}", random.below(3)).into_bytes(),
         "s" | "h" | "l" | "t" | "z" | "k" => {
             let kind = random.pick(&["s", "h", "l", "t", "z", "q"]);
             format!("{kind}{}", random.below(4)).into_bytes()
