@@ -11,6 +11,8 @@ use crate::{aof, dump::dump, resp::encode_command, state::State};
 pub(crate) struct RewriteState {
     epoch: u32,
     running: Option<Running>,
+    /// The walk is over, and the base file is on its way to the disk.
+    finishing: bool,
     /// BGREWRITEAOF was called, or a rewrite has to start over.
     pub(crate) wanted: bool,
     /// Why the last one failed, if it did.
@@ -45,8 +47,9 @@ impl RewriteState {
         self.epoch
     }
 
+    /// Whether a rewrite is under way, up to the moment when it replaces the old files.
     pub(crate) fn is_running(&self) -> bool {
-        self.running.is_some()
+        self.running.is_some() || self.finishing
     }
 }
 
@@ -54,7 +57,8 @@ impl State {
     /// Whether somebody asked for a rewrite, or the log has outgrown the data by as much as the settings allow.
     pub(crate) fn wants_rewrite(&self) -> bool {
         let Some(log) = &self.log else { return false };
-        let (size, base_size, percentage) = (log.size(), log.base_size(), self.config.rewrite_percentage);
+        let (size, base_size, percentage) =
+            (log.size(), log.base_size(), self.config.rewrite_percentage);
         let grown = size.saturating_sub(base_size) * 100 >= base_size.max(1) * percentage;
         // After a failure the next try waits for somebody to ask.
         let by_itself = percentage > 0 && self.rewrite.last_error.is_none();
@@ -67,6 +71,11 @@ impl State {
         let Some(log) = &self.log else { return };
         let base = match log.begin_rewrite() {
             Ok(base) => base,
+            // One that was given up a moment ago has not let go of the log yet.
+            Err(aof::Error::RewriteInProgress) => {
+                self.rewrite.wanted = true;
+                return;
+            }
             Err(error) => return self.end_rewrite(Err(error)),
         };
         self.effects.forget_db();
@@ -77,6 +86,7 @@ impl State {
 
     /// Notes how a rewrite came out.
     pub(crate) fn end_rewrite(&mut self, result: Result<(), aof::Error>) {
+        self.rewrite.finishing = false;
         self.rewrite.last_error = result.err().map(|error| error.to_string());
     }
 
@@ -138,7 +148,10 @@ impl State {
     fn end_walk(&mut self) -> Progress {
         let Some(mut running) = self.rewrite.running.take() else { return Progress::Idle };
         match running.flush() {
-            Ok(()) => Progress::Dumped(running.base),
+            Ok(()) => {
+                self.rewrite.finishing = true;
+                Progress::Dumped(running.base)
+            }
             Err(error) => Progress::Failed(error),
         }
     }
