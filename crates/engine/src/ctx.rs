@@ -110,21 +110,21 @@ impl<'a> Ctx<'a> {
         let db = self.session.db;
         self.state.expire_if_due(db, key);
         self.state.save_for_rewrite(db, key);
-        self.signal_if_waited_for(key, &value);
         let epoch = self.state.rewrite.epoch();
-        self.state.dbs[db].insert(key, value, epoch);
+        let can_be_waited_for = can_be_waited_for(&value);
+        let old = self.state.dbs[db].insert(key, value, epoch);
+        // As in Redis, only a key that was not there serves those who wait for it.
+        if can_be_waited_for && old.is_none() {
+            self.state.waiting.signal(db, key);
+        }
     }
 
     fn insert_new(&mut self, key: &[u8], value: Value) {
-        self.signal_if_waited_for(key, &value);
-        let epoch = self.state.rewrite.epoch();
-        self.state.dbs[self.session.db].insert_new(key, value, epoch);
-    }
-
-    fn signal_if_waited_for(&mut self, key: &[u8], value: &Value) {
-        if matches!(value, Value::List(_) | Value::ZSet(_)) {
+        if can_be_waited_for(&value) {
             self.state.waiting.signal(self.session.db, key);
         }
+        let epoch = self.state.rewrite.epoch();
+        self.state.dbs[self.session.db].insert_new(key, value, epoch);
     }
 
     /// Removes a key and its expiry.
@@ -197,4 +197,9 @@ impl<'a> Ctx<'a> {
     pub(crate) fn take_logged_instead(&mut self) -> bool {
         std::mem::take(&mut self.logged_instead)
     }
+}
+
+/// Whether there are commands that wait for values of this type.
+fn can_be_waited_for(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::ZSet(_))
 }

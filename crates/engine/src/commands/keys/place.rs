@@ -83,6 +83,7 @@ pub(super) fn move_to_db(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Err
 
 /// Sets a key and its expiry, whatever it held.
 fn place(ctx: &mut Ctx<'_>, key: &[u8], value: Value, expires_at: Option<u64>) {
+    ctx.remove(key);
     ctx.put(key, value);
     if let Some(at) = expires_at {
         ctx.set_expires_at(key, at);
