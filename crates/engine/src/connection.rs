@@ -29,7 +29,7 @@ impl Connection {
     /// Runs commands one after the other and returns their replies, waiting where one has to.
     async fn run(&mut self, commands: &[Vec<&[u8]>]) -> RedisResult<Vec<Value>> {
         let mut values = Vec::with_capacity(commands.len());
-        let mut position = 0;
+        let (mut position, mut seen) = (0, 0);
         let mut next = 0;
         while next < commands.len() {
             let blocked = {
@@ -47,6 +47,7 @@ impl Connection {
                     }
                     next += 1;
                 }
+                seen = state.logged;
                 blocked
             };
             if blocked {
@@ -56,6 +57,7 @@ impl Connection {
             }
         }
         self.shared.committed(position).await.map_err(io::Error::other)?;
+        self.shared.shown(seen).await;
         Ok(values)
     }
 

@@ -289,6 +289,18 @@ impl Shared {
         }
     }
 
+    /// Waits until everything up to `position` is on disk, where writes wait for that too: a reply must not tell of
+    /// what a crash may still undo.
+    ///
+    /// While the disk refuses writes there is nothing to wait for; those who wrote are told, and reads go on.
+    pub(crate) async fn shown(&self, position: u64) {
+        if let Some(log) = &self.log
+            && log.fsync() == Fsync::Always
+        {
+            log.shown(position).await;
+        }
+    }
+
     pub(crate) fn script_control(&self) -> &ScriptControl {
         &self.script_control
     }

@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub(crate) config: Config,
     pub(crate) stats: Stats,
     pub(crate) log: Option<Arc<aof::Log>>,
+    /// The position of the last unit in the log: replies may show anything up to there.
+    pub(crate) logged: u64,
     pub(crate) effects: Effects,
     pub(crate) rewrite: RewriteState,
     /// Told when a client sends SHUTDOWN.
@@ -95,6 +97,7 @@ impl State {
             script_control: Arc::default(),
             stats: Stats { started_us: now_us, ..Stats::default() },
             log: None,
+            logged: 0,
             effects: Effects::new(false),
             rewrite: RewriteState::default(),
             shutdown: Arc::default(),
@@ -180,12 +183,13 @@ impl State {
         }
     }
 
-    /// Hands the effects so far to the log as one unit; 0 where there were none.
+    /// Hands the effects so far to the log as one unit. Returns the position that the answer has to wait for, 0 if it
+    /// need not.
     pub(crate) fn finish_unit(&mut self) -> u64 {
-        match &self.log {
-            Some(log) => self.effects.finish(|unit| log.append(unit)).unwrap_or(0),
-            None => 0,
-        }
+        let Some(log) = &self.log else { return 0 };
+        let position = self.effects.finish(|unit| log.append(unit)).unwrap_or(0);
+        self.logged = self.logged.max(position);
+        position
     }
 
     /// Takes the host's time as the time for everything until the next call.

@@ -45,8 +45,15 @@ pub(super) struct Commits {
 struct State {
     trouble: Option<Trouble>,
     /// By position and by ticket, so that a commit takes the front of the map.
-    wakers: BTreeMap<(u64, u64), Waker>,
+    waiting: BTreeMap<(u64, u64), Waiter>,
     n_tickets: u64,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    waker: Waker,
+    /// Whether it wrote what it waits for, and will probably write again.
+    writes: bool,
 }
 
 #[derive(Debug)]
@@ -72,16 +79,16 @@ impl Default for Commits {
 
 impl Commits {
     /// Everything up to `position` is safe: lets those who wait for it go on, and returns how many
-    /// they are.
+    /// of them are writers.
     pub(super) fn advance(&self, position: u64) -> usize {
         let mut state = self.state.lock();
         self.position.store(position, Release);
-        let later = state.wakers.split_off(&(position + 1, 0));
-        let ready = std::mem::replace(&mut state.wakers, later);
+        let later = state.waiting.split_off(&(position + 1, 0));
+        let ready = std::mem::replace(&mut state.waiting, later);
         drop(state);
-        let n_ready = ready.len();
-        ready.into_values().for_each(Waker::wake);
-        n_ready
+        let n_writers = ready.values().filter(|waiter| waiter.writes).count();
+        ready.into_values().for_each(|waiter| waiter.waker.wake());
+        n_writers
     }
 
     pub(super) fn fsync(&self) -> Fsync {
@@ -126,9 +133,9 @@ impl Commits {
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state.lock();
         change(&mut state);
-        let woken = std::mem::take(&mut state.wakers);
+        let woken = std::mem::take(&mut state.waiting);
         drop(state);
-        woken.into_values().for_each(Waker::wake);
+        woken.into_values().for_each(|waiter| waiter.waker.wake());
     }
 
     /// Why writes fail at present; one atomic load while they do not.
@@ -158,7 +165,7 @@ impl Commits {
     }
 
     /// The answer for a writer of `position`, if there is one without looking at trouble.
-    fn is_settled(&self, position: u64) -> bool {
+    pub(super) fn is_settled(&self, position: u64) -> bool {
         let without_sync = || match self.fsync() {
             Fsync::Always => false,
             Fsync::EverySec => !self.is_late(),
@@ -170,6 +177,7 @@ impl Commits {
     fn poll(
         &self,
         position: u64,
+        writes: bool,
         ticket: &mut Option<u64>,
         waker: &Waker,
     ) -> Poll<Result<(), Error>> {
@@ -191,12 +199,12 @@ impl Commits {
             state.n_tickets += 1;
             state.n_tickets
         });
-        state.wakers.insert((position, ticket), waker.clone());
+        state.waiting.insert((position, ticket), Waiter { waker: waker.clone(), writes });
         Poll::Pending
     }
 
     fn forget(&self, position: u64, ticket: u64) {
-        self.state.lock().wakers.remove(&(position, ticket));
+        self.state.lock().waiting.remove(&(position, ticket));
     }
 }
 
@@ -206,12 +214,18 @@ impl Commits {
 pub(crate) struct Committed {
     commits: Arc<Commits>,
     position: u64,
+    writes: bool,
     ticket: Option<u64>,
 }
 
 impl Committed {
     pub(super) fn new(commits: &Arc<Commits>, position: u64) -> Committed {
-        Committed { commits: Arc::clone(commits), position, ticket: None }
+        Committed { commits: Arc::clone(commits), position, writes: true, ticket: None }
+    }
+
+    /// For somebody who did not write what stands at `position`.
+    pub(super) fn for_reader(commits: &Arc<Commits>, position: u64) -> Committed {
+        Committed { commits: Arc::clone(commits), position, writes: false, ticket: None }
     }
 
     /// Blocks the thread until the future resolves.
@@ -219,7 +233,7 @@ impl Committed {
     pub(super) fn wait(mut self) -> Result<(), Error> {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         loop {
-            match self.commits.poll(self.position, &mut self.ticket, &waker) {
+            match self.commits.poll(self.position, self.writes, &mut self.ticket, &waker) {
                 Poll::Ready(result) => return result,
                 Poll::Pending => std::thread::park(),
             }
@@ -232,7 +246,7 @@ impl Future for Committed {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.commits.poll(this.position, &mut this.ticket, cx.waker())
+        this.commits.poll(this.position, this.writes, &mut this.ticket, cx.waker())
     }
 }
 

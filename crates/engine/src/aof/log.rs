@@ -220,6 +220,15 @@ impl Log {
         Committed::new(&self.shared.commits, position)
     }
 
+    /// Resolves when everything up to `position` is as safe as the [`Fsync`] setting promises, or will not
+    /// be for a while: for those who have read it and not written it.
+    pub(crate) async fn shown(&self, position: u64) {
+        if !self.shared.commits.is_settled(position) {
+            // Whoever wrote it hears of the error.
+            let _ = Committed::for_reader(&self.shared.commits, position).await;
+        }
+    }
+
     /// Blocks until [`Log::committed`] resolves; the engine itself never blocks.
     #[cfg(test)]
     pub(crate) fn wait_committed(&self, position: u64) -> Result<(), Error> {

@@ -20,6 +20,8 @@ pub(super) struct Output {
     /// Without room while it is empty.
     buffer: Vec<u8>,
     position: u64,
+    /// The log position that replies may tell of, whoever wrote up to there.
+    seen: u64,
     /// How much of the buffer does not depend on `position`.
     settled: usize,
 }
@@ -48,6 +50,11 @@ impl Output {
         encode_reply(&mut self.buffer, reply, resp);
     }
 
+    /// Notes that replies may tell of what the log has up to `position`.
+    pub(super) fn saw(&mut self, position: u64) {
+        self.seen = position;
+    }
+
     /// Sends everything once it may be sent. Gives up when the client is to be cut off.
     pub(super) async fn send(
         &mut self,
@@ -74,7 +81,10 @@ impl Output {
         if !self.buffer.is_empty() {
             tokio::select! {
                 biased;
-                written = stream.write_all(&self.buffer) => written.map_err(|_| Closed)?,
+                written = async {
+                    shared.shown(self.seen).await;
+                    stream.write_all(&self.buffer).await
+                } => written.map_err(|_| Closed)?,
                 () = inbox.hung_up() => return Err(Closed),
             }
         }

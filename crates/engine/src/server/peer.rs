@@ -106,6 +106,7 @@ impl Peer {
                 Err(error) => break self.refuse(&error),
             }
         };
+        self.output.saw(state.logged);
         state.stats.output_bytes += (self.output.len() - output_before) as u64;
         // They may have been changed just now.
         self.limits.bulk_len_max = state.config.bulk_len_max;

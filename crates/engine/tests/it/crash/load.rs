@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     io,
     sync::mpsc::Sender,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -106,8 +106,11 @@ impl Client {
                 self.number, self.n_sent
             );
         };
-        let lost = self.acknowledged_at.get(n_kept).copied();
-        let kept = Kept { n_lost: n_acknowledged.saturating_sub(n_kept), first_lost_at: lost };
+        let lost = self.acknowledged_at.get(n_kept..).unwrap_or_default();
+        let kept = Kept {
+            n_lost: lost.len(),
+            lost: lost.first().map_or(Duration::ZERO, |first| lost[lost.len() - 1] - *first),
+        };
         self.model = model;
         self.acknowledged_at.clear();
         self.n_sent = 0;
@@ -125,8 +128,8 @@ impl Client {
 pub(crate) struct Kept {
     /// Acknowledged operations that are gone.
     pub(crate) n_lost: usize,
-    /// When the first of them was acknowledged.
-    pub(crate) first_lost_at: Option<Instant>,
+    /// The time from the first to the last of them.
+    pub(crate) lost: Duration,
 }
 
 /// Sends operation number `n`, and returns how many replies will come.
