@@ -7,8 +7,10 @@
 //!
 //! In reading order: `url` and `error` are what opening deals in; `open` makes the connections; `store` is the
 //! door; `connection`, `script`, `subscription` and `blocking` are the ways through it;
-//! `info` tells how it is doing and `keyspace` walks through all it holds.
+//! `info` tells how it is doing, `keyspace` walks through all it holds, and `acl` is the user that may do all this
+//! on a server.
 
+mod acl;
 mod blocking;
 mod clock;
 mod connection;
@@ -23,6 +25,7 @@ mod subscription;
 mod url;
 
 pub use self::{
+    acl::acl_user,
     blocking::BlockingConnection,
     clock::{Clock, SystemClock},
     connection::Connection,

@@ -6,7 +6,7 @@
 //! errors or skipping.
 //!
 //! In reading order: [`RedisServer`] is one server; [`RedisCluster`] and [`Sentinel`] are made of
-//! several; [`FaultProxy`] stands between a client and any of them; [`Process`], [`Port`] and the
+//! several; [`FaultProxy`] stands between a client and any of them; [`old_server`] is one nobody should use; [`Process`], [`Port`] and the
 //! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store.
 //!
 //! ```
@@ -24,6 +24,8 @@ mod sentinel;
 
 mod proxy;
 
+mod old;
+
 mod stores;
 
 pub mod clients;
@@ -35,10 +37,11 @@ mod port;
 mod wait;
 
 pub use cluster::{RedisCluster, SlotMove};
+pub use old::{OLD_VERSION, old_server};
 pub use port::Port;
 pub use process::Process;
 pub use proxy::FaultProxy;
 pub use sentinel::Sentinel;
 pub use server::{RedisServer, RedisServerBuilder};
-pub use stores::{on_every_store, simulated_store};
+pub use stores::{on_every_store, on_store, simulated_store};
 pub use wait::{wait_for, wait_until, wait_until_async};

@@ -25,15 +25,19 @@ use crate::{cluster::RedisCluster, server::RedisServer};
 /// When the test does, or when a store cannot be started.
 pub async fn on_every_store(test: impl AsyncFn(Store)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    run(&test, "embedded:memory").await;
-    run(&test, &format!("embedded:{}", folder.path().display())).await;
+    on_store("embedded:memory", &test).await;
+    on_store(&format!("embedded:{}", folder.path().display()), &test).await;
     let server = RedisServer::start();
-    run(&test, &server.url()).await;
+    on_store(&server.url(), &test).await;
     let cluster = RedisCluster::start();
-    run(&test, &cluster.url()).await;
+    on_store(&cluster.url(), &test).await;
 }
 
-async fn run(test: &impl AsyncFn(Store), url: &str) {
+/// Runs a test on one store. A panic names it.
+///
+/// # Panics
+/// When the test does, or when the store cannot be opened.
+pub async fn on_store(url: &str, test: &impl AsyncFn(Store)) {
     let store =
         Store::open(url).await.unwrap_or_else(|error| panic!("could not open \"{url}\": {error}"));
     let named = OnPanic(url);

@@ -1,14 +1,11 @@
 //! `keyrack keys acl`: a Redis user with just the rights that keyrack needs.
 
-mod commands;
-
 use std::io::Write as _;
 
 use keyrack_contract::registry;
-use keyrack_keys::{Family, Layout, Origin, Registry};
-use sha2::{Digest as _, Sha256};
+use keyrack_keys::Layout;
+use keyrack_store::acl_user;
 
-use self::commands::COMMANDS;
 use crate::{Exit, Failure, Globals};
 
 /// Lines go into a file that the `aclfile` setting names, or after ACL SETUSER without the word `user`.
@@ -40,7 +37,7 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
         return Err(Failure::new(Exit::Usage, message).hint("it may not hold spaces").into());
     }
     let layout = if args.cluster { Layout::Cluster } else { Layout::Documented };
-    let line = user(&args.user, args.password.as_deref(), layout, registry());
+    let line = acl_user(&args.user, args.password.as_deref(), layout, registry());
     if globals.json {
         globals.print_json(&serde_json::json!({ "user": args.user, "line": line }))?;
     } else {
@@ -52,33 +49,6 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
         globals.say("without --password nobody can log in as this user until it gets one");
     }
     Ok(Exit::Ok)
-}
-
-/// A line of an ACL file.
-fn user(name: &str, password: Option<&str>, layout: Layout, registry: &Registry) -> String {
-    let mut words = vec!["user".to_owned(), name.to_owned(), "reset".to_owned(), "on".to_owned()];
-    words.extend(password.map(|password| format!("#{}", sha256(password))));
-    // A script gets the channels it publishes on among its KEYS, so they have to pass as keys too.
-    words.extend(patterns(registry.all(), layout));
-    let channels = registry.channels().map(|family| format!("&{}", family.pattern(layout)));
-    words.extend(channels);
-    words.extend(COMMANDS.iter().flat_map(|group| group.commands).map(|name| format!("+{name}")));
-    words.join(" ")
-}
-
-/// What may be read and written, and what may be read only.
-fn patterns(
-    families: impl Iterator<Item = &'static Family>,
-    layout: Layout,
-) -> impl Iterator<Item = String> {
-    families.map(move |family| {
-        let rights = if family.origin == Origin::Foreign { "%R~" } else { "~" };
-        format!("{rights}{}", family.pattern(layout))
-    })
-}
-
-fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

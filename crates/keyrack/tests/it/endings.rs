@@ -1,12 +1,8 @@
 //! Every way a command can end, on real servers: the exit code, and one clear line.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpListener,
-    process::Stdio,
-};
+use std::process::Stdio;
 
-use keyrack_testkit::{Port, RedisServer};
+use keyrack_testkit::{OLD_VERSION, Port, RedisServer, old_server};
 use tempfile::TempDir;
 
 use crate::program::{Run, Serve, keyrack};
@@ -58,29 +54,7 @@ fn wrong_database_number_ends_with_3() {
 
 #[test]
 fn server_that_is_too_old_ends_with_1() {
-    let address = old_server();
-    check(&format!("redis://{address}"), 1, &["version 6.0.16", "needs Redis 6.2"]);
-}
-
-/// No distribution ships a server this old any more, so this one only says that it is one.
-fn old_server() -> std::net::SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its address");
-    std::thread::spawn(move || {
-        while let Ok((mut socket, _)) = listener.accept() {
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = socket.read(&mut buffer) {
-                let text = String::from_utf8_lossy(&buffer[..n]).into_owned();
-                for _ in 0..text.matches("CLIENT").count() {
-                    let _ = socket.write_all(b"-ERR unknown subcommand\r\n");
-                }
-                if text.contains("INFO\r\n") {
-                    let _ = socket.write_all(b"$22\r\nredis_version:6.0.16\r\n\r\n");
-                }
-            }
-        }
-    });
-    address
+    check(&format!("redis://{}", old_server()), 1, &[OLD_VERSION, "needs Redis 6.2"]);
 }
 
 #[test]

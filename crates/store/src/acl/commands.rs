@@ -1,6 +1,6 @@
 //! The commands that keyrack sends to a server, in the one list that the printed user has its rights from.
 //!
-//! A test collects the commands in the sources of the store, the services and their scripts, and fails when one is not
+//! A test of the program collects the commands in the sources of the store, the services and their scripts, and fails when one is not
 //! listed here. All of them are bound to the declared keys and channels, so the data commands of a type stand together.
 
 /// Commands for one purpose, in lower case and with `|` before a subcommand.

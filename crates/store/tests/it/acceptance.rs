@@ -1,10 +1,10 @@
-//! What every store does alike.
+//! What every store does alike, also for a user with no rights but those that `acl_user` gives.
 
 use keyrack_store::{Error, Event, Script, Store, script};
-use keyrack_testkit::on_every_store;
 use redis::AsyncCommands;
 
 use crate::keys::{account, alice, moved, tasks};
+use crate::users::on_every_store_and_as_acl_user;
 
 static TRANSFER: Script = script!("transfer.lua", "amounts.lua");
 
@@ -25,7 +25,7 @@ async fn balance(store: &Store, name: &str) -> i64 {
 
 #[tokio::test]
 async fn a_script_changes_keys_publishes_and_refuses_on_every_store() {
-    on_every_store(async |store| {
+    on_every_store_and_as_acl_user(async |store| {
         let mut events = store.subscribe(&[moved(&alice())]).await.expect("a subscription");
         let giro = store.place(&account("giro")).into_owned();
         let _: () = store.connection().set(&giro, 100).await.expect("a first amount");
@@ -49,7 +49,7 @@ async fn a_script_changes_keys_publishes_and_refuses_on_every_store() {
 
 #[tokio::test]
 async fn a_script_is_loaded_again_after_the_server_forgot_it() {
-    on_every_store(async |store| {
+    on_every_store_and_as_acl_user(async |store| {
         let giro = store.place(&account("giro")).into_owned();
         let _: () = store.connection().set(&giro, 100).await.expect("a first amount");
         transfer(&store, 1).await.expect("a transfer");
@@ -65,7 +65,7 @@ async fn a_script_is_loaded_again_after_the_server_forgot_it() {
 
 #[tokio::test]
 async fn a_blocking_pop_wakes_for_a_push_and_holds_up_nobody() {
-    on_every_store(async |store| {
+    on_every_store_and_as_acl_user(async |store| {
         let key = store.place(&tasks(&alice())).into_owned();
         let mut waiting = store.blocking();
         let popping = {
@@ -85,7 +85,7 @@ async fn a_blocking_pop_wakes_for_a_push_and_holds_up_nobody() {
 
 #[tokio::test]
 async fn an_atomic_pipeline_runs_whole() {
-    on_every_store(async |store| {
+    on_every_store_and_as_acl_user(async |store| {
         let (giro, savings) = (
             store.place(&account("giro")).into_owned(),
             store.place(&account("savings")).into_owned(),
@@ -104,7 +104,7 @@ async fn an_atomic_pipeline_runs_whole() {
 
 #[tokio::test]
 async fn databases_are_apart_where_there_are_several() {
-    on_every_store(async |store| {
+    on_every_store_and_as_acl_user(async |store| {
         let other = match store.database(1).await {
             Ok(other) => other,
             Err(Error::NoSuchDatabase { reason, .. }) => {
@@ -124,7 +124,7 @@ async fn databases_are_apart_where_there_are_several() {
 
 #[tokio::test]
 async fn a_subscription_ends_when_it_is_dropped() {
-    on_every_store(async |store| {
+    on_every_store_and_as_acl_user(async |store| {
         let channel = moved(&alice());
         let mut first =
             store.subscribe(std::slice::from_ref(&channel)).await.expect("a subscription");

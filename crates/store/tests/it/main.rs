@@ -4,3 +4,4 @@ mod acceptance;
 mod keys;
 mod outages;
 mod refusals;
+mod users;

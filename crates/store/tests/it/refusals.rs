@@ -1,9 +1,7 @@
 //! Stores that cannot be opened: one clear reason each.
 
-use std::io::{Read, Write};
-
 use keyrack_store::{Error, Store};
-use keyrack_testkit::RedisServer;
+use keyrack_testkit::{OLD_VERSION, RedisServer, old_server};
 
 async fn refusal(url: &str) -> Error {
     Store::open(url).await.expect_err("a store that cannot be opened")
@@ -45,27 +43,10 @@ async fn a_replica_is_refused_with_its_primary_named() {
     assert!(error.to_string().contains(&primary.port().to_string()), "{error}");
 }
 
-/// No distribution ships a server this old any more, so this one only says that it is one.
 #[tokio::test]
 async fn a_server_that_is_too_old_is_refused() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its address");
-    std::thread::spawn(move || {
-        while let Ok((mut socket, _)) = listener.accept() {
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = socket.read(&mut buffer) {
-                let text = String::from_utf8_lossy(&buffer[..n]).into_owned();
-                for _ in 0..text.matches("CLIENT").count() {
-                    let _ = socket.write_all(b"-ERR unknown subcommand\r\n");
-                }
-                if text.contains("INFO\r\n") {
-                    let _ = socket.write_all(b"$22\r\nredis_version:6.0.16\r\n\r\n");
-                }
-            }
-        }
-    });
-    let error = refusal(&format!("redis://{address}")).await;
-    assert!(matches!(&error, Error::TooOld { version, .. } if version == "6.0.16"), "{error:?}");
+    let error = refusal(&format!("redis://{}", old_server())).await;
+    assert!(matches!(&error, Error::TooOld { version, .. } if version == OLD_VERSION), "{error:?}");
     assert!(error.to_string().contains("needs Redis 6.2"), "{error}");
 }
 

@@ -16,7 +16,7 @@ use super::*;
 const PASSWORD: &str = "a secret >with #everything";
 
 fn line(layout: Layout) -> String {
-    user("keyrack", Some(PASSWORD), layout, registry())
+    acl_user("keyrack", Some(PASSWORD), layout, registry())
 }
 
 /// Gives the user to a running server.
@@ -41,14 +41,8 @@ fn server() -> RedisServer {
 }
 
 #[test]
-fn password_is_printed_as_its_digest_only() {
+fn password_is_not_printed() {
     assert!(!line(Layout::Documented).contains("secret"));
-    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    assert_eq!(sha256("abc"), abc);
-    assert!(
-        user("u", Some("abc"), Layout::Documented, registry())
-            .starts_with(&format!("user u reset on #{abc} ~"))
-    );
 }
 
 #[test]
@@ -176,10 +170,6 @@ async fn lint_under_this_user_still_tells_of_keys_that_do_not_belong() {
     assert_eq!(found, ["KL01 somebody:elses: belongs to no declared family"]);
 }
 
-fn listed() -> BTreeSet<&'static str> {
-    COMMANDS.iter().flat_map(|group| group.commands.iter().copied()).collect()
-}
-
 /// Words in a file that are sent to no server: what the engine in this process is told, and codes of errors.
 const NOT_SENT: &[(&str, &str)] = &[
     ("keyrack/src/serve/mod.rs", "config"),
@@ -193,7 +183,9 @@ fn every_command_in_the_sources_is_listed() {
     let known: Vec<String> =
         redis::cmd("COMMAND").arg("LIST").query(&mut server.connection()).unwrap();
     let known: BTreeSet<String> = known.into_iter().collect();
-    let listed = listed();
+    let line = line(Layout::Documented);
+    let listed: BTreeSet<&str> =
+        line.split(' ').filter_map(|word| word.strip_prefix('+')).collect();
     let containers: BTreeSet<&str> = listed
         .iter()
         .filter_map(|name| name.split_once('|'))
@@ -208,7 +200,7 @@ fn every_command_in_the_sources_is_listed() {
             let is_listed = listed.contains(&*command) || containers.contains(&*command);
             assert!(
                 is_listed || not_sent || !known.contains(&command),
-                "{} uses {}, which acl/commands.rs does not list",
+                "{} uses {}, which the store's acl/commands.rs does not list",
                 source.path.display(),
                 command.to_uppercase(),
             );
@@ -219,11 +211,4 @@ fn every_command_in_the_sources_is_listed() {
             source.path.display(),
         );
     }
-}
-
-#[test]
-fn commands_are_listed_once_with_a_purpose() {
-    let count: usize = COMMANDS.iter().map(|group| group.commands.len()).sum();
-    assert_eq!(count, listed().len());
-    assert!(COMMANDS.iter().all(|group| !group.purpose.is_empty()));
 }
