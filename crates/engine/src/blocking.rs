@@ -98,6 +98,11 @@ impl Waiting {
         }
     }
 
+    /// Who stands at place `n` in the queue for a key.
+    fn nth(&self, key: &KeyInDb, n: usize) -> Option<ClientIndex> {
+        self.by_key.get(key)?.get(n).copied()
+    }
+
     fn add(&mut self, client: ClientIndex, wait: &Wait) {
         for key in &wait.keys {
             let queue = self.by_key.entry((wait.db, key.clone())).or_default();
@@ -115,7 +120,10 @@ impl Waiting {
         for key in &wait.keys {
             let key = (wait.db, key.clone());
             if let Some(queue) = self.by_key.get_mut(&key) {
-                queue.retain(|other| *other != client);
+                // Who is served stands in front, so this seldom looks far.
+                if let Some(at) = queue.iter().position(|other| *other == client) {
+                    queue.remove(at);
+                }
                 if queue.is_empty() {
                     self.by_key.remove(&key);
                 }
@@ -146,13 +154,22 @@ impl State {
         // Serving may make other keys ready: a move pushes to its destination.
         while !self.waiting.ready.is_empty() {
             for key in std::mem::take(&mut self.waiting.ready) {
-                let waiters = self.waiting.by_key.get(&key).cloned().unwrap_or_default();
-                for client in waiters {
-                    if !self.serve(client, &key.1) {
-                        break;
-                    }
-                }
+                self.serve_all(&key);
             }
+        }
+        // A key that had expired was removed for nobody, and its removal is still to be logged.
+        self.finish_unit();
+    }
+
+    /// Serves the clients that wait for one key, for as long as it has something for them.
+    fn serve_all(&mut self, key: &KeyInDb) {
+        // Clients that wait on, because they want another type.
+        let mut n_passed = 0;
+        while let Some(client) = self.waiting.nth(key, n_passed) {
+            if !self.serve(client, &key.1) {
+                return;
+            }
+            n_passed += usize::from(self.waiting.nth(key, n_passed) == Some(client));
         }
     }
 
