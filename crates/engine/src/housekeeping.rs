@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::{engine::Shared, rewrite::Progress, state::State};
+use crate::{aof, engine::Shared, rewrite::Progress, state::State};
 
 /// How often the housekeeper looks round when nothing is due earlier.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -53,6 +53,9 @@ fn keep(weak: &Weak<Shared>, bell: &Bell) {
     loop {
         let Some(shared) = weak.upgrade() else { return };
         round(&shared, ROUNDS_PER_WALK);
+        if let Some(base) = begin_rewrite_if_wanted(&mut shared.lock_patiently()) {
+            rewrite_aside(&shared, base);
+        }
         let pause = until_next_deadline(&shared);
         drop(shared);
         bell.wait(pause);
@@ -60,8 +63,11 @@ fn keep(weak: &Weak<Shared>, bell: &Bell) {
 }
 
 /// One round that looks at everything, for clocks moved by hand.
-pub(crate) fn tick(shared: &Shared) {
+pub(crate) fn tick(shared: &Arc<Shared>) {
     round(shared, 1);
+    if let Some(base) = begin_rewrite_if_wanted(&mut shared.lock_patiently()) {
+        rewrite(&Arc::downgrade(shared), base);
+    }
 }
 
 fn round(shared: &Shared, rounds_per_walk: usize) {
@@ -71,7 +77,6 @@ fn round(shared: &Shared, rounds_per_walk: usize) {
         state.end_overdue_waits();
     }
     expire(shared, rounds_per_walk);
-    rewrite(shared);
 }
 
 fn until_next_deadline(shared: &Shared) -> Duration {
@@ -98,6 +103,7 @@ fn expire(shared: &Shared, rounds_per_walk: usize) {
             state.freeze_time();
             let seen_all = state.expire_some(db, BUCKETS_PER_SLICE);
             state.finish_unit();
+            MutexGuard::unlock_fair(state);
             left = left.saturating_sub(BUCKETS_PER_SLICE);
             if seen_all || (left == 0 && rounds_per_walk > 1) {
                 break;
@@ -106,33 +112,44 @@ fn expire(shared: &Shared, rounds_per_walk: usize) {
     }
 }
 
-/// Carries a rewrite of the log to its end, a slice at a time.
-fn rewrite(shared: &Shared) {
-    if !begin_rewrite_if_wanted(&mut shared.lock_patiently()) {
-        return;
+/// Begins a rewrite if one was asked for or the log has outgrown the data.
+fn begin_rewrite_if_wanted(state: &mut State) -> Option<aof::Rewrite> {
+    if state.rewrite.is_running() || !state.wants_rewrite() {
+        return None;
     }
-    loop {
-        let progress = shared.lock_patiently().rewrite_some(BUCKETS_PER_SLICE);
-        match progress {
-            Progress::More => thread::yield_now(),
-            Progress::Idle => return,
-            Progress::Dumped(base) => {
-                let finished = base.finish();
-                shared.lock_patiently().end_rewrite(finished);
-                return;
-            }
-            Progress::Failed(error) => {
-                shared.lock_patiently().end_rewrite(Err(error));
-                return;
-            }
-        }
+    state.begin_rewrite()
+}
+
+/// Rewrites on a thread of its own: the disk may take seconds, and waits have to end in time.
+fn rewrite_aside(shared: &Arc<Shared>, base: aof::Rewrite) {
+    let weak = Arc::downgrade(shared);
+    let thread = thread::Builder::new().name("keyrack-rewrite".into());
+    if thread.spawn(move || rewrite(&weak, base)).is_err() {
+        // The system has no thread to spare; it may have one in the next round.
+        shared.lock_patiently().restart_rewrite();
     }
 }
 
-/// Begins a rewrite if one was asked for or the log has outgrown the data; says whether one is under way.
-fn begin_rewrite_if_wanted(state: &mut State) -> bool {
-    if !state.rewrite.is_running() && state.wants_rewrite() {
-        state.begin_rewrite();
+/// Carries a rewrite to its end, a slice at a time, or drops it when the engine is gone.
+fn rewrite(weak: &Weak<Shared>, mut base: aof::Rewrite) {
+    let written = loop {
+        let Some(shared) = weak.upgrade() else { return };
+        let mut state = shared.lock_patiently();
+        let progress = state.rewrite_some(BUCKETS_PER_SLICE);
+        // Whoever has waited meanwhile comes first.
+        MutexGuard::unlock_fair(state);
+        drop(shared);
+        let written = match progress {
+            Progress::GivenUp => return,
+            Progress::More(commands) => base.write(&commands),
+            Progress::Last(commands) => break base.write(&commands),
+        };
+        if written.is_err() {
+            break written;
+        }
+    };
+    let finished = written.and_then(|()| base.finish());
+    if let Some(shared) = weak.upgrade() {
+        shared.lock_patiently().end_rewrite(finished);
     }
-    state.rewrite.is_running()
 }

@@ -20,25 +20,26 @@ pub(crate) struct RewriteState {
 }
 
 struct Running {
-    base: aof::Rewrite,
     /// Where the walk stands.
     db: usize,
     cursor: u64,
     /// The database that the base file has selected.
     selected: Option<usize>,
+    /// Dumped keys on their way to the base file.
     buffer: Vec<u8>,
 }
 
-/// How far a slice of the walk has come.
+/// How far a slice of the walk has come, and what it brings for the base file. Writing that is left to the caller,
+/// because the disk may take its time and the state is locked.
 pub(crate) enum Progress {
-    Idle,
-    More,
-    /// All keys are dumped; what remains is to make the base file durable, which needs no lock.
-    Dumped(aof::Rewrite),
-    Failed(aof::Error),
+    /// The keys are gone; see [`State::restart_rewrite`].
+    GivenUp,
+    More(Vec<u8>),
+    /// All keys are dumped.
+    Last(Vec<u8>),
 }
 
-/// Dumped bytes that are handed to the file at once.
+/// Dumped bytes that are handed over at once.
 const BUFFER_LEN: usize = 256 << 10;
 
 impl RewriteState {
@@ -65,27 +66,33 @@ impl State {
         self.rewrite.wanted || (by_itself && grown && size >= self.config.rewrite_size_min)
     }
 
-    /// Begins a rewrite at this very point of the log.
-    pub(crate) fn begin_rewrite(&mut self) {
+    /// Begins a rewrite at this very point of the log. Whoever gets the new base file walks on with
+    /// [`State::rewrite_some`] and tells the outcome with [`State::end_rewrite`].
+    pub(crate) fn begin_rewrite(&mut self) -> Option<aof::Rewrite> {
         self.rewrite.wanted = false;
-        let Some(log) = &self.log else { return };
-        let base = match log.begin_rewrite() {
-            Ok(base) => base,
+        match self.log.as_ref()?.begin_rewrite() {
+            Ok(base) => {
+                self.effects.forget_db();
+                self.rewrite.epoch = self.rewrite.epoch.wrapping_add(1);
+                let buffer = Vec::new();
+                self.rewrite.running = Some(Running { db: 0, cursor: 0, selected: None, buffer });
+                Some(base)
+            }
             // One that was given up a moment ago has not let go of the log yet.
             Err(aof::Error::RewriteInProgress) => {
                 self.rewrite.wanted = true;
-                return;
+                None
             }
-            Err(error) => return self.end_rewrite(Err(error)),
-        };
-        self.effects.forget_db();
-        self.rewrite.epoch = self.rewrite.epoch.wrapping_add(1);
-        let buffer = Vec::with_capacity(BUFFER_LEN);
-        self.rewrite.running = Some(Running { base, db: 0, cursor: 0, selected: None, buffer });
+            Err(error) => {
+                self.end_rewrite(Err(error));
+                None
+            }
+        }
     }
 
     /// Notes how a rewrite came out.
     pub(crate) fn end_rewrite(&mut self, result: Result<(), aof::Error>) {
+        self.rewrite.running = None;
         self.rewrite.finishing = false;
         self.rewrite.last_error = result.err().map(|error| error.to_string());
     }
@@ -123,37 +130,27 @@ impl State {
     /// Walks on through about `n_buckets` of the tables.
     pub(crate) fn rewrite_some(&mut self, n_buckets: usize) -> Progress {
         for _ in 0..n_buckets {
-            let Some(running) = &mut self.rewrite.running else { return Progress::Idle };
+            let Some(running) = &mut self.rewrite.running else { return Progress::GivenUp };
+            if running.buffer.len() >= BUFFER_LEN {
+                return Progress::More(std::mem::take(&mut running.buffer));
+            }
             let (db, cursor) = (running.db, running.cursor);
             if db >= self.dbs.len() {
-                return self.end_walk();
+                let dumped = std::mem::take(&mut running.buffer);
+                self.rewrite.running = None;
+                self.rewrite.finishing = true;
+                return Progress::Last(dumped);
             }
             let mut keys: Vec<Box<[u8]>> = Vec::new();
             let cursor = self.dbs[db].scan(cursor, |key, _| keys.push(key.into()));
             for key in &keys {
                 self.save_key(db, key);
             }
-            let Some(running) = &mut self.rewrite.running else { return Progress::Idle };
-            (running.db, running.cursor) = if cursor == 0 { (db + 1, 0) } else { (db, cursor) };
-            if running.buffer.len() >= BUFFER_LEN
-                && let Err(error) = running.flush()
-            {
-                self.rewrite.running = None;
-                return Progress::Failed(error);
+            if let Some(running) = &mut self.rewrite.running {
+                (running.db, running.cursor) = if cursor == 0 { (db + 1, 0) } else { (db, cursor) };
             }
         }
-        Progress::More
-    }
-
-    fn end_walk(&mut self) -> Progress {
-        let Some(mut running) = self.rewrite.running.take() else { return Progress::Idle };
-        match running.flush() {
-            Ok(()) => {
-                self.rewrite.finishing = true;
-                Progress::Dumped(running.base)
-            }
-            Err(error) => Progress::Failed(error),
-        }
+        Progress::More(Vec::new())
     }
 }
 
@@ -165,10 +162,7 @@ impl Running {
             self.selected = Some(db);
         }
     }
-
-    fn flush(&mut self) -> Result<(), aof::Error> {
-        self.base.write(&self.buffer)?;
-        self.buffer.clear();
-        Ok(())
-    }
 }
+
+#[cfg(test)]
+mod tests;
