@@ -15,13 +15,15 @@ pub(crate) struct Effects {
     /// Starts with MULTI, which is left out where a unit has one effect only.
     buffer: Vec<u8>,
     n: usize,
+    /// Whether somebody's answer has to wait until the unit is safe.
+    owed: bool,
     /// The database the log has selected; unknown at the start of a file.
     db: Option<usize>,
 }
 
 impl Effects {
     pub(crate) fn new(enabled: bool) -> Effects {
-        Effects { enabled, buffer: MULTI.to_vec(), n: 0, db: None }
+        Effects { enabled, buffer: MULTI.to_vec(), n: 0, owed: false, db: None }
     }
 
     pub(crate) fn enable(&mut self) {
@@ -34,6 +36,17 @@ impl Effects {
     }
 
     pub(crate) fn push(&mut self, db: usize, args: &[&[u8]]) {
+        self.owed = true;
+        self.add(db, args);
+    }
+
+    /// Adds the removal of a key that has expired. Nobody has to wait for it: without it, the key is past its time
+    /// after a restart too.
+    pub(crate) fn push_expired(&mut self, db: usize, key: &[u8]) {
+        self.add(db, &[b"DEL", key]);
+    }
+
+    fn add(&mut self, db: usize, args: &[&[u8]]) {
         if !self.enabled {
             return;
         }
@@ -46,8 +59,9 @@ impl Effects {
         self.n += 1;
     }
 
-    /// Gives the unit to `append`, if it had any effect, and starts the next.
+    /// Gives the unit to `append`, if it had any effect, and starts the next. Returns the position to wait for.
     pub(crate) fn finish(&mut self, append: impl FnOnce(&[u8]) -> u64) -> Option<u64> {
+        let owed = std::mem::take(&mut self.owed);
         if self.n == 0 {
             return None;
         }
@@ -61,6 +75,6 @@ impl Effects {
         self.buffer.truncate(MULTI.len());
         self.buffer.shrink_to(KEPT_CAPACITY_MAX);
         self.n = 0;
-        Some(position)
+        owed.then_some(position)
     }
 }

@@ -77,7 +77,7 @@ pub(crate) struct Stats {
 pub(crate) struct Executed {
     /// `None` while the client waits for data; the answer comes to its inbox.
     pub(crate) reply: Option<Reply>,
-    /// The log position after which the reply may be sent; 0 if the command changed nothing.
+    /// The log position after which the reply may be sent; 0 if the command itself changed nothing.
     pub(crate) position: u64,
     /// Hang up after the reply.
     pub(crate) close: bool,
@@ -233,7 +233,7 @@ impl State {
         if due {
             self.remove(db, key);
             self.stats.expired_keys += 1;
-            self.effects.push(db, &[b"DEL", key]);
+            self.effects.push_expired(db, key);
             self.touch(db, key);
         }
         due
