@@ -2,6 +2,7 @@
 
 use std::{io, sync::Arc};
 
+use parking_lot::MutexGuard;
 use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, aio::ConnectionLike};
 
 use crate::{
@@ -11,6 +12,9 @@ use crate::{
     script_control::ScriptControl,
     session::{About, ClientIndex, Delivery, Inbox},
 };
+
+/// Commands of a pipeline that are run before others get the lock.
+const COMMANDS_MAX: usize = 128;
 
 /// A connection inside the process. A clone is a connection of its own, on the same database.
 pub struct Connection {
@@ -30,7 +34,7 @@ impl Connection {
     async fn run(&mut self, commands: &[Vec<&[u8]>]) -> RedisResult<Vec<Value>> {
         let mut values = Vec::with_capacity(commands.len());
         let (mut position, mut seen) = (0, 0);
-        let mut next = 0;
+        let (mut next, mut resp) = (0, 2);
         while next < commands.len() {
             let blocked = {
                 let Ok(mut state) = self.shared.lock() else {
@@ -38,22 +42,33 @@ impl Connection {
                     break;
                 };
                 let mut blocked = false;
-                while next < commands.len() && !blocked {
-                    let executed = state.execute(self.client, &commands[next]);
+                let turn_end = next + COMMANDS_MAX;
+                // Between MULTI and EXEC nobody else gets a turn, who could keep EXEC from being run.
+                while !blocked && (next < turn_end || state.is_queueing(self.client)) {
+                    let Some(args) = commands.get(next) else { break };
+                    let executed = state.execute(self.client, args);
                     position = position.max(executed.position);
+                    resp = state.resp(self.client);
                     match executed.reply {
-                        Some(reply) => values.push(value(reply, state.resp(self.client))),
+                        Some(reply) => values.push(value(reply, resp)),
                         None => blocked = true,
                     }
                     next += 1;
                 }
+                if blocked {
+                    // The answer cannot be there yet: what is there was for a caller that gave up.
+                    self.inbox.clear();
+                }
                 seen = state.logged;
+                if next < commands.len() {
+                    MutexGuard::unlock_fair(state);
+                }
                 blocked
             };
             if blocked {
                 let (reply, served_at) = self.wait().await?;
                 position = position.max(served_at);
-                values.push(value(reply, 2));
+                values.push(value(reply, resp));
             }
         }
         self.shared.committed(position).await.map_err(io::Error::other)?;
@@ -225,3 +240,6 @@ fn value(reply: Reply, resp: u8) -> Value {
 fn server_error(error: &Error) -> Value {
     redis::parse_redis_value(format!("-{}\r\n", error.text()).as_bytes()).unwrap_or(Value::Nil)
 }
+
+#[cfg(test)]
+mod tests;

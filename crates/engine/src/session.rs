@@ -198,6 +198,11 @@ impl Inbox {
         Some(delivery)
     }
 
+    /// Forgets what is there.
+    pub(crate) fn clear(&mut self) {
+        while self.try_next().is_some() {}
+    }
+
     fn taken(&self, delivery: &Delivery) {
         if let Delivery::Push(message) = delivery {
             self.pile.pending.fetch_sub(message_size(message), Ordering::Relaxed);

@@ -175,6 +175,11 @@ impl State {
         self.clients.get(client).map_or(2, |session| session.resp)
     }
 
+    /// Whether a client is between MULTI and EXEC.
+    pub(crate) fn is_queueing(&self, client: ClientIndex) -> bool {
+        self.clients.get(client).is_some_and(|session| session.transaction.is_some())
+    }
+
     /// Ends a client's wait, because nobody waits for the answer any more.
     pub(crate) fn stop_waiting(&mut self, client: ClientIndex) {
         if let Some(mut session) = self.clients.take(client) {
