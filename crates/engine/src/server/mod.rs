@@ -5,6 +5,7 @@
 //! is something in them ([`pool`]), so an idle client costs little more than its socket.
 
 mod accept;
+mod bind;
 mod connection;
 mod input;
 mod output;
@@ -14,10 +15,7 @@ mod seat;
 
 use std::{io, net::SocketAddr};
 
-use tokio::{
-    net::{TcpListener, ToSocketAddrs},
-    sync::watch,
-};
+use tokio::{net::ToSocketAddrs, sync::watch};
 
 use self::accept::{Acceptor, Phase};
 use crate::engine::Engine;
@@ -31,7 +29,7 @@ impl Engine {
     /// # Errors
     /// When the address cannot be listened on.
     pub async fn listen(&self, address: impl ToSocketAddrs) -> io::Result<Listener> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = bind::bind(address).await?;
         let local_addr = listener.local_addr()?;
         let (phase, phases) = watch::channel(Phase::Running);
         let (ended, has_ended) = watch::channel(());

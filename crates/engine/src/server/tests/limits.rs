@@ -1,5 +1,7 @@
 //! What clients may not do, and what becomes of them.
 
+use std::time::Duration;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{super::accept::hang_up_on_idle, Server};
@@ -47,6 +49,16 @@ async fn one_client_too_many_is_turned_away() {
     server.connect().await.expect_last("-ERR max number of clients reached\r\n").await;
     server.until(|state| state.stats.rejected_connections == 1).await;
     first.check("PING", "+PONG\r\n").await;
+}
+
+#[tokio::test]
+async fn a_crowd_that_comes_at_once_does_not_have_to_come_again() {
+    let server = Server::start().await;
+    let address = server.listener.local_addr();
+    // Nobody is let in meanwhile: the only thread is busy here.
+    let connect = || std::net::TcpStream::connect_timeout(&address, Duration::from_millis(500));
+    let crowd: Vec<_> = (0..1000).map(|_| connect().expect("room to wait")).collect();
+    server.until(|state| state.clients.len() == crowd.len()).await;
 }
 
 #[tokio::test]
