@@ -150,16 +150,19 @@ fn apply_batch(
     apply: &mut Apply<'_>,
 ) -> Result<(), End> {
     let mut unit = Unit::default();
+    // Counted once it is whole: what stands before the damage does not end within a batch.
+    let mut counted = *tally;
     let mut at = 0;
     while at < payload.len() {
         let unit_len = read_unit(&payload[at..], &mut unit).map_err(|_| {
             End::Damaged("a batch with the right checksum holds a malformed command")
         })?;
         apply(&unit).map_err(|reason| End::Rejected { offset: offset + at as u64, reason })?;
-        tally.units += 1;
-        tally.commands += unit.len() as u64;
+        counted.units += 1;
+        counted.commands += unit.len() as u64;
         at += unit_len;
     }
+    *tally = counted;
     Ok(())
 }
 

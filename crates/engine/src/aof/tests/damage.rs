@@ -162,6 +162,14 @@ fn a_batch_in_the_wrong_place_is_damage() {
 }
 
 #[test]
+fn a_batch_with_a_malformed_end_counts_for_nothing() {
+    let bytes = batch(0, &[set("a", "1"), b"*1\r\n".to_vec()]);
+    let (found, _) = read(&bytes);
+    assert!(matches!(found.end, End::Damaged(_)), "{found:?}");
+    assert_eq!((found.valid, found.tally.commands, found.tally.units), (0, 0, 0));
+}
+
+#[test]
 fn huge_lengths_are_torn_or_damaged_without_huge_memory() {
     for bytes in [
         &b"*1\r\n$999999999999999999\r\nabc\r\n"[..],
