@@ -287,11 +287,12 @@ pub(crate) struct Watchers {
 
 impl Watchers {
     pub(crate) fn add(&mut self, session: &mut Session, watch: crate::session::Watch) {
-        if session.watching.iter().any(|old| old.db == watch.db && old.key == watch.key) {
-            return;
+        let clients = self.by_key.entry((watch.db, watch.key.clone())).or_default();
+        // A client can watch far more keys than a key has clients that watch it.
+        if !clients.contains(&session.index) {
+            clients.push(session.index);
+            session.watching.push(watch);
         }
-        self.by_key.entry((watch.db, watch.key.clone())).or_default().push(session.index);
-        session.watching.push(watch);
     }
 
     /// Whether a key that the client watches has changed.
