@@ -5,6 +5,7 @@ mod corruption;
 mod crash;
 mod differential;
 mod disk_full;
+mod hostile;
 mod interop;
 mod keyspace;
 mod random;
