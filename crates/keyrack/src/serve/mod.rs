@@ -26,7 +26,7 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Serves until a signal or a client's SHUTDOWN ends it.
 pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     // From the first moment on, so that a signal during the start is not lost.
-    let mut signals = Signals::listen()?;
+    let signals = Signals::listen()?;
     let addresses = Addresses::from_settings(&globals.settings).await?;
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 
@@ -43,7 +43,7 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     let (stop, stopping) = watch::channel(false);
     let mut http = tokio::spawn(Server::new(store.clone()).run(listener, stopped(stopping)));
     tokio::select! {
-        signal = signals.next() => globals.say(format_args!("{signal}: stopping")),
+        signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
         () = shutdown_requested(store.engine()) => globals.say("SHUTDOWN from a client: stopping"),
         ended = &mut http => {
             ended.context("the HTTP server broke down")?.context("could not serve HTTP")?;
@@ -62,17 +62,12 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
         };
         tokio::join!(http, resp);
     };
-    let end = async {
-        if tokio::time::timeout(DRAIN_TIME_MAX, drained).await.is_err() {
-            globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
-        }
-        close(&store).await
-    };
-    tokio::select! {
-        closed = end => closed?,
-        // Everything that was acknowledged is on disk, so there is nothing to lose.
-        signal = signals.next() => std::process::exit(signal.exit_code()),
+    if tokio::time::timeout(DRAIN_TIME_MAX, drained).await.is_err() {
+        globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
     }
+    close(&store).await?;
+    // Letting go of the store would wait for a script that never ends; the end of the process does not.
+    std::mem::forget(store);
     globals.say("stopped");
     Ok(Exit::Ok)
 }

@@ -1,13 +1,16 @@
 //! The signals that end the server.
 
-use std::{fmt, io};
+use std::{fmt, io, process, thread};
 
-use tokio::signal::unix::{self, SignalKind};
+use tokio::{
+    runtime,
+    signal::unix::{self, SignalKind},
+    sync::oneshot,
+};
 
-/// SIGTERM and SIGINT, as they come.
+/// SIGTERM and SIGINT: the first asks the server to stop, the second ends the process.
 pub(super) struct Signals {
-    terminate: unix::Signal,
-    interrupt: unix::Signal,
+    first: oneshot::Receiver<Signal>,
 }
 
 /// A signal that came.
@@ -19,15 +22,47 @@ pub(super) enum Signal {
 
 impl Signals {
     /// Takes the signals over from the system, which would end the process.
+    ///
+    /// They have a thread of their own, because a script that never ends can hold up everything else.
     pub(super) fn listen() -> io::Result<Signals> {
-        Ok(Signals {
-            terminate: unix::signal(SignalKind::terminate())?,
-            interrupt: unix::signal(SignalKind::interrupt())?,
-        })
+        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+        let mut both = {
+            let _inside = runtime.enter();
+            Both {
+                terminate: unix::signal(SignalKind::terminate())?,
+                interrupt: unix::signal(SignalKind::interrupt())?,
+            }
+        };
+        let (hand_over, first) = oneshot::channel();
+        let wait = async move {
+            // Nobody takes it when the server is ending already.
+            let _ = hand_over.send(both.next().await);
+            // Everything that was acknowledged is on disk, so there is nothing to lose.
+            process::exit(both.next().await.exit_code())
+        };
+        thread::Builder::new()
+            .name("keyrack-signals".into())
+            .spawn(move || runtime.block_on(wait))?;
+        Ok(Signals { first })
     }
 
-    /// Waits for the next one.
-    pub(super) async fn next(&mut self) -> Signal {
+    /// Waits for the first one.
+    pub(super) async fn first(self) -> Signal {
+        match self.first.await {
+            Ok(signal) => signal,
+            // The thread lives as long as the process.
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+struct Both {
+    terminate: unix::Signal,
+    interrupt: unix::Signal,
+}
+
+impl Both {
+    async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.terminate.recv() => Signal::Terminate,
             _ = self.interrupt.recv() => Signal::Interrupt,

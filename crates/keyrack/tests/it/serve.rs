@@ -5,6 +5,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     os::unix::process::ExitStatusExt as _,
+    time::Duration,
 };
 
 use keyrack_testkit::{RedisServer, wait_until};
@@ -97,6 +98,24 @@ fn second_signal_ends_it_at_once() {
     let mut stream = TcpStream::connect(serve.http()).expect("the HTTP port answers");
     stream.write_all(b"GET /livez HTTP/1.1\r\n").expect("a request that never ends");
     serve.get("/livez");
+    interrupt_twice(&mut serve);
+}
+
+#[test]
+fn second_signal_ends_it_though_a_script_never_does() {
+    let dir = folder();
+    let mut serve = Serve::start(dir.path());
+    let mut ping = serve.redis();
+    let mut script = TcpStream::connect(serve.resp()).expect("the RESP port answers");
+    script.write_all(b"EVAL \"while true do end\" 0\r\n").expect("a script that never ends");
+    ping.set_read_timeout(Some(Duration::from_millis(100))).expect("a time limit");
+    wait_until("the script to hold up others", || redis::cmd("PING").exec(&mut ping).is_err());
+    interrupt_twice(&mut serve);
+}
+
+/// Sends two signals, the second when the first was heard, and expects an end at once.
+#[track_caller]
+fn interrupt_twice(serve: &mut Serve) {
     let pid = serve.process.id().to_string();
     let signal = || {
         let sent = std::process::Command::new("kill").args(["-INT", &pid]).status();
