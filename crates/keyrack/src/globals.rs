@@ -3,11 +3,12 @@
 use std::{
     fmt::Display,
     io::{self, BufWriter, StdoutLock, Write as _},
+    path::Path,
 };
 
-use keyrack_store::Store;
+use keyrack_store::{Store, StoreUrl};
 
-use crate::settings::Settings;
+use crate::{Exit, Failure, settings::Settings};
 
 /// What every command is given beside its own arguments.
 pub struct Globals {
@@ -25,6 +26,19 @@ impl Globals {
     /// As [`Store::open`], or when the settings contradict each other.
     pub async fn open_store(&self) -> anyhow::Result<Store> {
         Ok(Store::open(&self.settings.store_url()?).await?)
+    }
+
+    /// Opens the store to look into it: a data folder that is not there is an error and is not made.
+    ///
+    /// # Errors
+    /// As [`Globals::open_store`], and when there is no data folder.
+    pub async fn open_existing_store(&self) -> anyhow::Result<Store> {
+        let url: StoreUrl =
+            self.settings.store_url()?.parse().map_err(keyrack_store::Error::from)?;
+        if let Some(folder) = url.folder() {
+            must_be_there(folder)?;
+        }
+        self.open_store().await
     }
 
     /// Where data goes. Flush it at the end; a reader that went away is an error here and none at the program's edge.
@@ -50,6 +64,16 @@ impl Globals {
             let _ = writeln!(io::stderr(), "{words}");
         }
     }
+}
+
+/// Refuses a data folder that does not exist.
+pub(crate) fn must_be_there(folder: &Path) -> Result<(), Failure> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let message = format!("there is no data folder \"{}\"", folder.display());
+    let hint = "\"keyrack serve\" makes one; --data DIR or --store URL names another";
+    Err(Failure::new(Exit::NotFound, message).hint(hint))
 }
 
 impl std::fmt::Debug for Globals {

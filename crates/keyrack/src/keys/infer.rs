@@ -33,7 +33,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         samples: args.samples,
         pace: Pace { keys_per_second: args.pace },
     };
-    let store = globals.open_store().await?;
+    let store = globals.open_existing_store().await?;
     let bar = Bar::new(globals);
     let inference =
         keyrack_lint::infer(&store, registry(), &options, |progress| bar.show(progress)).await?;

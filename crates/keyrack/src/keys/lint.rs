@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         findings_max: args.limit,
         pace: Pace { keys_per_second: args.pace },
     };
-    let store = globals.open_store().await?;
+    let store = globals.open_existing_store().await?;
     let bar = Bar::new(globals);
     let report =
         keyrack_lint::lint(&store, registry(), &options, |progress| bar.show(progress)).await?;

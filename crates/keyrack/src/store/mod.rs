@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use keyrack_store::StoreUrl;
 
-use crate::{Exit, Failure, Globals};
+use crate::{Exit, Failure, Globals, globals::must_be_there};
 
 /// The arguments of `keyrack store`.
 #[derive(Debug, clap::Args)]
@@ -52,10 +52,7 @@ fn folder(dir: Option<PathBuf>, globals: &Globals) -> anyhow::Result<PathBuf> {
         Some(dir) => dir,
         None => folder_of_store(&globals.settings.store_url()?)?,
     };
-    if !dir.is_dir() {
-        let message = format!("there is no data folder \"{}\"", dir.display());
-        return Err(Failure::new(Exit::NotFound, message).into());
-    }
+    must_be_there(&dir)?;
     Ok(dir)
 }
 

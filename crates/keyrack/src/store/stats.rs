@@ -10,7 +10,7 @@ use crate::{Exit, Globals};
 
 /// Tells what the store runs on and what it holds.
 pub(super) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
-    let store = globals.open_store().await?;
+    let store = globals.open_existing_store().await?;
     let info = store.info().await?;
     if globals.json {
         globals.print_json(&as_json(&store, &info))?;

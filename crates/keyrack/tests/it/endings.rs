@@ -79,6 +79,17 @@ fn folder_in_use_ends_with_4_and_names_folder_and_process() {
 }
 
 #[test]
+fn looking_into_a_folder_that_is_not_there_ends_with_3_and_makes_none() {
+    let dir = TempDir::new().expect("a folder");
+    for line in ["store stats", "store check", "keys lint", "keys infer"] {
+        let run = Run::line_in(dir.path(), &format!("{line} --data nothing"));
+        assert_eq!(run.code, Some(3), "{run:?}");
+        assert_eq!(run.failure().0, "error: there is no data folder \"./nothing\"");
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).expect("the folder").count(), 0);
+}
+
+#[test]
 fn server_without_rights_for_the_user_ends_with_5() {
     let server = RedisServer::builder().config("user", "reader on nopass ~* +ping +info").start();
     let mut admin = server.connection();
