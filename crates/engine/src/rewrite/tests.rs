@@ -119,8 +119,7 @@ impl World {
         loop {
             let nth = self.below(self.forms.len() as u64) as usize;
             let form = self.forms[nth].clone();
-            let is_flush = form[0].starts_with("flush") || form[0] == "swapdb";
-            if !is_flush || self.below(FLUSH_ODDS) == 0 {
+            if !form[0].starts_with("flush") || self.below(FLUSH_ODDS) == 0 {
                 return form.into_iter().map(|word| self.word(word)).collect();
             }
         }
@@ -191,11 +190,12 @@ impl World {
 
     /// Begins a rewrite, walks on with it, or ends it.
     fn rewrite_step(&mut self) {
-        let (choice, n_buckets) = (self.below(30), 1 + self.below(6) as usize);
+        // Slow enough for most keys to change before the walk comes to them.
+        let (choice, n_buckets) = (self.below(8), 1 + self.below(2) as usize);
         let mut state = self.engine.shared().lock_patiently();
         self.base = match self.base.take() {
             None if choice == 0 => state.begin_rewrite().map(|base| (base, false)),
-            Some((mut base, false)) if choice < 15 => match state.rewrite_some(n_buckets) {
+            Some((mut base, false)) if choice < 3 => match state.rewrite_some(n_buckets) {
                 Progress::GivenUp => None,
                 Progress::More(commands) => {
                     base.write(&commands).expect("the disk takes it");
@@ -289,7 +289,7 @@ fn contents(value: &Value) -> Vec<String> {
 fn seeds() -> std::ops::Range<u64> {
     match std::env::var("REPLAY_SEEDS").ok().and_then(|n| n.parse().ok()) {
         Some(n) => 0..n,
-        None => 0..12,
+        None => 0..60,
     }
 }
 
@@ -306,7 +306,7 @@ fn the_random_commands_include_every_one_that_writes() {
 fn a_restart_finds_every_key_as_it_was() {
     for seed in seeds() {
         let mut world = World::new(seed);
-        (0..500).for_each(|_| world.step());
+        (0..300).for_each(|_| world.step());
         world.check(seed);
     }
 }
@@ -316,14 +316,14 @@ fn a_rewrite_among_commands_keeps_every_key_as_it_is() {
     let mut n_rewrites = 0;
     for seed in seeds() {
         let mut world = World::new(seed);
-        for _ in 0..700 {
+        for _ in 0..250 {
             world.step();
             world.rewrite_step();
         }
         n_rewrites += world.n_rewrites;
         world.check(seed);
     }
-    assert!(n_rewrites > 5, "only {n_rewrites} rewrites came to their end");
+    assert!(n_rewrites > 20, "only {n_rewrites} rewrites came to their end");
 }
 
 #[test]
