@@ -63,12 +63,14 @@ pub struct Tally {
 
 impl Tally {
     /// The memory of all keys, as far as the measured ones are like the others.
-    pub fn bytes(&self) -> u64 {
+    ///
+    /// `None` when there are keys and none of them was looked into.
+    pub fn bytes(&self) -> Option<u64> {
         if self.measured == 0 {
-            return 0;
+            return (self.keys == 0).then_some(0);
         }
         let bytes = u128::from(self.measured_bytes) * u128::from(self.keys);
-        u64::try_from(bytes / u128::from(self.measured)).unwrap_or(u64::MAX)
+        Some(u64::try_from(bytes / u128::from(self.measured)).unwrap_or(u64::MAX))
     }
 
     /// Whether [`Tally::bytes`] is an estimate.
@@ -153,7 +155,8 @@ mod tests {
     #[test]
     fn unmeasured_keys_weigh_as_much_as_measured_ones() {
         let tally = Tally { keys: 10, measured: 4, measured_bytes: 400 };
-        assert_eq!((tally.bytes(), tally.is_estimate()), (1000, true));
-        assert_eq!(Tally::default().bytes(), 0);
+        assert_eq!((tally.bytes(), tally.is_estimate()), (Some(1000), true));
+        assert_eq!(Tally { measured: 0, ..tally }.bytes(), None);
+        assert_eq!(Tally::default().bytes(), Some(0));
     }
 }

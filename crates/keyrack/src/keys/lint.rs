@@ -85,7 +85,10 @@ fn print(report: &Report, globals: &Globals) -> anyhow::Result<()> {
 
 fn row(name: &str, tally: &Tally) -> [String; 3] {
     let estimate = if tally.is_estimate() { "~" } else { "" };
-    let memory = format!("{estimate}{}", human::bytes(tally.bytes()));
+    let memory = match tally.bytes() {
+        Some(bytes) => format!("{estimate}{}", human::bytes(bytes)),
+        None => "not looked into".into(),
+    };
     [name.to_owned(), human::counted(tally.keys, "key"), memory]
 }
 
