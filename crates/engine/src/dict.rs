@@ -94,6 +94,10 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
     }
 
     pub(crate) fn get_key_value(&self, key: &[u8]) -> Option<(&K, &V)> {
+        // Most databases have no key that expires, and ask with every command.
+        if self.is_empty() {
+            return None;
+        }
         let hash = self.hash(key);
         for table in &self.tables {
             if table.len == 0 {
@@ -146,6 +150,9 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
     }
 
     pub(crate) fn remove_entry(&mut self, key: &[u8]) -> Option<(K, V)> {
+        if self.is_empty() {
+            return None;
+        }
         self.rehash_step();
         let hash = self.hash(key);
         for table in &mut self.tables {

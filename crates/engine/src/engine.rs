@@ -248,12 +248,18 @@ pub(crate) struct Busy;
 /// How often somebody who waits for the lock looks whether a script is to blame.
 const BUSY_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
+/// How often to look again before going to sleep: sleeping and being woken takes longer than most commands do.
+const SPINS: u32 = 200;
+
 impl Shared {
     /// Locks the state. Commands take microseconds, so waiting for the lock blocks the thread; only a long
     /// script makes it give up.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>, Busy> {
-        if let Some(state) = self.state.try_lock() {
-            return Ok(state);
+        for _ in 0..SPINS {
+            if let Some(state) = self.state.try_lock() {
+                return Ok(state);
+            }
+            std::hint::spin_loop();
         }
         loop {
             if self.script_control.is_busy() {
@@ -282,7 +288,10 @@ impl Shared {
     }
 
     /// Waits until everything up to `position` is as durable as the settings ask for.
+    ///
+    /// Where there is nothing to wait for, a task that calls this often still lets others run from time to time.
     pub(crate) async fn committed(&self, position: u64) -> Result<(), aof::Error> {
+        tokio::task::coop::consume_budget().await;
         match &self.log {
             Some(log) if position > 0 => log.committed(position).await,
             _ => Ok(()),
@@ -325,3 +334,6 @@ impl Drop for Shared {
         self.bell.ring();
     }
 }
+
+#[cfg(test)]
+mod tests;
