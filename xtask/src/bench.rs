@@ -3,6 +3,7 @@
 //! Absolute numbers say more about a machine than about a program, so every benchmark runs the
 //! reference beside its subject: both pinned to one core, the load to another, in turns.
 
+mod engine;
 mod lint;
 mod noise;
 
@@ -17,6 +18,7 @@ type Run = fn(&[&str]) -> Result<()>;
 
 /// Name, what it measures, and how.
 const BENCHES: &[(&str, &str, Run)] = &[
+    ("engine", "keyrack-engine against redis-server: speed, memory, growth", engine::run),
     ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
 ];

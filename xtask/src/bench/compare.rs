@@ -1,6 +1,6 @@
 //! Measuring two servers with the same loads, in turns.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::load::{Load, Rate};
 use super::server::Server;
@@ -17,44 +17,79 @@ pub(super) fn compare(
 ) -> Result<Table> {
     let mut table = Table::new(subject.name(), reference.name());
     for load in loads.iter().flat_map(|load| load.singly()) {
-        let mut of_subject = Vec::new();
-        let mut of_reference = Vec::new();
+        let (mut of_subject, mut of_reference) = (Runs::default(), Runs::default());
         for _ in 0..rounds {
-            of_reference.push(load.run(reference.port())?);
-            of_subject.push(load.run(subject.port())?);
+            of_reference.run(&load, reference)?;
+            of_subject.run(&load, subject)?;
         }
-        for line in 0..of_subject[0].len() {
-            let best_of =
-                |runs: &[Vec<Rate>]| best(runs.iter().map(|rates| rates[line].per_second));
-            table.add(Row {
-                name: of_subject[0][line].name.clone(),
-                subject: best_of(&of_subject),
-                reference: best_of(&of_reference),
-            });
-        }
+        table.add(Row {
+            name: of_subject.name.clone(),
+            subject: of_subject.best(),
+            reference: of_reference.best(),
+            per_cpu: of_reference.cpu().zip(of_subject.cpu()).map(|(theirs, ours)| theirs / ours),
+        });
     }
     Ok(table)
 }
 
+/// What one load measured on one server, run after run.
+#[derive(Default)]
+pub(super) struct Runs {
+    name: String,
+    rates: Vec<f64>,
+    cpu_ticks: Option<u64>,
+}
+
+impl Runs {
+    /// Runs a load of a single line once more.
+    pub(super) fn run(&mut self, load: &Load<'_>, server: &Server) -> Result<()> {
+        let before = server.cpu_ticks();
+        let Rate { name, per_second } =
+            load.run(server.port())?.pop().context("redis-benchmark has measured nothing")?;
+        let ticks = server.cpu_ticks().zip(before).map(|(after, before)| after - before);
+        self.cpu_ticks = ticks.map(|ticks| self.cpu_ticks.unwrap_or(0) + ticks);
+        self.rates.push(per_second);
+        self.name = name;
+        Ok(())
+    }
+
+    /// The best rate so far.
+    pub(super) fn best(&self) -> f64 {
+        best(&self.rates)
+    }
+
+    /// The processor time of all runs, if it is known and enough to be compared.
+    pub(super) fn cpu(&self) -> Option<f64> {
+        self.cpu_ticks.filter(|ticks| *ticks > 0).map(|ticks| ticks as f64)
+    }
+}
+
 /// The best run: what else goes on in a machine only ever makes a server slower.
-fn best(rates: impl Iterator<Item = f64>) -> f64 {
-    rates.fold(0.0, f64::max)
+fn best(rates: &[f64]) -> f64 {
+    rates.iter().copied().fold(0.0, f64::max)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::Work;
+    use super::super::load::{KEYSPACE, Work};
     use super::*;
 
     #[test]
     fn disturbed_run_does_not_count() {
-        assert_eq!(best([900.0, 1000.0, 20.0].into_iter()), 1000.0);
+        assert_eq!(best(&[900.0, 1000.0, 20.0]), 1000.0);
     }
 
     #[test]
     fn every_line_of_every_load_is_compared() {
         let (subject, reference) = (Server::redis().unwrap(), Server::redis().unwrap());
-        let load = |label, work| Load { label, work, requests: 10_000, clients: 2, pipeline: 4 };
+        let load = |label, work| Load {
+            label,
+            work,
+            requests: 10_000,
+            clients: 2,
+            pipeline: 4,
+            keyspace: KEYSPACE,
+        };
         let loads =
             [load("-P 4", Work::Tests(&["set", "get"])), load("ping", Work::Command(&["PING"]))];
         let table = compare(&subject, &reference, &loads, 2).unwrap();

@@ -3,9 +3,8 @@
 //! The lint reads every key's content, TTL and memory; bigkeys asks for type and length. What it may take is bounded
 //! by what people already run on their servers without a second thought.
 
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -27,7 +26,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     };
     let keyrack = build()?;
     let server = Server::redis()?;
-    seed(&server, keys)?;
+    server.feed((0..keys / 10).flat_map(family_lines))?;
     let (mut bigkeys, mut lint) = (Duration::MAX, Duration::MAX);
     for round in 1..=ROUNDS {
         bigkeys = bigkeys.min(timed(&mut bigkeys_command(&server))?);
@@ -73,30 +72,6 @@ fn timed(command: &mut Command) -> Result<Duration> {
         bail!("a walk ended with {}: {words}", output.status);
     }
     Ok(took)
-}
-
-/// Writes keys of ten families in equal numbers, through the quickest way in.
-fn seed(server: &Server, keys: u32) -> Result<()> {
-    let mut command = Command::new("redis-cli");
-    command.args(["-p", &server.port().to_string(), "--pipe"]);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .context("could not start redis-cli")?;
-    let mut input =
-        std::io::BufWriter::new(child.stdin.take().context("redis-cli takes no input")?);
-    for n in 0..keys / 10 {
-        for line in family_lines(n) {
-            writeln!(input, "{line}")?;
-        }
-    }
-    drop(input);
-    let status = child.wait()?;
-    if !status.success() {
-        bail!("redis-cli --pipe ended with {status}");
-    }
-    Ok(())
 }
 
 /// One key of each of ten families; those that must expire do so long after the benchmark.

@@ -14,6 +14,8 @@ pub(super) struct Load<'a> {
     pub(super) requests: u32,
     pub(super) clients: u32,
     pub(super) pipeline: u32,
+    /// Out of how many numbers each request picks one.
+    pub(super) keyspace: u32,
 }
 
 /// Which commands a load consists of.
@@ -32,8 +34,8 @@ pub(super) struct Rate {
     pub(super) per_second: f64,
 }
 
-/// Out of how many keys each request picks one; enough to leave the processor's caches.
-const KEYSPACE: u32 = 100_000;
+/// Enough keys to leave the processor's caches.
+pub(super) const KEYSPACE: u32 = 100_000;
 
 impl<'a> Load<'a> {
     /// The same load one test at a time.
@@ -55,7 +57,7 @@ impl<'a> Load<'a> {
             ("-n", self.requests),
             ("-c", self.clients),
             ("-P", self.pipeline),
-            ("-r", KEYSPACE),
+            ("-r", self.keyspace),
         ];
         for (flag, number) in numbers {
             command.arg(flag).arg(number.to_string());
@@ -128,7 +130,14 @@ mod tests {
     #[test]
     fn load_measures_each_test_and_a_command() {
         let server = Server::redis().unwrap();
-        let load = |label, work| Load { label, work, requests: 10_000, clients: 2, pipeline: 4 };
+        let load = |label, work| Load {
+            label,
+            work,
+            requests: 10_000,
+            clients: 2,
+            pipeline: 4,
+            keyspace: KEYSPACE,
+        };
         let names = |load: Load| -> Vec<String> {
             let rates = load.run(server.port()).unwrap();
             assert!(rates.iter().all(|rate| rate.per_second > 0.0));

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use anyhow::{Result, bail};
 
 use super::compare::compare;
-use super::load::{Load, Work};
+use super::load::{KEYSPACE, Load, Work};
 use super::server::Server;
 
 const ROUNDS: u32 = 5;
@@ -37,14 +37,12 @@ const SCRIPT: &[&str] = &[
     "__rand_int__",
 ];
 
+const fn load<'a>(label: &'a str, work: Work<'a>, requests: u32, pipeline: u32) -> Load<'a> {
+    Load { label, work, requests, clients: 50, pipeline, keyspace: KEYSPACE }
+}
+
 const LOADS: &[Load<'_>] = &[
-    Load { label: "-P 16", work: Work::Tests(TESTS), requests: 200_000, clients: 50, pipeline: 16 },
-    Load { label: "-P 1", work: Work::Tests(TESTS), requests: 40_000, clients: 50, pipeline: 1 },
-    Load {
-        label: "script",
-        work: Work::Command(SCRIPT),
-        requests: 100_000,
-        clients: 50,
-        pipeline: 16,
-    },
+    load("-P 16", Work::Tests(TESTS), 200_000, 16),
+    load("-P 1", Work::Tests(TESTS), 40_000, 1),
+    load("script", Work::Command(SCRIPT), 100_000, 16),
 ];

@@ -10,6 +10,8 @@ pub(super) struct Row {
     pub(super) name: String,
     pub(super) subject: f64,
     pub(super) reference: f64,
+    /// The ratio again, per second of processor time: what else goes on in the machine hardly touches it.
+    pub(super) per_cpu: Option<f64>,
 }
 
 impl Row {
@@ -65,13 +67,15 @@ impl fmt::Display for Table {
         let name = names.max().unwrap_or(0).max("test".len());
         let subject = self.subject.len().max(12);
         let reference = self.reference.len().max(12);
-        writeln!(
+        let has_cpu = self.rows.iter().any(|row| row.per_cpu.is_some());
+        write!(
             f,
             "{:name$}  {:>reference$}  {:>subject$}  {:>6}",
             "test", self.reference, self.subject, "ratio"
         )?;
+        writeln!(f, "{}", if has_cpu { "  per cpu" } else { "" })?;
         for row in &self.rows {
-            writeln!(
+            write!(
                 f,
                 "{:name$}  {:>reference$.0}  {:>subject$.0}  {:>6.2}",
                 row.name,
@@ -79,6 +83,10 @@ impl fmt::Display for Table {
                 row.subject,
                 row.ratio()
             )?;
+            match row.per_cpu {
+                Some(ratio) => writeln!(f, "  {ratio:>7.2}")?,
+                None => writeln!(f)?,
+            }
         }
         Ok(())
     }
@@ -90,8 +98,14 @@ mod tests {
 
     fn table() -> Table {
         let mut table = Table::new("ours", "redis-server");
-        table.add(Row { name: "SET -P 16".into(), subject: 900.4, reference: 1000.0 });
-        table.add(Row { name: "GET".into(), subject: 3000.0, reference: 1500.0 });
+        let row = |name: &str, subject, reference| Row {
+            name: name.into(),
+            subject,
+            reference,
+            per_cpu: None,
+        };
+        table.add(row("SET -P 16", 900.4, 1000.0));
+        table.add(row("GET", 3000.0, 1500.0));
         table
     }
 
@@ -103,6 +117,18 @@ SET -P 16          1000           900    0.90
 GET                1500          3000    2.00
 ";
         assert_eq!(table().to_string(), expected);
+    }
+
+    #[test]
+    fn processor_time_has_a_column_of_its_own() {
+        let mut table = Table::new("ours", "redis-server");
+        let (name, per_cpu) = ("GET".into(), Some(1.25));
+        table.add(Row { name, subject: 3000.0, reference: 1500.0, per_cpu });
+        let expected = "\
+test  redis-server          ours   ratio  per cpu
+GET           1500          3000    2.00     1.25
+";
+        assert_eq!(table.to_string(), expected);
     }
 
     #[test]
