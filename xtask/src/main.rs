@@ -13,6 +13,8 @@ mod docs;
 
 mod bench;
 
+mod fuzz;
+
 mod shell;
 mod step;
 
@@ -27,7 +29,9 @@ usage: cargo xtask <command>
   test            install what the tests need, then check everything
   setup           only install what the tests need
   docs [--check]  write the generated files under docs/, or fail if one is out of date
-  bench [NAME]    measure against redis-server; without a name, list what there is";
+  bench [NAME]    measure against redis-server; without a name, list what there is
+  fuzz [--seconds N] [TARGET]
+                  feed all fuzz targets, or one of them, for some seconds each";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -48,6 +52,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["bench", rest @ ..] => bench::run(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

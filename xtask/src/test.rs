@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::shell::{self, cargo, succeeds};
 use crate::step::step;
-use crate::{docs, setup};
+use crate::{docs, fuzz, setup};
 
 /// Runs all checks, the quick ones first, and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
@@ -16,6 +16,7 @@ pub(crate) fn run() -> Result<()> {
     step("generated files", docs::check)?;
     step("tests", || shell::run(&mut tests()))?;
     step("doc tests", || shell::run(&mut cargo("test --workspace --doc --quiet")))?;
+    fuzz::smoke(fuzz::SECONDS)?;
     println!("everything passed");
     Ok(())
 }

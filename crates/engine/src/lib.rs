@@ -44,6 +44,9 @@ mod dump;
 mod effects;
 mod engine;
 mod exec;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod glob;
 mod host;
 mod housekeeping;

@@ -21,6 +21,8 @@ mod disk;
 mod error;
 mod folder;
 mod frame;
+#[cfg(feature = "fuzzing")]
+mod fuzzing;
 mod load;
 mod log;
 mod manifest;
@@ -39,6 +41,8 @@ pub use load::{Cut, Recovery};
 pub use log::Fsync;
 pub use repair::{Repair, Saved, repair};
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use fuzzing::{read_and_write_manifest, replay_bytes, sealed};
 pub(crate) use load::open;
 pub(crate) use log::{Log, Options};
 pub(crate) use resp::Unit;

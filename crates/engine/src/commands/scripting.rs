@@ -60,14 +60,8 @@ pub(super) static COMMANDS: &[Command] = &[
                 "2.6.0",
                 "Forgets all loaded scripts",
             ),
-            Command::new(
-                "script|kill",
-                2,
-                Flags::NOSCRIPT.or(Flags::ALLOW_BUSY),
-                Keys::None,
-                kill,
-            )
-            .doc(Group::Scripting, "2.6.0", "Ends the script that is running"),
+            Command::new("script|kill", 2, Flags::NOSCRIPT.or(Flags::ALLOW_BUSY), Keys::None, kill)
+                .doc(Group::Scripting, "2.6.0", "Ends the script that is running"),
         ]),
 ];
 
@@ -120,12 +114,15 @@ fn run(
 ) -> Result<Reply, Error> {
     let flags = ctx.state.scripts_mut()?.flags(sha).ok_or(NOSCRIPT)?;
     if read_only && flags.declared && !flags.no_writes {
-        return Err(Error::fixed("ERR Can not execute a script with write flag using *_ro command."));
+        return Err(Error::fixed(
+            "ERR Can not execute a script with write flag using *_ro command.",
+        ));
     }
     let Some(mut scripts) = ctx.state.scripts.take() else { return Err(NESTED) };
     let (keys, args) = args.split_at(n_keys);
     let (db, resp) = (ctx.session.db, std::mem::replace(&mut ctx.session.resp, 2));
-    let outer = (std::mem::replace(&mut ctx.atomic, true), std::mem::replace(&mut ctx.in_script, true));
+    let outer =
+        (std::mem::replace(&mut ctx.atomic, true), std::mem::replace(&mut ctx.in_script, true));
     let control = ctx.state.script_control.clone();
     let busy_after = Duration::from_millis(ctx.state.config.busy_reply_ms);
     control.start();
@@ -190,7 +187,8 @@ fn exists(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 }
 
 fn flush(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
-    let known = args.len() == 2 || (args.len() == 3 && (is(args[2], "async") || is(args[2], "sync")));
+    let known =
+        args.len() == 2 || (args.len() == 3 && (is(args[2], "async") || is(args[2], "sync")));
     if !known {
         return Err(Error::fixed("ERR SCRIPT FLUSH only support SYNC|ASYNC option"));
     }

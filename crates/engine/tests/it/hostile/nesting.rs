@@ -90,7 +90,7 @@ fn code_nested_too_deep_is_refused() {
         format!("return {}1{}", "(".repeat(n), ")".repeat(n)),
         format!("return {}{}", "{".repeat(n), "}".repeat(n)),
         "do ".repeat(n),
-        format!("return {}1", "-".repeat(1) + &"not ".repeat(n)),
+        format!("return {}1", "not ".repeat(n)),
         format!("return {}1", "1 ..".repeat(n)),
         "if x then ".repeat(n),
         "function f() ".repeat(n),

@@ -1,0 +1,2 @@
+#!lua flags=no-writes,allow-stale
+while true do end
