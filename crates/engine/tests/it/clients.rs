@@ -112,7 +112,8 @@ fn redis_cli_helps_at_its_prompt_with_what_the_engine_says() {
     // Only at a terminal does it ask for the documentation of all commands.
     let line = format!("redis-cli -p {}", server.address().port());
     command.env("TERM", "dumb").args(["-qec", &line, "/dev/null"]);
-    let shown = pipe_into(&mut command, b"SET key value\nhelp lpush\nquit\n");
+    // `quit` ends it; the end of its input would end it before it has answered.
+    let shown = tell(&mut command, b"SET key value\nhelp lpush\nquit\n");
     for part in ["> OK", "LPUSH", "since:", "1.0.0"] {
         assert!(shown.contains(part), "no {part:?} in {shown}");
     }
@@ -133,8 +134,24 @@ fn redis_cli_loads_a_hundred_thousand_commands_through_a_pipe() {
     assert_eq!(run(&mut cli(&server, &["DBSIZE"])), format!("{N}\n"));
 }
 
+/// What a program says to `input`, the end of which it sees.
 #[track_caller]
 fn pipe_into(command: &mut Command, input: &[u8]) -> String {
+    let (child, stdin) = feed(command, input);
+    drop(stdin);
+    let output = child.wait_with_output().expect("the program ends");
+    succeeded(command, output)
+}
+
+/// What a program says to `input`, which does not end before the program does.
+#[track_caller]
+fn tell(command: &mut Command, input: &[u8]) -> String {
+    let (child, _stdin) = feed(command, input);
+    let output = child.wait_with_output().expect("the program ends");
+    succeeded(command, output)
+}
+
+fn feed(command: &mut Command, input: &[u8]) -> (std::process::Child, std::process::ChildStdin) {
     use std::io::Write;
     let mut child = command
         .stdin(Stdio::piped())
@@ -144,9 +161,7 @@ fn pipe_into(command: &mut Command, input: &[u8]) -> String {
         .expect("the program is installed");
     let mut stdin = child.stdin.take().expect("a pipe was asked for");
     stdin.write_all(input).expect("the program reads");
-    drop(stdin);
-    let output = child.wait_with_output().expect("the program ends");
-    succeeded(command, output)
+    (child, stdin)
 }
 
 #[test]
