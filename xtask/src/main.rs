@@ -30,8 +30,9 @@ usage: cargo xtask <command>
   setup           only install what the tests need
   docs [--check]  write the generated files under docs/, or fail if one is out of date
   bench [NAME]    measure against redis-server; without a name, list what there is
-  fuzz [--seconds N] [TARGET]
-                  feed all fuzz targets, or one of them, for some seconds each";
+  fuzz [--seconds N] [--memory] [TARGET]
+                  feed all fuzz targets, or one of them, for some seconds each;
+                  with --memory, also look for misuse of memory";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -13,14 +13,32 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
+/// What the targets look out for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watch {
+    /// Panics, endless loops and too much memory.
+    Panics,
+    /// Also reads and writes of memory that is not theirs, in Rust and in Lua's C.
+    Memory,
+}
+
 /// Builds all targets and returns the folder with their programs.
-pub(super) fn targets() -> Result<PathBuf> {
+pub(super) fn targets(watch: Watch) -> Result<PathBuf> {
     let host = host()?;
-    let folder = workspace().join("fuzz/target");
+    let mut folder = workspace().join("fuzz/target");
     // With a target named, the flags do not reach build scripts, which libFuzzer is not linked to.
     let mut build = cargo("build --quiet --locked --release --manifest-path fuzz/Cargo.toml");
-    build.args(["--target", &host]).arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS);
-    run(&mut build)?;
+    build.args(["--target", &host]);
+    match watch {
+        Watch::Panics => build.env("RUSTFLAGS", FLAGS),
+        Watch::Memory => {
+            folder.push("memory");
+            // The sanitizer comes with every compiler, though it is stable in none.
+            build.env("RUSTC_BOOTSTRAP", "1").env("CFLAGS", "-fsanitize=address");
+            build.env("RUSTFLAGS", format!("{FLAGS} -Zsanitizer=address"))
+        }
+    };
+    run(build.arg("--target-dir").arg(&folder))?;
     Ok(folder.join(host).join("release"))
 }
 
