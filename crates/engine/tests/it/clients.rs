@@ -114,7 +114,7 @@ fn redis_cli_helps_at_its_prompt_with_what_the_engine_says() {
     command.env("TERM", "dumb").args(["-qec", &line, "/dev/null"]);
     // `quit` ends it; the end of its input would end it before it has answered.
     let shown = tell(&mut command, b"SET key value\nhelp lpush\nquit\n");
-    for part in ["> OK", "LPUSH", "since:", "1.0.0"] {
+    for part in ["OK", "LPUSH", "since:", "1.0.0"] {
         assert!(shown.contains(part), "no {part:?} in {shown}");
     }
 }
