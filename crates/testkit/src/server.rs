@@ -188,12 +188,12 @@ impl RedisServer {
 
     /// Waits until the server answers; otherwise returns its log.
     fn wait_ready(&mut self) -> Result<(), String> {
-        let addr = self.addr();
+        let (addr, password) = (self.addr(), self.settings.password.clone());
         let ready = wait_at_most(START_PATIENCE, || {
             if !self.is_running() {
                 return Some(false);
             }
-            answers(addr).then_some(true)
+            answers(addr, password.as_deref()).then_some(true)
         });
         if ready == Some(true) { Ok(()) } else { Err(self.log()) }
     }
@@ -215,19 +215,25 @@ fn log_path(folder: &Path) -> PathBuf {
     folder.join("server.log")
 }
 
-/// Whether a server has loaded its data and talks to clients, be it only to ask for a password.
-fn answers(addr: SocketAddr) -> bool {
+/// Whether the server serves commands. While it loads its data it refuses a password too, so it has to be asked with it.
+fn answers(addr: SocketAddr, password: Option<&str>) -> bool {
     let ping = || -> std::io::Result<String> {
         let mut stream = TcpStream::connect_timeout(&addr, PROBE_TIMEOUT)?;
         stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-        stream.write_all(b"PING\r\n")?;
+        let mut replies = BufReader::new(stream.try_clone()?);
         let mut reply = String::new();
-        BufReader::new(stream).read_line(&mut reply)?;
+        if let Some(password) = password {
+            stream.write_all(format!("AUTH {password}\r\n").as_bytes())?;
+            replies.read_line(&mut reply)?;
+            reply.clear();
+        }
+        stream.write_all(b"PING\r\n")?;
+        replies.read_line(&mut reply)?;
         Ok(reply)
     };
-    ping().is_ok_and(|reply| {
-        ["+PONG", "-NOAUTH", "-NOPERM"].iter().any(|start| reply.starts_with(start))
-    })
+    // Without a password of ours, an ACL file may keep us out of a server that is ready.
+    let kept_out = if password.is_some() { "-NOPERM" } else { "-NO" };
+    ping().is_ok_and(|reply| reply.starts_with("+PONG") || reply.starts_with(kept_out))
 }
 
 /// The value of `field:value` in the text of INFO or CLUSTER INFO.
