@@ -58,6 +58,11 @@ impl Runs {
         best(&self.rates)
     }
 
+    /// The rate in the middle, for a server compared with itself: a lucky run would not be matched by another.
+    pub(super) fn median(&self) -> f64 {
+        median(&self.rates)
+    }
+
     /// The processor time of all runs, if it is known and enough to be compared.
     pub(super) fn cpu(&self) -> Option<f64> {
         self.cpu_ticks.filter(|ticks| *ticks > 0).map(|ticks| ticks as f64)
@@ -69,6 +74,13 @@ fn best(rates: &[f64]) -> f64 {
     rates.iter().copied().fold(0.0, f64::max)
 }
 
+/// The run in the middle, where luck makes runs quicker as well as slower.
+pub(super) fn median(rates: &[f64]) -> f64 {
+    let mut rates = rates.to_vec();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied().unwrap_or(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::load::{KEYSPACE, Work};
@@ -77,6 +89,11 @@ mod tests {
     #[test]
     fn disturbed_run_does_not_count() {
         assert_eq!(best(&[900.0, 1000.0, 20.0]), 1000.0);
+    }
+
+    #[test]
+    fn lucky_run_does_not_move_the_median() {
+        assert_eq!(median(&[900.0, 5000.0, 1000.0]), 1000.0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::super::compare::median;
 use super::super::server::{Role, Server, pinned};
 use super::super::table::{Row, Table};
 use super::Programs;
@@ -37,11 +38,13 @@ pub(super) fn run(programs: &Programs) -> Result<()> {
 }
 
 fn measure(program: &Path, name: &str, fsync: Option<&str>) -> Result<Row> {
-    let (mut subject, mut reference) = (0.0, 0.0);
+    let (mut subject, mut reference) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        reference = f64::max(reference, through_redis(program, fsync)?);
-        subject = f64::max(subject, through_engine(program, fsync)?);
+        reference.push(through_redis(program, fsync)?);
+        subject.push(through_engine(program, fsync)?);
     }
+    // Where the system puts the threads is luck, good or bad.
+    let (subject, reference) = (median(&subject), median(&reference));
     Ok(Row { name: name.to_owned(), subject, reference, per_cpu: None })
 }
 
