@@ -2,4 +2,5 @@
 //!
 //! The keys are those of the Node program of that name, so its workers and ours can share one queue.
 
+pub mod dialect;
 pub mod keys;
