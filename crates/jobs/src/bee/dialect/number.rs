@@ -42,8 +42,8 @@ pub(super) fn length(text: &str) -> usize {
 
 /// Writes a checked number as ECMAScript does, from its text.
 ///
-/// A decimal of up to 15 digits is the shortest that reads as its double, so within the range of normal doubles the
-/// digits of the text are the digits that ECMAScript would choose, and those beyond are kept: no double is needed.
+/// A decimal of up to 15 digits is the shortest that reads as its double, so in the range of normal doubles the digits
+/// of the text are the digits that ECMAScript would choose. Those beyond are kept: no double is needed for either.
 pub(super) fn spell(out: &mut String, text: &str) {
     let (sign, size) = match text.strip_prefix('-') {
         Some(size) => ("-", size),
@@ -53,19 +53,48 @@ pub(super) fn spell(out: &mut String, text: &str) {
     if size != "0" && size.len() <= 21 && size.bytes().all(|byte| byte.is_ascii_digit()) {
         return out.extend([sign, size]);
     }
-    let (mantissa, exponent) = size.split_once(['e', 'E']).unwrap_or((size, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let written: String = [whole, fraction].concat();
-    let leading_zeros = written.len() - written.trim_start_matches('0').len();
-    let digits = written.trim_matches('0');
-    if digits.is_empty() {
+    let mut decimal = Decimal::parse(size);
+    if decimal.point < NORMAL_POINT_MIN && decimal.digits.len() <= CJSON_DIGITS {
+        decimal = decimal.through_cjson();
+    }
+    if decimal.digits.is_empty() {
         return out.push('0');
     }
-    // No text is long enough to bring an exponent beyond this back to what a double can hold.
-    let exponent = exponent.parse::<i64>().unwrap_or(i64::MIN / 2);
-    let point = exponent.saturating_add(whole.len() as i64 - leading_zeros as i64);
     out.push_str(sign);
-    place_point(out, digits, point);
+    place_point(out, &decimal.digits, decimal.point);
+}
+
+/// The digits that cjson writes.
+const CJSON_DIGITS: usize = 14;
+
+/// Numbers with the point further to the left have fewer digits in a double than in their text.
+const NORMAL_POINT_MIN: i64 = -306;
+
+/// The number `0.DIGITS * 10^point`; zero has no digits.
+struct Decimal {
+    digits: String,
+    point: i64,
+}
+
+impl Decimal {
+    fn parse(text: &str) -> Decimal {
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let written = [whole, fraction].concat();
+        let leading_zeros = written.len() - written.trim_start_matches('0').len();
+        // Larger exponents than this can only be negative: no checked number is that large.
+        let exponent = exponent.parse::<i64>().unwrap_or(i64::MIN / 2);
+        let point = exponent.saturating_add(whole.len() as i64 - leading_zeros as i64);
+        Decimal { digits: written.trim_matches('0').to_owned(), point }
+    }
+
+    /// The number that is read from what cjson writes for it.
+    fn through_cjson(&self) -> Decimal {
+        let double = |text: String| text.parse::<f64>().unwrap_or_default();
+        let decoded = double(format!("0.{}e{}", self.digits, self.point));
+        let encoded = double(format!("{decoded:.precision$e}", precision = CJSON_DIGITS - 1));
+        Decimal::parse(&format!("{encoded:e}"))
+    }
 }
 
 /// Writes `0.DIGITS * 10^point`.
