@@ -4,5 +4,8 @@
 //! plain list for short jobs that may be lost; [`recurring`] what puts jobs there by the calendar.
 
 pub mod bee;
+mod error;
 pub mod hot;
 pub mod recurring;
+
+pub use error::Error;

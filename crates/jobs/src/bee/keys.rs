@@ -21,6 +21,8 @@ parts! {
     text JobHash;
     /// The host on which a job prefers to run.
     text Hostname;
+    /// On whose behalf a job runs: the tenants of a queue take turns.
+    text Tenant;
 }
 
 /// The id of a job that must exist.
@@ -57,6 +59,13 @@ const HISTORY: json::Schema = json::LuaArray(&json::Object(&[
     ("timestamp", json::Number),
     ("hive", json::String),
 ]));
+
+const WORKER: json::Schema = json::Object(&[
+    ("started_at", json::Number),
+    ("concurrency", json::Number),
+    ("lock_ms", json::Number),
+    ("listens", json::Bool),
+]);
 
 const EVENT: json::Schema = json::Object(&[
     ("type", json::String),
@@ -129,6 +138,12 @@ keys! {
             failedReason: Optional(&Text),
             /// The jobs that wait for this one.
             dependants: Optional(&Json(&json::LuaArray(&json::String))),
+            /// How often keyrack workers took it. Added by keyrack: who settles a job must name the attempt.
+            attempts: Optional(&POSITIVE),
+            /// How many workers were lost while they ran it. Added by keyrack.
+            deaths: Optional(&POSITIVE),
+            /// On whose behalf it runs. Added by keyrack.
+            tenant: Optional(&Id(&Tenant::KIND)),
         }),
         ttl = Ttl::Optional,
         removed = "expires `options.ttl` after the job was cancelled or its result expired",
@@ -186,6 +201,93 @@ keys! {
         removed = "a child leaves when it expires or is cancelled",
         example = "bee:s:b671c480-54e5-11e3-9023-57b39a72bd38:children";
 
+    /// Jobs that wait for other jobs, by submission. Node hives keep no such list, so their jobs are not on it.
+    waiting(queue: QueueName) in group: Group = "bee:ss:waiting:<queue>"
+        => sorted_set(JOB.means("the waiting job"), UnixMs.means("when it was submitted")),
+        origin = Added,
+        removed = "a job leaves when its last dependency ends, or when it is cancelled",
+        example = "bee:ss:waiting:emails";
+
+    /// Jobs that failed for good and whose result is still valid, newest last.
+    failed(queue: QueueName) in group: Group = "bee:ss:failed:<queue>"
+        => sorted_set(JOB.means("the failed job"), UnixMs.means("when it failed")),
+        origin = Added,
+        removed = "a job leaves when it expires, is cancelled, or is told to run again",
+        example = "bee:ss:failed:emails";
+
+    /// What an operator has set for a queue; an absent field is no limit. Node workers do not look at it.
+    ///
+    /// `paused` is `1`; `concurrency` the most jobs that may run at once; `rate_max` jobs may start in `rate_ms`;
+    /// `tenant_concurrency` is the most that may run for one tenant, `tenant_concurrency:NAME` for that one.
+    settings(queue: QueueName) in group: Group = "bee:h:settings:<queue>"
+        => map(Text.means("the setting"), COUNT.means("its value")),
+        origin = Added,
+        removed = "a setting goes when it is unset",
+        example = "bee:h:settings:emails";
+
+    /// How far the rate limit of a queue is used up. Written by claims.
+    rate(queue: QueueName) in group: Group = "bee:str:rate:<queue>"
+        => string(Float.means("when, in unix milliseconds, as many jobs may start as in a fresh interval")),
+        origin = Added,
+        ttl = Ttl::Optional,
+        removed = "expires when the limit is unused",
+        example = "bee:str:rate:emails";
+
+    /// How many jobs were submitted, started, completed and failed in each of the last minutes.
+    minutes(queue: QueueName) in group: Group = "bee:h:minutes:<queue>"
+        => map(
+            Text.means("the minute since the epoch, a colon, and what is counted: `29911823:completed`"),
+            COUNT.means("how many"),
+        ),
+        origin = Added,
+        removed = "the sweep drops minutes older than an hour or so",
+        example = "bee:h:minutes:emails";
+
+    /// What keyrack's workers tell about themselves.
+    workers(queue: QueueName) in group: Group = "bee:h:workers:<queue>"
+        => map(
+            Id(&WorkerId::KIND).means("a worker"),
+            Json(&WORKER).means("its start, its concurrency, its lock, and whether it listens on its channel"),
+        ),
+        origin = Added,
+        removed = "a worker leaves when it stops, or when the sweep finds it gone",
+        example = "bee:h:workers:emails";
+
+    /// The tenants of a queue that have jobs waiting or running.
+    tenants(queue: QueueName) in group: Group = "bee:h:tenants:<queue>"
+        => map(
+            Id(&Tenant::KIND).means("a tenant"),
+            OrEmpty(&PAST_JOB).means("its one job in the working queue, or nothing"),
+        ),
+        origin = Added,
+        removed = "a tenant leaves with its last job",
+        example = "bee:h:tenants:emails";
+
+    /// The jobs of a tenant that wait for its turn. Only one job of a tenant stands in the working queue.
+    parked(queue: QueueName, tenant: Tenant) in group: Group = "bee:ss:parked:<queue>:<tenant>"
+        => sorted_set(
+            JOB.means("the parked job"),
+            Float.means("when it was parked, moved towards the head by its priority"),
+        ),
+        origin = Added,
+        removed = "a job leaves when it is its turn, or when it is cancelled",
+        example = "bee:ss:parked:emails:acme";
+
+    /// The jobs that run for one tenant.
+    tenant_running(queue: QueueName, tenant: Tenant) in group: Group = "bee:s:running:<queue>:<tenant>"
+        => set(PAST_JOB.means("a running job")),
+        origin = Added,
+        removed = "a job leaves when it ends or loses its worker",
+        example = "bee:s:running:emails:acme";
+
+    /// The names of all queues that keyrack has seen, in every group.
+    queues() = "bee:s:queues"
+        => set(Id(&QueueName::KIND).means("a queue")),
+        origin = Added,
+        shard = Shard::Word("bee"),
+        removed = "never by itself: a queue is forgotten when it is deleted",
+        example = "bee:s:queues";
+
     /// Settings that every Node script reads first and fails without. keyrack sets it if absent and never deletes it.
     hive_options() = "bee:str:hive:options"
         => string(Json(&json::Object(&[("log", json::Bool)])).means("whether scripts log")),
@@ -215,4 +317,13 @@ keys! {
     host_events(hostname: Hostname) in group: Group = "bee:ch:host:<hostname>"
         => channel(Json(&EVENT).means("a `new` event")),
         example = "bee:ch:host:worker-7";
+
+    /// What concerns one worker: `canceled` and `lost` jobs that it should stop working on.
+    ///
+    /// A keyrack worker listens here as long as it lives. Nobody listening is how the sweep notices a closed
+    /// connection; its question is an empty message.
+    worker_events(worker: WorkerId) in group: Group = "bee:ch:worker:<worker>"
+        => channel(AnyOf(&[Json(&EVENT), Words(&[""])]).means("the event, or the question whether anybody listens")),
+        origin = Added,
+        example = "bee:ch:worker:mac.local:87362:b355de80-54e5-11e3-9023-57b39a72bd38:emails:b671c480-54e5-11e3";
 }

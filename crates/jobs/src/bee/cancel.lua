@@ -1,0 +1,49 @@
+--[[
+  Cancels a job and the jobs it submitted, whatever they are doing.
+
+  KEYS  1 job
+  ARGV  1 tag   2 hive   3 now   4 jid
+  Derives the keys of the jobs and their queues under the same hash tag.
+  Returns the jids cancelled, in the order of their events; empty when there is no such job.
+]]
+--- @include "ready"
+--- @include "die"
+--- @include "unlock"
+
+local canceled, seen = {}, {}
+
+-- The worker may stop what it does for the job.
+local function take_from_worker(job)
+  unlock(job[JID], job[QUEUE], job[WORKER])
+  publish(worker_events_key(job[WORKER]), event_text('canceled', job[JID], job[QUEUE]))
+  if job[TENANT] then left_worker(job[JID], job[QUEUE], job[TENANT]) end
+end
+
+local function take_from_queue(job)
+  local jid, queue, tenant = job[JID], job[QUEUE], job[TENANT]
+  call('ZREM', delayed_key(queue), jid)
+  call('ZREM', queue_key(queue), jid)
+  call('ZREM', waiting_key(queue), jid)
+  if tenant then
+    call('ZREM', parked_key(queue, tenant), jid)
+    left_queue(jid, queue, tenant)
+    feed(queue, tenant)
+  end
+end
+
+local function cancel(jid)
+  local job = not seen[jid] and read_job(jid)
+  if not job then return end
+  seen[jid] = true
+  if job[STATUS] == 'running' then take_from_worker(job) else take_from_queue(job) end
+  job[HISTORY] = with_entry(job[HISTORY], entry('canceled'))
+  call('HSET', job_key(jid), 'history', job[HISTORY])
+  die(jid, job, 'canceled')
+  for _, child in ipairs(call('SMEMBERS', children_key(jid))) do cancel(child) end
+  announce('canceled', job)
+  release_dependants(job)
+  canceled[#canceled + 1] = jid
+end
+
+cancel(ARGV[4])
+return canceled

@@ -1,0 +1,87 @@
+//! Signs of life of a worker, and its leave.
+
+use std::{collections::HashSet, time::Duration};
+
+use keyrack_store::{Script, script};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    hive::Hive,
+    ids, keys,
+    keys::{QueueName, WorkerId},
+};
+use crate::Error;
+
+static HEARTBEAT: Script =
+    script!("heartbeat.lua", "include/call.lua", "include/keys.lua", "include/events.lua",);
+static LEAVE: Script = script!(
+    "leave.lua",
+    "include/call.lua",
+    "include/keys.lua",
+    "include/history.lua",
+    "include/events.lua",
+    "include/enter.lua",
+    "include/fence.lua",
+    "include/give_back.lua",
+    "include/unlock.lua",
+);
+
+/// What a worker tells about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerInfo {
+    /// When it started, in unix milliseconds.
+    pub started_at: u64,
+    /// How many jobs it runs at once.
+    pub concurrency: u64,
+    /// For how long it locks jobs, in milliseconds.
+    pub lock_ms: u64,
+    /// Whether it listens on its channel as long as it lives.
+    pub listens: bool,
+}
+
+impl Hive {
+    /// An id for a new worker of the queue.
+    ///
+    /// # Errors
+    /// When none can be made from this hive's id.
+    pub fn new_worker(&self, queue: &QueueName) -> Result<WorkerId, Error> {
+        Ok(ids::worker_id(self.id(), queue)?)
+    }
+
+    /// Says that a worker is alive and renews its locks. Returns the jobs that it still has.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn heartbeat(
+        &self,
+        queue: &QueueName,
+        worker: &WorkerId,
+        lock: Duration,
+        info: Option<&WorkerInfo>,
+    ) -> Result<HashSet<String>, Error> {
+        self.list_queue(queue).await?;
+        let info = info.map(|info| serde_json::to_string(info).expect("plain data is JSON"));
+        let call = self
+            .call_on_queue(&HEARTBEAT, queue)
+            .arg("worker", worker.as_str())
+            .arg("lock_ms", lock.as_millis() as u64)
+            .arg("info", info.unwrap_or_default());
+        Ok(call.run().await?)
+    }
+
+    /// Gives back what a worker has and takes it off the list of workers. Returns the jobs given back.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn leave(&self, queue: &QueueName, worker: &WorkerId) -> Result<Vec<String>, Error> {
+        Ok(self.call_on_queue(&LEAVE, queue).arg("worker", worker.as_str()).run().await?)
+    }
+
+    /// Whether anybody listens on a worker's channel, which a keyrack worker does as long as it is connected.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_listening(&self, queue: &QueueName, worker: &WorkerId) -> Result<bool, Error> {
+        Ok(self.store().publish(&keys::worker_events(worker, &queue.group()), "").await? > 0)
+    }
+}

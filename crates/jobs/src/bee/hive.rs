@@ -1,0 +1,169 @@
+//! The handle to the queues: who calls, at what time, on which store.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use keyrack_keys::{Key, Layout};
+use keyrack_store::{Call, Script, Store};
+use parking_lot::Mutex;
+
+use super::{
+    ids,
+    keys::{self, Group, Jid, QueueName},
+};
+use crate::Error;
+
+/// A handle to all queues of a store. Cheap to clone; all clones are the same hive.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), keyrack_jobs::Error> {
+/// use keyrack_jobs::bee::{Hive, Submission};
+///
+/// let hive = Hive::open(keyrack_store::Store::open("embedded:memory").await?).await?;
+/// let jid = hive.submit(Submission::new("emails")?.arg("alice@example.com")).await?;
+/// assert_eq!(hive.job(&jid).await?.queue(), "emails");
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Hive {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    id: String,
+    /// What to add to the store's clock to have the server's, in ms.
+    clock_offset_ms: AtomicI64,
+    /// Queues that are on the list of all queues already.
+    listed: Mutex<HashSet<QueueName>>,
+}
+
+impl Hive {
+    /// Opens the queues of a store, by the clock of its server: machines whose clocks differ share queues.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn open(store: Store) -> Result<Hive, Error> {
+        let hive = Hive::named(store, ids::hive_id());
+        hive.adjust_clock().await?;
+        hive.set_options().await?;
+        Ok(hive)
+    }
+
+    /// A hive with an id of one's own, by the store's own clock.
+    pub fn named(store: Store, id: impl Into<String>) -> Hive {
+        let inner = Inner {
+            store,
+            id: id.into(),
+            clock_offset_ms: AtomicI64::new(0),
+            listed: Mutex::new(HashSet::new()),
+        };
+        Hive { inner: Arc::new(inner) }
+    }
+
+    /// The store it works on.
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// Its id, as it stands in the history of jobs.
+    pub fn id(&self) -> &str {
+        &self.inner.id
+    }
+
+    /// The time by which it works, in unix milliseconds.
+    pub fn now_ms(&self) -> u64 {
+        self.store()
+            .now_ms()
+            .saturating_add_signed(self.inner.clock_offset_ms.load(Ordering::Relaxed))
+    }
+
+    /// Asks the server for its time.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn adjust_clock(&self) -> Result<(), Error> {
+        let before = self.store().now_ms();
+        let (seconds, micros): (u64, u64) =
+            redis::cmd("TIME").query_async(&mut self.store().connection()).await?;
+        let after = self.store().now_ms();
+        let server = seconds * 1000 + micros / 1000;
+        // Within the time that the question took, nobody can say who is right.
+        let uncertain = before.saturating_sub(1)..=after + 1;
+        let offset = if uncertain.contains(&server) {
+            0
+        } else {
+            server as i64 - before.midpoint(after) as i64
+        };
+        self.inner.clock_offset_ms.store(offset, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Node's scripts fail when the key is missing.
+    async fn set_options(&self) -> Result<(), Error> {
+        let key = keys::hive_options();
+        let mut cmd = redis::cmd("SET");
+        cmd.arg(&*self.store().place(&key)).arg(r#"{"log":false}"#).arg("NX");
+        Ok(cmd.query_async(&mut self.store().connection()).await?)
+    }
+
+    /// Puts a queue on the list of all queues.
+    pub(crate) async fn list_queue(&self, queue: &QueueName) -> Result<(), Error> {
+        if self.inner.listed.lock().contains(queue) {
+            return Ok(());
+        }
+        let mut cmd = redis::cmd("SADD");
+        cmd.arg(&*self.store().place(&keys::queues())).arg(queue.as_str());
+        let () = cmd.query_async(&mut self.store().connection()).await?;
+        self.inner.listed.lock().insert(queue.clone());
+        Ok(())
+    }
+
+    /// Begins a call of a script: what every script is told first.
+    pub(crate) fn call<'a>(&'a self, script: &'static Script, group: &Group) -> Call<'a> {
+        let tag = match self.store().layout() {
+            Layout::Documented => String::new(),
+            Layout::Cluster => front_tag(&keys::queue(&any_queue(), group)),
+        };
+        script.call(self.store()).arg("tag", tag).arg("hive", self.id()).arg("now", self.now_ms())
+    }
+
+    /// A call about a queue.
+    pub(crate) fn call_on_queue<'a>(
+        &'a self,
+        script: &'static Script,
+        queue: &QueueName,
+    ) -> Call<'a> {
+        let group = queue.group();
+        self.call(script, &group)
+            .key("queue", &keys::queue(queue, &group))
+            .arg("queue_name", queue.as_str())
+    }
+
+    /// A call about a job.
+    pub(crate) fn call_on_job<'a>(&'a self, script: &'static Script, jid: &Jid) -> Call<'a> {
+        let group = jid.group();
+        self.call(script, &group).key("job", &keys::job(jid, &group)).arg("jid", jid.as_str())
+    }
+}
+
+impl std::fmt::Debug for Hive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hive").field("id", &self.inner.id).finish_non_exhaustive()
+    }
+}
+
+/// The `{group}` that stands in front of every key of the group.
+fn front_tag(key: &Key) -> String {
+    let placed = key.placed(Layout::Cluster);
+    placed.strip_suffix(key.name()).unwrap_or_default().to_owned()
+}
+
+fn any_queue() -> QueueName {
+    QueueName::new("any").expect("a good name")
+}

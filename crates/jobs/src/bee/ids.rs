@@ -1,0 +1,112 @@
+//! Ids of hives, workers and jobs, and which group of queues each belongs to.
+
+use keyrack_keys::PartError;
+use uuid::Uuid;
+
+use super::keys::{Group, Jid, QueueName, WorkerId};
+
+/// The group of queues whose name says nothing else.
+const DEFAULT_GROUP: &str = "bee";
+
+/// Stands between group and UUID in the id of a job outside the default group.
+const GROUP_MARK: char = '~';
+
+impl QueueName {
+    /// The group: what stands before the first `/`, so that `mail/send` and `mail/bounce` belong together.
+    ///
+    /// Jobs of one group may depend on each other. On a cluster a group lies on one node; elsewhere groups change no key.
+    pub fn group(&self) -> Group {
+        group(self.as_str().split_once('/').map(|(group, _)| group))
+    }
+}
+
+impl Jid {
+    /// A new id for a job of this group.
+    pub fn fresh(group: &Group) -> Jid {
+        Jid::with_uuid(group, Uuid::now_v7())
+    }
+
+    /// The id that this UUID gives in the group.
+    pub(crate) fn with_uuid(group: &Group, uuid: Uuid) -> Jid {
+        let text = match group.as_str() {
+            DEFAULT_GROUP => uuid.to_string(),
+            group => format!("{group}{GROUP_MARK}{uuid}"),
+        };
+        // A group is at most as long as a queue name, which leaves no room only at the very limit.
+        Jid::new(text).unwrap_or_else(|_| Jid::new(uuid.to_string()).expect("a UUID is an id"))
+    }
+
+    /// The group that the id carries.
+    pub fn group(&self) -> Group {
+        group(self.as_str().rsplit_once(GROUP_MARK).map(|(group, _)| group))
+    }
+
+    /// Whether scripts find the job under this id: they put ids into keys as they are.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.as_str()
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~/+=@,".contains(&byte))
+    }
+}
+
+fn group(name: Option<&str>) -> Group {
+    name.and_then(|name| Group::new(name).ok())
+        .unwrap_or_else(|| Group::new(DEFAULT_GROUP).expect("a good group"))
+}
+
+/// A new hive id: `HOSTNAME:PID:UUID`.
+pub(crate) fn hive_id() -> String {
+    format!("{}:{}:{}", hostname(), std::process::id(), Uuid::now_v7())
+}
+
+/// A new worker id: the hive's, the queue's name, and one more to tell workers of one queue apart.
+pub(crate) fn worker_id(hive: &str, queue: &QueueName) -> Result<WorkerId, PartError> {
+    // A worker id is fields between colons, so the queue must not bring more of them, nor be too long for all to fit.
+    let name: String =
+        queue.as_str().chars().map(|c| if c == ':' { '_' } else { c }).take(64).collect();
+    WorkerId::new(format!("{hive}:{name}:{}", Uuid::now_v7().simple()))
+}
+
+/// This machine's name, as far as it can stand in an id.
+pub fn hostname() -> String {
+    let name = gethostname::gethostname().to_string_lossy().into_owned();
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
+        .take(64)
+        .collect();
+    if plain.is_empty() { "localhost".into() } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_carry_the_group_of_their_queue() {
+        for (queue, group) in
+            [("emails", "bee"), ("mail/send", "mail"), ("/odd", "bee"), ("a/b/c", "a")]
+        {
+            let queue = QueueName::new(queue).expect("a queue");
+            assert_eq!(queue.group().as_str(), group);
+            let jid = Jid::fresh(&queue.group());
+            assert_eq!(jid.group(), queue.group());
+            assert!(jid.is_plain(), "{jid}");
+        }
+    }
+
+    #[test]
+    fn the_ids_of_the_default_group_are_plain_uuids() {
+        let jid = Jid::fresh(&QueueName::new("emails").expect("a queue").group());
+        assert!(Uuid::parse_str(jid.as_str()).is_ok(), "{jid}");
+    }
+
+    #[test]
+    fn a_worker_has_an_id_whatever_its_queue_is_called() {
+        for queue in ["emails", "a:b", &"x".repeat(256), "grüße an alle"] {
+            let queue = QueueName::new(queue).expect("a queue");
+            let worker = worker_id(&hive_id(), &queue).expect("a worker id");
+            assert_eq!(worker.as_str().split(':').count(), 5, "{worker}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+-- What every call brings: the hash tag of the group, the calling hive, and the time.
+local tag, hive, now_text = ARGV[1], ARGV[2], ARGV[3]
+local now = tonumber(now_text)
+local call = redis.call
+local quoted = cjson.encode
+
+-- At most so many values in one command: Lua's stack is finite.
+local CHUNK = 1000
+
+-- Runs a command on all values, a chunk at a time.
+local function in_chunks(command, key, values)
+  for first = 1, #values, CHUNK do
+    call(command, key, unpack(values, first, math.min(first + CHUNK - 1, #values)))
+  end
+end
+
+-- A list out of JSON; an absent one and `{}` are empty lists.
+local function list_of(text)
+  if not text or #text <= 2 then return {} end
+  return cjson.decode(text)
+end

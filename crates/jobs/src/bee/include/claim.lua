@@ -1,0 +1,121 @@
+-- Taking waiting jobs for a worker.
+--- @include "ready"
+
+-- Jobs that become due in one call; the next call goes on.
+local PROMOTED_MAX = 1000
+-- A worker that was silent for longer has no share.
+local SHARE_MS = 30000
+-- When a worker with its share may ask for what the others have left.
+local SHARE_AGAIN_MS = 250
+
+-- Moves what is due from the delayed queue to the working queue.
+local function promote(queue)
+  local key = delayed_key(queue)
+  for _, jid in ipairs(call('ZRANGEBYSCORE', key, 0, now, 'LIMIT', 0, PROMOTED_MAX)) do
+    call('ZREM', key, jid)
+    local job = read_job(jid)
+    if job then enter_stored(jid, job) end
+  end
+end
+
+-- How many jobs the rate limit still lets start, and when it lets the next.
+local function rate_allows(queue, rate_max, rate_ms)
+  local interval = rate_ms / rate_max
+  local full_at = math.max(tonumber(call('GET', rate_key(queue)) or '0'), now)
+  return math.floor((now + rate_ms - full_at) / interval + 1e-9), full_at - rate_ms + interval
+end
+
+local function spend_rate(queue, rate_max, rate_ms, started)
+  local full_at = math.max(tonumber(call('GET', rate_key(queue)) or '0'), now) + started * rate_ms / rate_max
+  call('SET', rate_key(queue), string.format('%.17g', full_at), 'PX', math.ceil(full_at - now))
+end
+
+-- How many of `max` jobs this queue lets start: what, why not more, and when to ask again.
+local function allowance(queue, max, settings)
+  if settings.paused then return 0, 'paused' end
+  local blocked, again_at
+  if settings.concurrency then
+    local free = settings.concurrency - call('ZCARD', locks_key(queue))
+    if free < max then max, blocked = math.max(free, 0), 'concurrency' end
+  end
+  if settings.rate_max then
+    local allowed, next_at = rate_allows(queue, settings.rate_max, settings.rate_ms)
+    if allowed < max then max, blocked, again_at = math.max(allowed, 0), 'rate', next_at end
+  end
+  return max, blocked, again_at
+end
+
+local function settings_of(queue)
+  local s = call('HMGET', settings_key(queue), 'paused', 'concurrency', 'rate_max', 'rate_ms')
+  return {
+    paused = s[1] == '1', concurrency = tonumber(s[2] or nil), rate_max = tonumber(s[3] or nil), rate_ms = tonumber(s[4] or nil),
+  }
+end
+
+-- No worker takes more than its share of what waits while others are there to take it. Parked jobs are not counted,
+-- so a queue with tenants is not shared out.
+local function fair_share(queue, max)
+  local workers = call('ZCOUNT', bees_key(queue), now - SHARE_MS, now)
+  if workers <= 1 or call('HLEN', tenants_key(queue)) > 0 then return max end
+  return math.min(max, math.ceil(call('ZCARD', queue_key(queue)) / workers))
+end
+
+-- Marks one job as running on the worker.
+local function start(jid, job, worker)
+  job[WORKER], job[STATUS] = worker, 'running'
+  job[HISTORY] = with_entry(job[HISTORY], entry('popped'))
+  job[ATTEMPTS] = string.format('%d', tonumber(job[ATTEMPTS] or '0') + 1)
+  call('HSET', job_key(jid), 'worker', worker, 'status', 'running', 'history', job[HISTORY], 'attempts', job[ATTEMPTS])
+  if job[TENANT] then
+    left_queue(jid, job[QUEUE], job[TENANT])
+    call('SADD', tenant_running_key(job[QUEUE], job[TENANT]), jid)
+    feed(job[QUEUE], job[TENANT])
+  end
+end
+
+-- Takes the first jobs of the queue. An entry without a job is dropped.
+local function take(queue, worker, max, lock_ms)
+  local jobs, locks, jids = {}, {}, {}
+  while #jobs < max do
+    -- The reply is member, score, member, score; a place that a claim freed may have been filled, so ask again.
+    local popped = call('ZPOPMIN', queue_key(queue), math.min(max - #jobs, CHUNK))
+    if #popped == 0 then break end
+    for at = 1, #popped, 2 do
+      local jid = popped[at]
+      local job = read_job(jid)
+      if job then
+        start(jid, job, worker)
+        jobs[#jobs + 1], jids[#jids + 1] = job, jid
+        locks[#locks + 1], locks[#locks + 2] = now + lock_ms, jid
+      end
+    end
+  end
+  in_chunks('ZADD', locks_key(queue), locks)
+  in_chunks('SADD', worker_locks_key(worker), jids)
+  return jobs
+end
+
+-- When the next delayed job is due, if there is one.
+local function next_due(queue)
+  return call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2]
+end
+
+-- Claims up to `max` jobs. Returns the jobs' fields, what blocks more of them, and when to ask again.
+local function claim(queue, worker, max, lock_ms)
+  promote(queue)
+  local settings = settings_of(queue)
+  local allowed, blocked, again_at = allowance(queue, max, settings)
+  local jobs = {}
+  if allowed > 0 then
+    local share = fair_share(queue, allowed)
+    jobs = take(queue, worker, share, lock_ms)
+    if share < allowed and #jobs == share then blocked, again_at = 'share', now + SHARE_AGAIN_MS end
+  end
+  if #jobs > 0 then
+    count(queue, 'started', #jobs)
+    if settings.rate_max then spend_rate(queue, settings.rate_max, settings.rate_ms, #jobs) end
+  end
+  local due = #jobs < max and next_due(queue)
+  if due and not again_at then again_at = tonumber(due) end
+  return { jobs, blocked or '', again_at and string.format('%.14g', again_at) or '' }
+end

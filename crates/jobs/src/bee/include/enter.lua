@@ -1,0 +1,103 @@
+-- How a job comes into its working queue: at its place by priority, and for a tenant only when it is its turn.
+--- @include "history"
+--- @include "events"
+
+-- Adds to the counters of this minute, which tell throughput.
+local function count(queue, what, n)
+  call('HINCRBY', minutes_key(queue), string.format('%d:%s', math.floor(now / 60000), what), n)
+end
+
+-- The documented score: later than what is there by time, moved towards the head by priority. The order of the
+-- arithmetic decides the last bits, which Node hives share with us.
+local function score_for(key, priority)
+  local p = math.min(tonumber(priority) or 0, 10)
+  if p == 0 then return now end
+  local head = call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  local first = head[2] and tonumber(head[2]) or now
+  return now - ((now - first) / 10) * p
+end
+
+-- Adds a job to the working queue and tells the workers.
+local function enqueue(jid, queue, score, host)
+  call('ZADD', queue_key(queue), score, jid)
+  local message = event_text('new', jid, queue)
+  if host then publish(host_events_key(host), message) end
+  publish(queue_events_key(queue), message)
+end
+
+local function may_run_more(queue, tenant)
+  local limits = call('HMGET', settings_key(queue), 'tenant_concurrency:' .. tenant, 'tenant_concurrency')
+  local limit = tonumber(limits[1] or limits[2] or '0')
+  return limit == 0 or call('SCARD', tenant_running_key(queue, tenant)) < limit
+end
+
+-- The job of a tenant that stands in the working queue.
+local function standing(queue, tenant)
+  local jid = call('HGET', tenants_key(queue), tenant)
+  return jid and jid ~= '' and jid
+end
+
+-- Whether the tenant's one place in the working queue is free; if so, it is taken.
+local function takes_place(jid, queue, tenant)
+  if standing(queue, tenant) then return false end
+  local may = may_run_more(queue, tenant)
+  call('HSET', tenants_key(queue), tenant, may and jid or '')
+  return may
+end
+
+-- The host a job prefers, if it prefers one.
+local function host_in(options)
+  local host = options.preferredHostname
+  if host and host ~= cjson.null and host ~= '' then return tostring(host) end
+end
+
+-- A score behind what came in this very millisecond: equal scores go by id, and an old parked job would pass newer ones.
+local function behind_all(queue)
+  local last = tonumber(call('ZRANGE', queue_key(queue), -1, -1, 'WITHSCORES')[2] or nil)
+  if last and last >= now and last < now + 1 then return last + 1 / 1024 end
+  return now
+end
+
+-- Lets a job into its working queue, or parks it until its tenant's turn. Returns its status and history entry.
+local function enter(jid, queue, priority, host, tenant)
+  if tenant and not takes_place(jid, queue, tenant) then
+    local key = parked_key(queue, tenant)
+    call('ZADD', key, score_for(key, priority), jid)
+    return 'new', entry('parked')
+  end
+  local score = score_for(queue_key(queue), priority)
+  if tenant and score == now then score = behind_all(queue) end
+  enqueue(jid, queue, score, host)
+  return 'queued', entry('queued')
+end
+
+-- The same for a job that is stored already.
+local function enter_stored(jid, job)
+  local options = cjson.decode(job[OPTIONS])
+  local status, happened = enter(jid, job[QUEUE], options.priority, host_in(options), job[TENANT])
+  call('HSET', job_key(jid), 'status', status, 'history', with_entry(job[HISTORY], happened))
+end
+
+-- Gives the tenant's place in the working queue to its next parked job. A tenant without jobs is forgotten.
+local function feed(queue, tenant)
+  while not standing(queue, tenant) and may_run_more(queue, tenant) do
+    local jid = call('ZPOPMIN', parked_key(queue, tenant))[1]
+    if not jid then
+      if call('EXISTS', tenant_running_key(queue, tenant)) == 0 then call('HDEL', tenants_key(queue), tenant) end
+      return
+    end
+    local job = read_job(jid)
+    if job then enter_stored(jid, job) end
+  end
+end
+
+-- A tenant's job has left the working queue: claimed, or cancelled.
+local function left_queue(jid, queue, tenant)
+  if standing(queue, tenant) == jid then call('HSET', tenants_key(queue), tenant, '') end
+end
+
+-- A tenant's job runs no longer.
+local function left_worker(jid, queue, tenant)
+  call('SREM', tenant_running_key(queue, tenant), jid)
+  feed(queue, tenant)
+end

@@ -1,0 +1,432 @@
+//! A job as it is stored, and as listeners get it.
+
+use std::borrow::Cow;
+
+use redis::{FromRedisValue, ParsingError, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    dialect,
+    keys::{Jid, QueueName},
+};
+
+/// The fields of a job, in the order in which the scripts return them.
+const FIELDS: [&str; 19] = [
+    "jid",
+    "queue",
+    "data",
+    "options",
+    "worker",
+    "status",
+    "submitted",
+    "retries",
+    "tags",
+    "history",
+    "result",
+    "parent",
+    "hash",
+    "duplicate",
+    "failedReason",
+    "dependants",
+    "attempts",
+    "deaths",
+    "tenant",
+];
+
+/// Where in its life a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Stored; waits for other jobs, for its time, or for its tenant's turn.
+    New,
+    /// In the working queue.
+    Queued,
+    /// On a worker.
+    Running,
+    /// Done; the result is stored.
+    Completed,
+    /// The same as an earlier job, whose outcome counts.
+    Duplicate,
+    /// Failed, and will be tried again.
+    Retried,
+    /// Failed for good.
+    Failed,
+    /// Cancelled.
+    Canceled,
+    /// Ended long ago; about to go.
+    Expired,
+}
+
+impl Status {
+    /// Every status, in the order of a job's life.
+    pub const ALL: [Status; 9] = [
+        Status::New,
+        Status::Queued,
+        Status::Running,
+        Status::Completed,
+        Status::Duplicate,
+        Status::Retried,
+        Status::Failed,
+        Status::Canceled,
+        Status::Expired,
+    ];
+
+    /// The word that is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::New => "new",
+            Status::Queued => "queued",
+            Status::Running => "running",
+            Status::Completed => "completed",
+            Status::Duplicate => "duplicate",
+            Status::Retried => "retried",
+            Status::Failed => "failed",
+            Status::Canceled => "canceled",
+            Status::Expired => "expired",
+        }
+    }
+
+    /// Whether nothing more will happen to the job by itself.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Status::New | Status::Queued | Status::Running | Status::Retried)
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Status {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Status, String> {
+        Status::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
+            let words = Status::ALL.map(Status::as_str).join("\", \"");
+            format!("\"{text}\" is no status; use one of \"{words}\"")
+        })
+    }
+}
+
+/// How a job is to be run. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the key's documentation says what they mean")]
+pub struct Options {
+    #[serde(serialize_with = "plain_number")]
+    pub priority: f64,
+    #[serde(serialize_with = "plain_number")]
+    pub delay: f64,
+    pub dependencies: Vec<String>,
+    pub dependencies_on_tags: bool,
+    #[serde(serialize_with = "text_or_false")]
+    pub preferred_hostname: Option<String>,
+    pub retries: u32,
+    #[serde(serialize_with = "plain_number")]
+    pub retry_delay: f64,
+    pub progressive_delay: bool,
+    pub ttl: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            priority: 0.0,
+            delay: 0.0,
+            dependencies: Vec::new(),
+            dependencies_on_tags: false,
+            preferred_hostname: None,
+            retries: 5,
+            retry_delay: 30_000.0,
+            progressive_delay: false,
+            ttl: 1_800_000,
+        }
+    }
+}
+
+fn text_or_false<S: serde::Serializer>(text: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    match text {
+        Some(text) => to.serialize_str(text),
+        None => to.serialize_bool(false),
+    }
+}
+
+/// Whole numbers without a fraction, as every other program writes them.
+fn plain_number<S: serde::Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        to.serialize_i64(*number as i64)
+    } else {
+        to.serialize_f64(*number)
+    }
+}
+
+impl Options {
+    /// Reads what is stored; what is missing or makes no sense has its default, as other programs write here too.
+    pub fn parse(text: &str) -> Options {
+        let stored: Map<String, Json> = serde_json::from_str(text).unwrap_or_default();
+        let default = Options::default();
+        let number = |name: &str| match stored.get(name) {
+            Some(Json::Number(number)) => number.as_f64(),
+            Some(Json::String(text)) => text.parse().ok(),
+            _ => None,
+        };
+        let flag = |name: &str| stored.get(name).and_then(Json::as_bool).unwrap_or(false);
+        let at_least_zero = |name: &str| number(name).filter(|number| *number >= 0.0);
+        Options {
+            priority: number("priority").unwrap_or(default.priority),
+            delay: number("delay").unwrap_or(default.delay),
+            dependencies: texts(stored.get("dependencies")),
+            dependencies_on_tags: flag("dependenciesOnTags"),
+            preferred_hostname: stored
+                .get("preferredHostname")
+                .and_then(Json::as_str)
+                .filter(|name| !name.is_empty())
+                .map(Into::into),
+            retries: at_least_zero("retries").map_or(default.retries, |number| number as u32),
+            retry_delay: at_least_zero("retryDelay").unwrap_or(default.retry_delay),
+            progressive_delay: flag("progressiveDelay"),
+            ttl: at_least_zero("ttl").map_or(default.ttl, |number| number as u64),
+        }
+    }
+
+    /// As it is stored: always all nine, since Node's scripts fail without.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain data is JSON")
+    }
+}
+
+fn texts(list: Option<&Json>) -> Vec<String> {
+    let items = list.and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+    items.iter().filter_map(|item| item.as_str().map(Into::into)).collect()
+}
+
+/// One thing that happened to a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryEntry {
+    /// What happened.
+    pub event: String,
+    /// When, in unix milliseconds.
+    pub timestamp: f64,
+    /// The hive whose call made it happen.
+    #[serde(default)]
+    pub hive: String,
+    /// What else is known.
+    #[serde(flatten)]
+    pub more: Map<String, Json>,
+}
+
+/// A job: its stored fields, read when asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    fields: [Option<String>; FIELDS.len()],
+}
+
+impl Job {
+    fn field(&self, name: &'static str) -> Option<&str> {
+        let at = FIELDS.iter().position(|field| *field == name)?;
+        self.fields[at].as_deref()
+    }
+
+    /// Its id.
+    pub fn jid(&self) -> &str {
+        self.field("jid").unwrap_or_default()
+    }
+
+    /// Its id, if it can stand in a key.
+    pub fn id(&self) -> Option<Jid> {
+        Jid::new(self.jid()).ok()
+    }
+
+    /// Its queue.
+    pub fn queue(&self) -> &str {
+        self.field("queue").unwrap_or_default()
+    }
+
+    /// Its queue, if it can stand in a key.
+    pub fn queue_name(&self) -> Option<QueueName> {
+        QueueName::new(self.queue()).ok()
+    }
+
+    /// The arguments of the call as JSON text: an array, or `{}` where Node had none.
+    pub fn data(&self) -> &str {
+        self.field("data").unwrap_or("[]")
+    }
+
+    /// The arguments of the call.
+    pub fn args(&self) -> Vec<Json> {
+        serde_json::from_str(self.data()).unwrap_or_default()
+    }
+
+    /// How it is to be run.
+    pub fn options(&self) -> Options {
+        Options::parse(self.options_json())
+    }
+
+    /// How it is to be run, as it is stored.
+    pub fn options_json(&self) -> &str {
+        self.field("options").unwrap_or("{}")
+    }
+
+    /// The worker that took it last; empty before the first.
+    pub fn worker(&self) -> &str {
+        self.field("worker").unwrap_or_default()
+    }
+
+    /// Where in its life it is.
+    pub fn status(&self) -> Status {
+        self.field("status").and_then(|word| word.parse().ok()).unwrap_or(Status::New)
+    }
+
+    /// When it was submitted, in unix milliseconds.
+    pub fn submitted(&self) -> u64 {
+        self.number("submitted")
+    }
+
+    /// How often it was tried again.
+    pub fn retries(&self) -> u64 {
+        self.number("retries")
+    }
+
+    /// How often keyrack workers took it: who settles it must name the attempt.
+    pub fn attempts(&self) -> u64 {
+        self.number("attempts")
+    }
+
+    /// How many workers were lost while they ran it.
+    pub fn deaths(&self) -> u64 {
+        self.number("deaths")
+    }
+
+    fn number(&self, name: &'static str) -> u64 {
+        self.field(name).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0) as u64
+    }
+
+    /// The words it is found by.
+    pub fn tags(&self) -> Vec<String> {
+        self.list("tags")
+    }
+
+    /// The jobs that wait for it.
+    pub fn dependants(&self) -> Vec<String> {
+        self.list("dependants")
+    }
+
+    /// What happened to it, oldest first.
+    pub fn history(&self) -> Vec<HistoryEntry> {
+        self.list("history")
+    }
+
+    // Lua writes an empty list as `{}`.
+    fn list<T: serde::de::DeserializeOwned>(&self, name: &'static str) -> Vec<T> {
+        self.field(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+
+    /// What the worker returned, as JSON text.
+    pub fn result(&self) -> Option<&str> {
+        self.field("result")
+    }
+
+    /// The job that submitted it.
+    pub fn parent(&self) -> Option<&str> {
+        self.field("parent")
+    }
+
+    /// What its duplicates have in common with it.
+    pub fn hash(&self) -> Option<&str> {
+        self.field("hash")
+    }
+
+    /// The hash that its data gives, which is the one Node hives find.
+    ///
+    /// # Errors
+    /// When the data is not JSON, which only a stray write can have caused.
+    pub fn data_hash(&self) -> Result<String, dialect::Error> {
+        dialect::data_hash(self.data())
+    }
+
+    /// The job that it is a duplicate of.
+    pub fn duplicate_of(&self) -> Option<&str> {
+        self.field("duplicate")
+    }
+
+    /// Why it failed for good.
+    pub fn failed_reason(&self) -> Option<&str> {
+        self.field("failedReason")
+    }
+
+    /// On whose behalf it runs.
+    pub fn tenant(&self) -> Option<&str> {
+        self.field("tenant")
+    }
+
+    /// The whole job as JSON, for people and programs that are not Node hives.
+    pub fn to_json(&self) -> Json {
+        let parsed = |text: Option<&str>| {
+            text.and_then(|text| serde_json::from_str::<Json>(text).ok()).unwrap_or(Json::Null)
+        };
+        json!({
+            "jid": self.jid(),
+            "queue": self.queue(),
+            "status": self.status(),
+            "data": self.args(),
+            "options": parsed(self.field("options")),
+            "worker": Some(self.worker()).filter(|worker| !worker.is_empty()),
+            "submitted": self.submitted(),
+            "retries": self.retries(),
+            "attempts": self.attempts(),
+            "deaths": self.deaths(),
+            "tags": self.tags(),
+            "tenant": self.tenant(),
+            "parent": self.parent(),
+            "hash": self.hash(),
+            "duplicate": self.duplicate_of(),
+            "result": parsed(self.result()),
+            "failedReason": self.failed_reason(),
+            "dependants": self.dependants(),
+            "history": self.history(),
+        })
+    }
+
+    /// The job in an event, which is a snapshot in the dialect of Node hives.
+    pub(crate) fn from_snapshot(snapshot: &Json) -> Option<Job> {
+        let text = |name: &str| match snapshot.get(name)? {
+            Json::Null | Json::Bool(false) => None,
+            Json::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        let json = |name: &str| snapshot.get(name).map(ToString::to_string);
+        let fields = FIELDS.map(|name| match name {
+            "data" | "options" | "tags" | "history" | "result" | "dependants" => json(name),
+            "duplicate" => snapshot.get(name)?.get("jid")?.as_str().map(Into::into),
+            name => text(name),
+        });
+        fields[0].is_some().then_some(Job { fields })
+    }
+}
+
+impl FromRedisValue for Job {
+    fn from_redis_value(value: Value) -> Result<Job, ParsingError> {
+        let fields = <Vec<Option<Vec<u8>>>>::from_redis_value(value)?;
+        let count = fields.len();
+        let texts: Vec<_> = fields.into_iter().map(|field| field.map(into_text)).collect();
+        let fields = texts.try_into().map_err(|_| {
+            ParsingError::from(format!("a job has {} fields, not {count}", FIELDS.len()))
+        })?;
+        Ok(Job { fields })
+    }
+}
+
+/// Other programs may have written bytes that are no text; one such job must not stop a whole claim.
+fn into_text(bytes: Vec<u8>) -> String {
+    match String::from_utf8_lossy(&bytes) {
+        Cow::Owned(mended) => mended,
+        Cow::Borrowed(_) => String::from_utf8(bytes).expect("checked a line above"),
+    }
+}
+
+/// The names of the fields in the order of the scripts, for reads without a script.
+pub(crate) fn field_names() -> &'static [&'static str] {
+    &FIELDS
+}

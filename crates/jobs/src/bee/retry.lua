@@ -1,0 +1,30 @@
+--[[
+  Lets a job that has failed or was cancelled run again from the start.
+
+  KEYS  1 job
+  ARGV  1 tag   2 hive   3 now   4 jid
+  Derives the keys of the job's queue, tags and parent under the same hash tag.
+  Returns ok, GONE when there is no such job, or its status when that is not one to retry from.
+]]
+--- @include "enter"
+
+local RETRIED_FROM = { failed = true, canceled = true, expired = true }
+
+local jid, key = ARGV[4], KEYS[1]
+local job = read_job(jid)
+if not job then return 'GONE' end
+if not RETRIED_FROM[job[STATUS]] then return job[STATUS] end
+
+local queue = job[QUEUE]
+call('PERSIST', key)
+call('ZREM', expires_key(queue), jid)
+call('ZREM', failed_key(queue), jid)
+-- Found as a duplicate of itself it would not run.
+if job[HASH] then call('LREM', hashes_key(queue, job[HASH]), 0, jid) end
+call('HDEL', key, 'hash', 'duplicate', 'failedReason', 'result', 'deaths')
+call('HSET', key, 'retries', '0')
+for _, name in ipairs(list_of(job[TAGS])) do call('SADD', tags_key(name), jid) end
+if job[PARENT] then call('SADD', children_key(job[PARENT]), jid) end
+job[HISTORY] = with_entry(job[HISTORY], entry('retriedByHand'))
+enter_stored(jid, job)
+return 'ok'

@@ -1,0 +1,199 @@
+//! Telling what became of claimed jobs, and claiming the next in the same call.
+
+use std::time::Duration;
+
+use keyrack_store::{Script, script};
+use serde::Serialize;
+
+use super::{
+    claim::Claimed,
+    hive::Hive,
+    job::Job,
+    keys::{QueueName, WorkerId},
+};
+use crate::Error;
+
+static SETTLE: Script = script!(
+    "settle.lua",
+    "include/call.lua",
+    "include/keys.lua",
+    "include/history.lua",
+    "include/events.lua",
+    "include/enter.lua",
+    "include/ready.lua",
+    "include/claim.lua",
+    "include/fail.lua",
+    "include/fence.lua",
+    "include/give_back.lua",
+);
+
+/// What became of one claimed job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The job.
+    pub jid: String,
+    /// The attempt in which it was claimed; without it only the worker is compared.
+    pub attempt: Option<u64>,
+    /// The job's options as JSON if the worker changed them.
+    pub options: Option<String>,
+    /// What became of it.
+    pub end: End,
+}
+
+/// How an attempt at a job ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// The work is done.
+    Completed {
+        /// The result as JSON text.
+        result: String,
+        /// For how long to keep it, if the worker knows.
+        ttl_ms: Option<u64>,
+    },
+    /// The work failed.
+    Failed(Failure),
+    /// The worker gives the job back unfinished.
+    Released,
+}
+
+/// Why an attempt failed, and whether to try again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// What happened.
+    #[serde(skip)]
+    pub message: String,
+    /// Whether trying again makes sense.
+    pub retry: bool,
+    /// Milliseconds before the next try; the job's own unless set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_delay: Option<f64>,
+    /// Whether to wait longer with each try; the job's own unless set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progressive_delay: Option<bool>,
+}
+
+impl Failure {
+    /// A failure after which the job is tried again, by its own options.
+    pub fn new(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), retry: true, retry_delay: None, progressive_delay: None }
+    }
+
+    /// A failure that trying again would not mend.
+    pub fn fatal(message: impl Into<String>) -> Failure {
+        Failure { retry: false, ..Failure::new(message) }
+    }
+}
+
+impl Outcome {
+    /// The end of a job that was claimed.
+    pub fn of(job: &Job, end: End) -> Outcome {
+        Outcome { jid: job.jid().to_owned(), attempt: Some(job.attempts()), options: None, end }
+    }
+
+    fn args(&self) -> [String; 6] {
+        let (what, text, how) = match &self.end {
+            End::Completed { result, ttl_ms } => {
+                ("completed", result.clone(), ttl_ms.map(|ttl| ttl.to_string()).unwrap_or_default())
+            }
+            End::Failed(failure) => {
+                let how = serde_json::to_string(failure).expect("plain data is JSON");
+                ("failed", failure.message.clone(), how)
+            }
+            End::Released => ("released", String::new(), String::new()),
+        };
+        let attempt = self.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
+        [
+            what.to_owned(),
+            self.jid.clone(),
+            attempt,
+            text,
+            self.options.clone().unwrap_or_default(),
+            how,
+        ]
+    }
+}
+
+/// Whether the end that a worker reported counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It does.
+    Ok,
+    /// There is no such job any more.
+    Gone,
+    /// The job was cancelled meanwhile.
+    Canceled,
+    /// The job was taken from the worker, or had ended already.
+    Lost,
+}
+
+impl Verdict {
+    pub(super) fn from_word(word: &str) -> Verdict {
+        match word {
+            "ok" => Verdict::Ok,
+            "GONE" => Verdict::Gone,
+            "CANCELED" => Verdict::Canceled,
+            _ => Verdict::Lost,
+        }
+    }
+}
+
+/// What a call of [`Hive::settle`] brought.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// One for each outcome, in order.
+    pub verdicts: Vec<Verdict>,
+    /// The next jobs.
+    pub claimed: Claimed,
+}
+
+impl Hive {
+    /// Settles a batch of jobs and claims up to `max` new ones, in one step.
+    ///
+    /// Only the worker that has a job, in the attempt in which it got it, can settle it: late ends change nothing.
+    ///
+    /// # Errors
+    /// When a result is not JSON, or when the store fails. Doing it again after a lost connection is safe: what was
+    /// carried out is answered with [`Verdict::Lost`].
+    pub async fn settle(
+        &self,
+        queue: &QueueName,
+        worker: &WorkerId,
+        outcomes: &[Outcome],
+        max: usize,
+        lock: Duration,
+    ) -> Result<Settled, Error> {
+        for outcome in outcomes {
+            if let End::Completed { result, .. } = &outcome.end {
+                check_result(result)?;
+            }
+        }
+        let args: Vec<String> = outcomes.iter().flat_map(Outcome::args).collect();
+        let call = self
+            .call_on_queue(&SETTLE, queue)
+            .arg("worker", worker.as_str())
+            .arg("lock_ms", lock.as_millis() as u64)
+            .arg("max", max)
+            .args("outcomes", args);
+        let (words, jobs, blocked, again_at): (Vec<String>, Vec<Job>, String, String) =
+            call.run().await?;
+        Ok(Settled {
+            verdicts: words.iter().map(|word| Verdict::from_word(word)).collect(),
+            claimed: Claimed::from_reply((jobs, blocked, again_at)),
+        })
+    }
+}
+
+/// The most bytes a result may have.
+pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
+
+fn check_result(result: &str) -> Result<(), Error> {
+    if result.len() > RESULT_BYTES_MAX {
+        let reason = format!("{} bytes; at most {RESULT_BYTES_MAX} are taken", result.len());
+        return Err(Error::invalid("result", reason));
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(result)
+        .map(|_| ())
+        .map_err(|error| Error::invalid("result", format!("not JSON: {error}")))
+}

@@ -1,0 +1,76 @@
+--[[
+  Stores jobs and lets each into its queue, unless it is delayed or waits for others.
+
+  KEYS  1 queue
+  ARGV  1 tag   2 hive   3 now   4 queue_name   5 jobs...
+        A job is six values: jid, data as JSON, options as JSON, priority, tags as JSON, and the rest as a JSON object
+        that may have delay, dependencies, on_tags, parent, host and tenant; empty when it has none.
+  Derives the keys of the queue, the jobs and their tags under the same hash tag.
+  Returns a word for each job: ok, EXISTS, PARENT_CANCELED.
+]]
+--- @include "ready"
+
+local queue = ARGV[4]
+local NOTHING = {}
+local ENDED = { completed = true, failed = true, canceled = true, duplicate = true, expired = true }
+
+-- Lets a job wait for another, if there is such a job and it has not ended.
+local function wait_for(jid, dependency)
+  local key = job_key(dependency)
+  local job = call('HMGET', key, 'status', 'dependants')
+  if not job[1] or ENDED[job[1]] then return end
+  local dependants = job[2]
+  local listed = (not dependants or #dependants <= 2) and '[' or dependants:sub(1, -2) .. ','
+  call('HSET', key, 'dependants', listed .. quoted(jid) .. ']')
+  call('SADD', dependencies_key(jid), dependency)
+end
+
+local function wait_for_all(jid, tags, rest)
+  if rest.on_tags then
+    local sets = {}
+    for at, name in ipairs(tags) do sets[at] = tags_key(name) end
+    for _, dependency in ipairs(call('SINTER', unpack(sets))) do wait_for(jid, dependency) end
+  end
+  for _, dependency in ipairs(rest.dependencies or {}) do wait_for(jid, dependency) end
+end
+
+-- Where the job goes first. Returns its status and its second history entry.
+local function place(jid, priority, rest)
+  if rest ~= NOTHING and call('EXISTS', dependencies_key(jid)) == 1 then
+    call('ZADD', waiting_key(queue), now, jid)
+    return 'new', entry('dependancyWaiting')
+  end
+  local delay = tonumber(rest.delay) or 0
+  if delay > 0 then return 'new', delay_by(jid, queue, delay) end
+  return enter(jid, queue, priority, rest.host, rest.tenant)
+end
+
+local function store(jid, data, options, priority, tags_text, rest)
+  if rest.parent and call('HGET', job_key(rest.parent), 'status') == 'canceled' then return 'PARENT_CANCELED' end
+  local tags = list_of(tags_text)
+  local fields = { 'jid', jid, 'queue', queue, 'data', data, 'options', options, 'worker', '', 'submitted', now_text,
+    'retries', '0', 'tags', tags_text }
+  wait_for_all(jid, tags, rest)
+  if rest.parent then
+    fields[#fields + 1], fields[#fields + 2] = 'parent', rest.parent
+    call('SADD', children_key(rest.parent), jid)
+  end
+  if rest.tenant then fields[#fields + 1], fields[#fields + 2] = 'tenant', rest.tenant end
+  for _, name in ipairs(tags) do call('SADD', tags_key(name), jid) end
+  local status, placed = place(jid, priority, rest)
+  call('HSET', job_key(jid), 'status', status, 'history', '[' .. entry('submitted') .. ',' .. placed .. ']', unpack(fields))
+  return 'ok'
+end
+
+local words, stored = {}, 0
+for at = 5, #ARGV, 6 do
+  local jid, rest = ARGV[at], ARGV[at + 5]
+  local word = 'EXISTS'
+  if call('EXISTS', job_key(jid)) == 0 then
+    word = store(jid, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], rest == '' and NOTHING or cjson.decode(rest))
+  end
+  if word == 'ok' then stored = stored + 1 end
+  words[#words + 1] = word
+end
+if stored > 0 then count(queue, 'submitted', stored) end
+return words

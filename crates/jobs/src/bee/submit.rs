@@ -1,0 +1,398 @@
+//! Submitting jobs.
+
+use std::collections::HashMap;
+
+use keyrack_keys::PartError;
+use keyrack_store::{Script, script};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use super::{
+    dialect,
+    hive::Hive,
+    job::Options,
+    keys::{Hostname, Jid, QueueName, Tag, Tenant},
+};
+use crate::Error;
+
+static SUBMIT: Script = script!(
+    "submit.lua",
+    "include/call.lua",
+    "include/keys.lua",
+    "include/history.lua",
+    "include/events.lua",
+    "include/enter.lua",
+    "include/ready.lua",
+);
+
+/// The most bytes of data that a job may bring: more belongs into a file or a key of its own.
+pub const DATA_BYTES_MAX: usize = 1024 * 1024;
+/// The most jobs that one may wait for by name.
+pub const DEPENDENCIES_MAX: usize = 1000;
+/// The most tags of a job.
+pub const TAGS_MAX: usize = 64;
+/// The longest delay: ten years.
+pub const DELAY_MS_MAX: f64 = 10.0 * 365.0 * 86_400_000.0;
+
+/// Jobs and bytes that go into one call of the script, so that other clients are not kept waiting.
+const JOBS_PER_CALL: usize = 200;
+const BYTES_PER_CALL: usize = 1024 * 1024;
+
+/// A job to be submitted.
+#[derive(Debug, Clone)]
+pub struct Submission {
+    queue: QueueName,
+    args: Vec<Json>,
+    jid: Option<Jid>,
+    options: Options,
+    dependencies: Vec<Jid>,
+    tags: Vec<Tag>,
+    parent: Option<Jid>,
+    tenant: Option<Tenant>,
+}
+
+impl Submission {
+    /// A job for this queue.
+    ///
+    /// # Errors
+    /// When the name cannot stand in a key.
+    pub fn new(queue: impl Into<String>) -> Result<Submission, PartError> {
+        Ok(Submission::to(QueueName::new(queue)?))
+    }
+
+    /// A job for this queue.
+    pub fn to(queue: QueueName) -> Submission {
+        Submission {
+            queue,
+            args: Vec::new(),
+            jid: None,
+            options: Options::default(),
+            dependencies: Vec::new(),
+            tags: Vec::new(),
+            parent: None,
+            tenant: None,
+        }
+    }
+
+    /// The queue it is for.
+    pub fn queue(&self) -> &QueueName {
+        &self.queue
+    }
+
+    /// One more argument for the worker. What cannot be JSON arrives as `null`.
+    pub fn arg(mut self, value: impl Serialize) -> Self {
+        self.args.push(serde_json::to_value(value).unwrap_or_default());
+        self
+    }
+
+    /// All arguments for the worker.
+    pub fn args(mut self, values: Vec<Json>) -> Self {
+        self.args = values;
+        self
+    }
+
+    /// An id of one's own; submitting it again is refused, so that a repeated call makes no second job.
+    pub fn id(mut self, jid: Jid) -> Self {
+        self.jid = Some(jid);
+        self
+    }
+
+    /// From 10, as soon as what is first now, over 0, in order of arrival, to negative, later.
+    pub fn priority(mut self, priority: f64) -> Self {
+        self.options.priority = priority;
+        self
+    }
+
+    /// Milliseconds to wait before it may run.
+    pub fn delay_ms(mut self, delay: f64) -> Self {
+        self.options.delay = delay;
+        self
+    }
+
+    /// Waits until this job has ended, in whatever way.
+    pub fn after(mut self, jid: Jid) -> Self {
+        self.dependencies.push(jid);
+        self
+    }
+
+    /// Waits until all jobs that have all of this job's tags have ended.
+    pub fn after_tags(mut self) -> Self {
+        self.options.dependencies_on_tags = true;
+        self
+    }
+
+    /// A word by which it is found.
+    pub fn tag(mut self, tag: Tag) -> Self {
+        self.tags.push(tag);
+        self
+    }
+
+    /// The job that submits it; they are cancelled together.
+    pub fn parent(mut self, jid: Jid) -> Self {
+        self.parent = Some(jid);
+        self
+    }
+
+    /// On whose behalf it runs: the tenants of a queue take turns.
+    pub fn tenant(mut self, tenant: Tenant) -> Self {
+        self.tenant = Some(tenant);
+        self
+    }
+
+    /// The host whose workers hear of it first; any worker may take it.
+    pub fn preferred_host(mut self, host: &Hostname) -> Self {
+        self.options.preferred_hostname = Some(host.as_str().to_owned());
+        self
+    }
+
+    /// How often it is tried again after a failure; 5 unless set.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.options.retries = retries;
+        self
+    }
+
+    /// Milliseconds before it is tried again; with `progressive` times the number of the retry.
+    pub fn retry_delay_ms(mut self, delay: f64, progressive: bool) -> Self {
+        (self.options.retry_delay, self.options.progressive_delay) = (delay, progressive);
+        self
+    }
+
+    /// Milliseconds for which its result is kept; half an hour unless set.
+    pub fn ttl_ms(mut self, ttl: u64) -> Self {
+        self.options.ttl = ttl;
+        self
+    }
+
+    /// The six values that the script takes for it.
+    fn prepare(mut self) -> Result<Prepared, Error> {
+        self.check()?;
+        let group = self.queue.group();
+        let jid = self.jid.take().unwrap_or_else(|| Jid::fresh(&group));
+        let data = serde_json::to_string(&self.args)
+            .map_err(|error| Error::invalid("data", error.to_string()))?;
+        if data.len() > DATA_BYTES_MAX {
+            let reason = format!(
+                "{} bytes; at most {DATA_BYTES_MAX} are taken, so store it elsewhere and pass its name",
+                data.len()
+            );
+            return Err(Error::invalid("data", reason));
+        }
+        let data = dialect::cjson_order(&data)
+            .map_err(|error| Error::invalid("data", error.to_string()))?
+            .into_owned();
+        self.options.dependencies = self.dependencies.iter().map(ToString::to_string).collect();
+        let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();
+        Ok(Prepared {
+            data,
+            options: self.options.to_json(),
+            priority: self.options.priority,
+            tags: serde_json::to_string(&tags).expect("texts are JSON"),
+            rest: self.rest(),
+            parent: self.parent,
+            queue: self.queue,
+            jid,
+        })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let options = &self.options;
+        if !options.priority.is_finite() {
+            return Err(Error::invalid("priority", "not a number; give one up to 10"));
+        }
+        if !(0.0..=DELAY_MS_MAX).contains(&options.delay) {
+            let reason = format!("{} ms; give 0 to {DELAY_MS_MAX} milliseconds", options.delay);
+            return Err(Error::invalid("delay", reason));
+        }
+        if !(0.0..=DELAY_MS_MAX).contains(&options.retry_delay) {
+            let reason =
+                format!("{} ms; give 0 to {DELAY_MS_MAX} milliseconds", options.retry_delay);
+            return Err(Error::invalid("retryDelay", reason));
+        }
+        if options.ttl as f64 > DELAY_MS_MAX {
+            return Err(Error::invalid("ttl", format!("more than {DELAY_MS_MAX} milliseconds")));
+        }
+        if options.dependencies_on_tags && self.tags.is_empty() {
+            return Err(Error::invalid(
+                "dependenciesOnTags",
+                "the job has no tags; give it the tags to wait for",
+            ));
+        }
+        if self.tags.len() > TAGS_MAX {
+            return Err(Error::invalid(
+                "tags",
+                format!("{} of them; at most {TAGS_MAX} are taken", self.tags.len()),
+            ));
+        }
+        if self.dependencies.len() > DEPENDENCIES_MAX {
+            let reason = format!(
+                "{} of them; at most {DEPENDENCIES_MAX} are taken, so use a tag",
+                self.dependencies.len()
+            );
+            return Err(Error::invalid("dependencies", reason));
+        }
+        let named = self.dependencies.iter().map(|jid| ("dependencies", jid));
+        let named = named.chain(self.parent.iter().map(|jid| ("parent", jid)));
+        named
+            .chain(self.jid.iter().map(|jid| ("jid", jid)))
+            .try_for_each(|(field, jid)| self.check_jid(field, jid))
+    }
+
+    fn check_jid(&self, field: &'static str, jid: &Jid) -> Result<(), Error> {
+        if !jid.is_plain() {
+            let reason =
+                format!("\"{jid}\" has characters other than letters, digits and -_.~/+=@,");
+            return Err(Error::invalid(field, reason));
+        }
+        let (theirs, ours) = (jid.group(), self.queue.group());
+        if theirs != ours {
+            let reason = format!(
+                "\"{jid}\" belongs to the group \"{theirs}\", the queue \"{}\" to \"{ours}\"; only jobs of one group can \
+                 know each other",
+                self.queue
+            );
+            return Err(Error::invalid(field, reason));
+        }
+        Ok(())
+    }
+
+    /// What few jobs have, as the script's JSON object; empty when it has nothing.
+    fn rest(&self) -> String {
+        let mut rest = Map::new();
+        let options = &self.options;
+        if options.delay > 0.0 {
+            rest.insert("delay".into(), options.delay.into());
+        }
+        if !options.dependencies.is_empty() {
+            rest.insert("dependencies".into(), options.dependencies.clone().into());
+        }
+        if options.dependencies_on_tags {
+            rest.insert("on_tags".into(), true.into());
+        }
+        let texts = [
+            ("parent", self.parent.as_ref().map(Jid::as_str)),
+            ("host", options.preferred_hostname.as_deref()),
+            ("tenant", self.tenant.as_ref().map(Tenant::as_str)),
+        ];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                rest.insert(name.into(), text.into());
+            }
+        }
+        if rest.is_empty() { String::new() } else { Json::Object(rest).to_string() }
+    }
+}
+
+/// A submission as the script takes it.
+struct Prepared {
+    queue: QueueName,
+    jid: Jid,
+    data: String,
+    options: String,
+    priority: f64,
+    tags: String,
+    rest: String,
+    parent: Option<Jid>,
+}
+
+impl Prepared {
+    fn bytes(&self) -> usize {
+        self.data.len() + self.options.len() + self.tags.len() + self.rest.len()
+    }
+
+    /// What became of it, by the script's word.
+    fn outcome(self, word: &str, is_repeat: bool) -> Result<Jid, Error> {
+        match word {
+            "ok" => Ok(self.jid),
+            // The first call was carried out, only its answer was lost.
+            "EXISTS" if is_repeat => Ok(self.jid),
+            "EXISTS" => Err(Error::Exists { jid: self.jid.to_string() }),
+            _ => Err(Error::ParentCanceled {
+                parent: self.parent.map(|jid| jid.to_string()).unwrap_or_default(),
+            }),
+        }
+    }
+}
+
+impl Hive {
+    /// Submits a job. Returns its id.
+    ///
+    /// # Errors
+    /// When the job makes no sense, its id is taken, its parent was cancelled, or the store fails.
+    pub async fn submit(&self, job: Submission) -> Result<Jid, Error> {
+        self.submit_many(vec![job]).await?.pop().expect("one answer for one job")
+    }
+
+    /// Submits many jobs, each for itself: one that is refused does not stop the others.
+    ///
+    /// # Errors
+    /// When the store fails; some of the jobs may have been submitted then.
+    pub async fn submit_many(
+        &self,
+        jobs: Vec<Submission>,
+    ) -> Result<Vec<Result<Jid, Error>>, Error> {
+        let mut answers: Vec<Option<Result<Jid, Error>>> = Vec::with_capacity(jobs.len());
+        let mut by_queue: HashMap<QueueName, Vec<(usize, Prepared)>> = HashMap::new();
+        for (at, job) in jobs.into_iter().enumerate() {
+            let prepared = job.prepare();
+            answers.push(None);
+            match prepared {
+                Ok(job) => by_queue.entry(job.queue.clone()).or_default().push((at, job)),
+                Err(error) => answers[at] = Some(Err(error)),
+            }
+        }
+        for (queue, jobs) in by_queue {
+            self.list_queue(&queue).await?;
+            for batch in batches(jobs) {
+                let (places, batch): (Vec<usize>, Vec<Prepared>) = batch.into_iter().unzip();
+                for (place, answer) in
+                    places.into_iter().zip(self.submit_batch(&queue, batch).await?)
+                {
+                    answers[place] = Some(answer);
+                }
+            }
+        }
+        Ok(answers.into_iter().map(|answer| answer.expect("every job was answered")).collect())
+    }
+
+    async fn submit_batch(
+        &self,
+        queue: &QueueName,
+        jobs: Vec<Prepared>,
+    ) -> Result<Vec<Result<Jid, Error>>, Error> {
+        let run = || {
+            let mut args = Vec::with_capacity(jobs.len() * 6);
+            for job in &jobs {
+                args.push(job.jid.as_str().to_owned());
+                args.push(job.data.clone());
+                args.push(job.options.clone());
+                args.push(job.priority.to_string());
+                args.push(job.tags.clone());
+                args.push(job.rest.clone());
+            }
+            self.call_on_queue(&SUBMIT, queue).args("jobs", args).run::<Vec<String>>()
+        };
+        let (words, is_repeat) = match run().await {
+            // The ids are ours, so asking again cannot make a second job.
+            Err(keyrack_store::Error::Lost(_)) => (run().await?, true),
+            words => (words?, false),
+        };
+        Ok(jobs.into_iter().zip(words).map(|(job, word)| job.outcome(&word, is_repeat)).collect())
+    }
+}
+
+/// Cuts jobs into what goes into one call each.
+fn batches(jobs: Vec<(usize, Prepared)>) -> Vec<Vec<(usize, Prepared)>> {
+    let mut batches: Vec<Vec<_>> = Vec::new();
+    let mut bytes = 0;
+    for job in jobs {
+        let is_full =
+            |batch: &Vec<_>| batch.len() >= JOBS_PER_CALL || bytes + job.1.bytes() > BYTES_PER_CALL;
+        if batches.last().is_none_or(is_full) {
+            batches.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += job.1.bytes();
+        batches.last_mut().expect("just pushed").push(job);
+    }
+    batches
+}

@@ -1,0 +1,144 @@
+--[[
+  Cleans up a queue: results that expired, locks that were not renewed, workers that are gone, counters grown old.
+
+  KEYS  1 queue
+  ARGV  1 tag   2 hive   3 now   4 queue_name   5 lock_ms   6 waits_max   7 deaths_max   8 finished_max   9 cursor   10 gone...
+        A lock may expire waits_max times before its job is taken away; the workers under gone lose theirs at once. A job
+        that lost deaths_max workers fails; 0 for no such limit. The cursor walks the tenants.
+  Derives the keys of the queue, the workers and the jobs under the same hash tag.
+  Returns how many results expired, how many jobs were taken from their workers, and the next cursor.
+]]
+--- @include "fail"
+--- @include "die"
+--- @include "unlock"
+
+-- Entries looked at in one call; the next sweep goes on.
+local SWEPT_MAX = 1000
+local TENANTS_MAX = 100
+local LOCK_WAITS_S = 86400
+local MINUTES_KEPT = 60
+-- Enough fields for the minutes kept and those of some sweeps more.
+local MINUTES_FIELDS_MAX = 4 * (MINUTES_KEPT + 30)
+
+local queue, lock_ms, waits_max = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local deaths_max, finished_max = tonumber(ARGV[7]), tonumber(ARGV[8])
+local expired, taken = 0, 0
+
+local function expire(jid)
+  local job = read_job(jid)
+  if job then die(jid, job, 'expired') end
+  -- An entry whose job is gone must not stop later sweeps.
+  call('ZREM', expires_key(queue), jid)
+  call('ZREM', failed_key(queue), jid)
+  expired = expired + 1
+end
+
+local function expire_due()
+  for _, jid in ipairs(call('ZRANGEBYSCORE', expires_key(queue), 0, now, 'LIMIT', 0, SWEPT_MAX)) do expire(jid) end
+end
+
+-- More results than the queue may keep: the ones that would expire first go now.
+local function expire_surplus()
+  local surplus = call('ZCARD', expires_key(queue)) - finished_max
+  if surplus <= 0 then return end
+  for _, jid in ipairs(call('ZRANGE', expires_key(queue), 0, math.min(surplus, SWEPT_MAX) - 1)) do
+    expire(jid)
+    call('UNLINK', job_key(jid))
+  end
+end
+
+-- Takes a job from a worker that is gone: to another, or to its end if it has lost enough of them.
+local function take_away(job)
+  local jid, old_worker = job[JID], job[WORKER]
+  taken = taken + 1
+  unlock(jid, queue, old_worker)
+  publish(worker_events_key(old_worker), event_text('lost', jid, queue))
+  job[HISTORY] = with_entry(job[HISTORY], entry('expiredLock', ',"old_worker":' .. quoted(old_worker)))
+  local deaths, retries = tonumber(job[DEATHS] or '0') + 1, tonumber(job[RETRIES]) or 0
+  local key = job_key(jid)
+  call('HSET', key, 'deaths', string.format('%d', deaths))
+  if deaths_max > 0 and deaths >= deaths_max then
+    fail(job, string.format('%d workers were lost while they ran this job, the last was "%s"', deaths, old_worker))
+  elseif retries >= (tonumber(cjson.decode(job[OPTIONS]).retries) or 0) then
+    fail(job, 'no more retries available')
+  else
+    call('HSET', key, 'retries', string.format('%d', retries + 1))
+    enter_stored(jid, job)
+  end
+  if job[TENANT] then left_worker(jid, queue, job[TENANT]) end
+end
+
+local function missed_lock(jid)
+  local job = read_job(jid)
+  if not job or job[STATUS] ~= 'running' then
+    call('ZREM', locks_key(queue), jid)
+    if job and job[WORKER] and job[WORKER] ~= '' then call('SREM', worker_locks_key(job[WORKER]), jid) end
+    return
+  end
+  if waits_max > 0 then
+    local waits = lock_waits_key(job[WORKER], jid)
+    local missed = call('INCR', waits)
+    call('EXPIRE', waits, LOCK_WAITS_S)
+    if missed <= waits_max then return call('ZADD', locks_key(queue), now + lock_ms, jid) end
+  end
+  take_away(job)
+end
+
+local function miss_locks()
+  for _, jid in ipairs(call('ZRANGEBYSCORE', locks_key(queue), 0, now, 'LIMIT', 0, SWEPT_MAX)) do missed_lock(jid) end
+end
+
+local function bury(worker)
+  for _, jid in ipairs(call('SMEMBERS', worker_locks_key(worker))) do
+    local job = read_job(jid)
+    if job and job[STATUS] == 'running' and job[WORKER] == worker and job[QUEUE] == queue then
+      take_away(job)
+    else
+      call('SREM', worker_locks_key(worker), jid)
+    end
+  end
+  call('ZREM', bees_key(queue), worker)
+  call('HDEL', workers_key(queue), worker)
+end
+
+-- Node workers know nothing of tenants: they take jobs and end them without a word.
+local function heal_tenant(tenant)
+  local jid = standing(queue, tenant)
+  if jid and not call('ZSCORE', queue_key(queue), jid) then left_queue(jid, queue, tenant) end
+  local running = tenant_running_key(queue, tenant)
+  for _, member in ipairs(call('SMEMBERS', running)) do
+    if call('HGET', job_key(member), 'status') ~= 'running' then call('SREM', running, member) end
+  end
+  feed(queue, tenant)
+end
+
+local function heal_tenants(cursor)
+  local reply = call('HSCAN', tenants_key(queue), cursor, 'COUNT', TENANTS_MAX)
+  for at = 1, #reply[2], 2 do heal_tenant(reply[2][at]) end
+  return reply[1]
+end
+
+local function prune_minutes()
+  local key = minutes_key(queue)
+  if call('HLEN', key) <= MINUTES_FIELDS_MAX then return end
+  local oldest, old = math.floor(now / 60000) - MINUTES_KEPT, {}
+  for _, field in ipairs(call('HKEYS', key)) do
+    if (tonumber(field:match('^%d+')) or 0) < oldest then old[#old + 1] = field end
+  end
+  in_chunks('HDEL', key, old)
+end
+
+local function forget_workers()
+  for _, worker in ipairs(call('HKEYS', workers_key(queue))) do
+    if not call('ZSCORE', bees_key(queue), worker) then call('HDEL', workers_key(queue), worker) end
+  end
+end
+
+expire_due()
+expire_surplus()
+miss_locks()
+for at = 10, #ARGV do bury(ARGV[at]) end
+prune_minutes()
+forget_workers()
+local cursor = heal_tenants(ARGV[9])
+return { expired, taken, cursor }

@@ -1,0 +1,16 @@
+--[[
+  Replaces the tags of a job.
+
+  KEYS  1 job
+  ARGV  1 tag   2 hive   3 now   4 jid   5 tags
+  Derives the keys of the tags under the same hash tag.
+  Returns ok, or GONE when there is no such job.
+]]
+--- @include "events"
+
+local job = read_job(ARGV[4])
+if not job then return 'GONE' end
+for _, name in ipairs(list_of(job[TAGS])) do call('SREM', tags_key(name), ARGV[4]) end
+for _, name in ipairs(list_of(ARGV[5])) do call('SADD', tags_key(name), ARGV[4]) end
+call('HSET', KEYS[1], 'tags', ARGV[5])
+return 'ok'

@@ -1,0 +1,3 @@
+//! The Bee queue, through its public door.
+
+mod life;

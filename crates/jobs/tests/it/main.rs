@@ -1,0 +1,3 @@
+//! Jobs through their public doors.
+
+mod bee;
