@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use keyrack_keys::PartError;
 use keyrack_store::{Script, script};
 use serde::Serialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, value::RawValue};
 
 use super::{
     dialect,
@@ -42,7 +42,8 @@ const BYTES_PER_CALL: usize = 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct Submission {
     queue: QueueName,
-    args: Vec<Json>,
+    /// Each as JSON text.
+    args: Vec<String>,
     jid: Option<Jid>,
     options: Options,
     dependencies: Vec<Jid>,
@@ -81,14 +82,26 @@ impl Submission {
 
     /// One more argument for the worker. What cannot be JSON arrives as `null`.
     pub fn arg(mut self, value: impl Serialize) -> Self {
-        self.args.push(serde_json::to_value(value).unwrap_or_default());
+        // A `Value` in between would sort the keys of maps, and two hives would not agree on what is a duplicate.
+        self.args.push(serde_json::to_string(&value).unwrap_or_else(|_| "null".to_owned()));
         self
     }
 
     /// All arguments for the worker.
     pub fn args(mut self, values: Vec<Json>) -> Self {
-        self.args = values;
+        self.args = values.iter().map(Json::to_string).collect();
         self
+    }
+
+    /// All arguments for the worker, as a JSON list whose numbers keep all their digits.
+    ///
+    /// # Errors
+    /// When the text is not a JSON list.
+    pub fn args_json(mut self, list: &str) -> Result<Self, Error> {
+        let items: Vec<&RawValue> = serde_json::from_str(list)
+            .map_err(|error| Error::invalid("data", format!("not a JSON list of arguments: {error}")))?;
+        self.args = items.into_iter().map(|item| item.get().to_owned()).collect();
+        Ok(self)
     }
 
     /// An id of one's own; submitting it again is refused, so that a repeated call makes no second job.
@@ -168,8 +181,7 @@ impl Submission {
         self.check()?;
         let group = self.queue.group();
         let jid = self.jid.take().unwrap_or_else(|| Jid::fresh(&group));
-        let data = serde_json::to_string(&self.args)
-            .map_err(|error| Error::invalid("data", error.to_string()))?;
+        let data = format!("[{}]", self.args.join(","));
         if data.len() > DATA_BYTES_MAX {
             let reason = format!(
                 "{} bytes; at most {DATA_BYTES_MAX} are taken, so store it elsewhere and pass its name",

@@ -1,5 +1,5 @@
 -- What happened to a job, oldest first. The text grows by its end; only a long one is taken apart.
---- @include "call"
+--- @include "keys"
 
 -- A longer history loses its middle.
 local HISTORY_BYTES_MAX = 32768
