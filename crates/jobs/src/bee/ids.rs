@@ -43,20 +43,24 @@ impl Jid {
 
     /// Whether scripts find the job under this id: they put ids into keys as they are.
     pub(crate) fn is_plain(&self) -> bool {
-        self.as_str()
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~/+=@,".contains(&byte))
+        is_plain(self.as_str())
     }
 }
 
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~/+=@,".contains(&byte))
+}
+
+/// A name that could not stand in a job's id is no group.
 fn group(name: Option<&str>) -> Group {
-    name.and_then(|name| Group::new(name).ok())
+    name.filter(|name| is_plain(name))
+        .and_then(|name| Group::new(name).ok())
         .unwrap_or_else(|| Group::new(DEFAULT_GROUP).expect("a good group"))
 }
 
-/// A new hive id: `HOSTNAME:PID:UUID`.
+/// A new hive id: `HOSTNAME:PID:UNIQUE_HIVE_ID`.
 pub(crate) fn hive_id() -> String {
-    format!("{}:{}:{}", hostname(), std::process::id(), Uuid::now_v7())
+    format!("{}:{}:{}", hostname(), std::process::id(), unique())
 }
 
 /// A new worker id: the hive's, the queue's name, and one more to tell workers of one queue apart.
@@ -64,7 +68,12 @@ pub(crate) fn worker_id(hive: &str, queue: &QueueName) -> Result<WorkerId, PartE
     // A worker id is fields between colons, so the queue must not bring more of them, nor be too long for all to fit.
     let name: String =
         queue.as_str().chars().map(|c| if c == ':' { '_' } else { c }).take(64).collect();
-    WorkerId::new(format!("{hive}:{name}:{}", Uuid::now_v7().simple()))
+    WorkerId::new(format!("{hive}:{name}:{}", unique()))
+}
+
+/// 64 random bits. Short on purpose: a hive's id stands in every entry of every job's history.
+fn unique() -> String {
+    format!("{:016x}", Uuid::new_v4().as_u64_pair().1)
 }
 
 /// This machine's name, as far as it can stand in an id.

@@ -85,6 +85,13 @@ impl Failure {
     }
 }
 
+/// Any error of a handler is a failure after which the job is tried again.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::new(error.to_string())
+    }
+}
+
 impl Outcome {
     /// The end of a job that was claimed.
     pub fn of(job: &Job, end: End) -> Outcome {

@@ -6,6 +6,7 @@ use keyrack_keys::PartError;
 use keyrack_store::{Script, script};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, value::RawValue};
+use tokio::task::{JoinError, JoinSet};
 
 use super::{
     dialect,
@@ -37,6 +38,8 @@ pub const DELAY_MS_MAX: f64 = 10.0 * 365.0 * 86_400_000.0;
 /// Jobs and bytes that go into one call of the script, so that other clients are not kept waiting.
 const JOBS_PER_CALL: usize = 200;
 const BYTES_PER_CALL: usize = 1024 * 1024;
+/// Calls under way at once.
+const CALLS_MAX: usize = 2;
 
 /// A job to be submitted.
 #[derive(Debug, Clone)]
@@ -98,8 +101,9 @@ impl Submission {
     /// # Errors
     /// When the text is not a JSON list.
     pub fn args_json(mut self, list: &str) -> Result<Self, Error> {
-        let items: Vec<&RawValue> = serde_json::from_str(list)
-            .map_err(|error| Error::invalid("data", format!("not a JSON list of arguments: {error}")))?;
+        let items: Vec<&RawValue> = serde_json::from_str(list).map_err(|error| {
+            Error::invalid("data", format!("not a JSON list of arguments: {error}"))
+        })?;
         self.args = items.into_iter().map(|item| item.get().to_owned()).collect();
         Ok(self)
     }
@@ -343,27 +347,52 @@ impl Hive {
         jobs: Vec<Submission>,
     ) -> Result<Vec<Result<Jid, Error>>, Error> {
         let mut answers: Vec<Option<Result<Jid, Error>>> = Vec::with_capacity(jobs.len());
-        let mut by_queue: HashMap<QueueName, Vec<(usize, Prepared)>> = HashMap::new();
+        let mut batches: HashMap<QueueName, Batch> = HashMap::new();
+        let mut calls = JoinSet::new();
         for (at, job) in jobs.into_iter().enumerate() {
-            let prepared = job.prepare();
             answers.push(None);
-            match prepared {
-                Ok(job) => by_queue.entry(job.queue.clone()).or_default().push((at, job)),
-                Err(error) => answers[at] = Some(Err(error)),
-            }
-        }
-        for (queue, jobs) in by_queue {
-            self.list_queue(&queue).await?;
-            for batch in batches(jobs) {
-                let (places, batch): (Vec<usize>, Vec<Prepared>) = batch.into_iter().unzip();
-                for (place, answer) in
-                    places.into_iter().zip(self.submit_batch(&queue, batch).await?)
-                {
-                    answers[place] = Some(answer);
+            let job = match job.prepare() {
+                Ok(job) => job,
+                Err(error) => {
+                    answers[at] = Some(Err(error));
+                    continue;
                 }
+            };
+            let batch = batches.entry(job.queue.clone()).or_default();
+            if batch.is_full(&job) {
+                self.send(&mut calls, std::mem::take(batch), &mut answers).await?;
             }
+            batch.add(at, job);
+        }
+        for batch in batches.into_values() {
+            self.send(&mut calls, batch, &mut answers).await?;
+        }
+        while let Some(call) = calls.join_next().await {
+            take(call, &mut answers)?;
         }
         Ok(answers.into_iter().map(|answer| answer.expect("every job was answered")).collect())
+    }
+
+    /// Sends a batch; while the store is busy with it the next is prepared.
+    async fn send(
+        &self,
+        calls: &mut JoinSet<Sent>,
+        batch: Batch,
+        answers: &mut [Option<Result<Jid, Error>>],
+    ) -> Result<(), Error> {
+        let Some(queue) = batch.jobs.first().map(|job| job.queue.clone()) else { return Ok(()) };
+        self.list_queue(&queue).await?;
+        if calls.len() >= CALLS_MAX
+            && let Some(call) = calls.join_next().await
+        {
+            take(call, answers)?;
+        }
+        let hive = self.clone();
+        calls.spawn(async move {
+            let answers = hive.submit_batch(&queue, batch.jobs).await?;
+            Ok(batch.places.into_iter().zip(answers).collect())
+        });
+        Ok(())
     }
 
     async fn submit_batch(
@@ -372,15 +401,14 @@ impl Hive {
         jobs: Vec<Prepared>,
     ) -> Result<Vec<Result<Jid, Error>>, Error> {
         let run = || {
-            let mut args = Vec::with_capacity(jobs.len() * 6);
-            for job in &jobs {
-                args.push(job.jid.as_str().to_owned());
-                args.push(job.data.clone());
-                args.push(job.options.clone());
-                args.push(job.priority.to_string());
-                args.push(job.tags.clone());
-                args.push(job.rest.clone());
-            }
+            let priorities: Vec<String> = jobs.iter().map(|job| job.priority.to_string()).collect();
+            let args: Vec<&str> = jobs
+                .iter()
+                .zip(&priorities)
+                .flat_map(|(job, priority)| {
+                    [job.jid.as_str(), &job.data, &job.options, priority, &job.tags, &job.rest]
+                })
+                .collect();
             self.call_on_queue(&SUBMIT, queue).args("jobs", args).run::<Vec<String>>()
         };
         let (words, is_repeat) = match run().await {
@@ -392,19 +420,38 @@ impl Hive {
     }
 }
 
-/// Cuts jobs into what goes into one call each.
-fn batches(jobs: Vec<(usize, Prepared)>) -> Vec<Vec<(usize, Prepared)>> {
-    let mut batches: Vec<Vec<_>> = Vec::new();
-    let mut bytes = 0;
-    for job in jobs {
-        let is_full =
-            |batch: &Vec<_>| batch.len() >= JOBS_PER_CALL || bytes + job.1.bytes() > BYTES_PER_CALL;
-        if batches.last().is_none_or(is_full) {
-            batches.push(Vec::new());
-            bytes = 0;
-        }
-        bytes += job.1.bytes();
-        batches.last_mut().expect("just pushed").push(job);
+/// What one call of the script brought: the place of each job among those submitted, and its answer.
+type Sent = Result<Vec<(usize, Result<Jid, Error>)>, Error>;
+
+fn take(
+    call: Result<Sent, JoinError>,
+    answers: &mut [Option<Result<Jid, Error>>],
+) -> Result<(), Error> {
+    let sent = call.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
+    for (place, answer) in sent {
+        answers[place] = Some(answer);
     }
-    batches
+    Ok(())
+}
+
+/// Jobs of one queue that go into one call.
+#[derive(Default)]
+struct Batch {
+    jobs: Vec<Prepared>,
+    /// The place of each among the jobs submitted.
+    places: Vec<usize>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn is_full(&self, next: &Prepared) -> bool {
+        self.jobs.len() >= JOBS_PER_CALL
+            || (self.bytes + next.bytes() > BYTES_PER_CALL && !self.jobs.is_empty())
+    }
+
+    fn add(&mut self, place: usize, job: Prepared) {
+        self.bytes += job.bytes();
+        self.jobs.push(job);
+        self.places.push(place);
+    }
 }

@@ -20,9 +20,8 @@ end
 -- Adds a job to the working queue and tells the workers.
 local function enqueue(jid, queue, score, host)
   call('ZADD', queue_key(queue), score, jid)
-  local message = event_text('new', jid, queue)
-  if host then publish(host_events_key(host), message) end
-  publish(queue_events_key(queue), message)
+  if host then announce_new(host_events_key(host), jid, queue) end
+  announce_new(queue_events_key(queue), jid, queue)
 end
 
 local function may_run_more(queue, tenant)

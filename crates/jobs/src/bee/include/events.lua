@@ -25,23 +25,41 @@ local function original_of(jid)
     .. ',"failedReason":' .. text_or_false(fields[3]) .. '}'
 end
 
--- A job as listeners get it: they act on this text without reading the key.
-local function snapshot(job)
-  return '{"jid":' .. quoted(job[JID]) .. ',"parent":' .. text_or_false(job[PARENT]) .. ',"data":' .. (job[DATA] or '{}')
-    .. ',"queue":' .. quoted(job[QUEUE]) .. ',"worker":' .. quoted(job[WORKER] or '') .. ',"hash":' .. text_or_false(job[HASH])
-    .. ',"status":' .. quoted(job[STATUS]) .. ',"options":' .. (job[OPTIONS] or '{}')
+-- Whether anybody can hear a message on the channel. Lua hashes every byte of every string it makes, so a snapshot
+-- that nobody reads would be a good part of what a job costs. Listeners on a replica cannot be counted from here.
+local heard = {}
+local function is_heard(channel)
+  if heard[channel] == nil then
+    local count = tag == '' and 'NUMSUB' or 'SHARDNUMSUB'
+    heard[channel] = call('PUBSUB', count, channel)[2] > 0
+      or (tag == '' and call('PUBSUB', 'NUMPAT') > 0)
+      or not call('INFO', 'replication'):find('connected_slaves:0', 1, true)
+  end
+  return heard[channel]
+end
+
+local function event_text(kind, jid, queue)
+  return '{"type":"' .. kind .. '","jid":' .. quoted(jid) .. ',"queue":' .. quoted(queue) .. '}'
+end
+
+-- Announces what happened to a job, with the whole job: listeners act on the message without reading the key.
+local function announce(kind, job)
+  local channel = queue_events_key(job[QUEUE])
+  if not is_heard(channel) then return end
+  local jid, queue = quoted(job[JID]), quoted(job[QUEUE])
+  -- One concatenation, so that one string is made.
+  publish(channel, '{"type":"' .. kind .. '","jid":' .. jid .. ',"queue":' .. queue
+    .. ',"job":{"jid":' .. jid .. ',"parent":' .. text_or_false(job[PARENT]) .. ',"data":' .. (job[DATA] or '{}')
+    .. ',"queue":' .. queue .. ',"worker":' .. quoted(job[WORKER] or '') .. ',"hash":' .. text_or_false(job[HASH])
+    .. ',"status":' .. quoted(job[STATUS]) .. ',"options":' .. job[OPTIONS]
     .. ',"submitted":' .. (job[SUBMITTED] or 'false') .. ',"retries":' .. (job[RETRIES] or '0')
     .. ',"tags":' .. (job[TAGS] or '{}') .. ',"result":' .. (job[RESULT] or '{}')
     .. ',"failedReason":' .. text_or_false(job[FAILED_REASON])
     .. ',"duplicate":' .. (job[DUPLICATE] and original_of(job[DUPLICATE]) or 'false')
-    .. ',"history":' .. (job[HISTORY] or '{}') .. ',"dependants":' .. (job[DEPENDANTS] or '{}') .. '}'
+    .. ',"history":' .. (job[HISTORY] or '{}') .. ',"dependants":' .. (job[DEPENDANTS] or '{}') .. '}}')
 end
 
-local function event_text(kind, jid, queue, extra)
-  return '{"type":"' .. kind .. '","jid":' .. quoted(jid) .. ',"queue":' .. quoted(queue) .. (extra or '') .. '}'
-end
-
--- Announces what happened to a job, with the whole job.
-local function announce(kind, job)
-  publish(queue_events_key(job[QUEUE]), event_text(kind, job[JID], job[QUEUE], ',"job":' .. snapshot(job)))
+-- Announces that a job can be claimed.
+local function announce_new(channel, jid, queue)
+  if is_heard(channel) then publish(channel, event_text('new', jid, queue)) end
 end

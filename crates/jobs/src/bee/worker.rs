@@ -1,0 +1,172 @@
+//! Running jobs.
+//!
+//! A [`Worker`] has a station for each queue it serves. The station claims jobs, runs each in a task of its own, and
+//! settles what has ended in the same call that claims the next; beside it a caretaker sends heartbeats and sweeps.
+//!
+//! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `station` is the loop,
+//! `ears` are how it hears of new jobs, `caretaker` keeps it alive and notices when others are not.
+
+mod caretaker;
+mod context;
+mod ears;
+mod handler;
+mod station;
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+pub use self::{
+    caretaker::Watch,
+    context::{Context, Stop},
+};
+use self::{handler::Handler, station::Station};
+use super::{
+    hive::Hive,
+    job::Job,
+    keys::{JobHash, QueueName},
+    settle::Failure,
+    sweep::Care,
+};
+use crate::Error;
+
+/// Runs the jobs of some queues.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), keyrack_jobs::Error> {
+/// use keyrack_jobs::bee::{Hive, Submission, keys::QueueName, worker::{Settings, Worker}};
+///
+/// let hive = Hive::open(keyrack_store::Store::open("embedded:memory").await?).await?;
+/// let jid = hive.submit(Submission::new("greetings")?.arg("Ada")).await?;
+/// let (done, mut is_done) = tokio::sync::mpsc::channel(1);
+/// let worker = Worker::new(&hive).on(QueueName::new("greetings")?, Settings::default(), move |context| {
+///     let done = done.clone();
+///     async move {
+///         let _ = done.send(()).await;
+///         Ok(format!("hello {}", context.job().args()[0]))
+///     }
+/// });
+/// worker.run(async move { is_done.recv().await; }).await?;
+/// assert_eq!(hive.job(&jid).await?.result(), Some(r#""hello \"Ada\"""#));
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Worker {
+    hive: Hive,
+    care: Care,
+    drain: Duration,
+    posts: Vec<Post>,
+}
+
+/// A queue, how to serve it, and by what.
+#[derive(Debug)]
+struct Post {
+    queue: QueueName,
+    settings: Settings,
+    handler: Handler,
+}
+
+/// How a worker serves a queue.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How many jobs run at once.
+    pub concurrency: usize,
+    /// For how long a job may run before the attempt fails.
+    pub time_limit: Duration,
+    /// How long a handler that was told to stop may go on before it is dropped.
+    pub stop_grace: Duration,
+    /// Whether jobs that are the same as an earlier one are left out.
+    pub duplicates: Duplicates,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            concurrency: 10,
+            time_limit: Duration::from_secs(30 * 60),
+            stop_grace: Duration::from_secs(10),
+            duplicates: Duplicates::Run,
+        }
+    }
+}
+
+/// What is done about jobs that are the same as an earlier one of the queue whose result is still kept.
+#[derive(Clone, Default)]
+pub enum Duplicates {
+    /// They are run like any other.
+    #[default]
+    Run,
+    /// A job with the data of an earlier one ends as its duplicate.
+    ByData,
+    /// A job with the hash of an earlier one ends as its duplicate.
+    By(Arc<dyn Fn(&Job) -> Result<JobHash, String> + Send + Sync>),
+}
+
+impl std::fmt::Debug for Duplicates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Duplicates::Run => "Run",
+            Duplicates::ByData => "ByData",
+            Duplicates::By(_) => "By",
+        })
+    }
+}
+
+impl Worker {
+    /// A worker that serves no queue yet.
+    pub fn new(hive: &Hive) -> Worker {
+        Worker {
+            hive: hive.clone(),
+            care: Care::default(),
+            drain: Duration::from_secs(20),
+            posts: Vec::new(),
+        }
+    }
+
+    /// Sets the timings; all workers of a queue should agree on them.
+    pub fn care(mut self, care: Care) -> Worker {
+        self.care = care;
+        self
+    }
+
+    /// How long jobs may go on after the worker was told to stop; then they are given back.
+    pub fn drain(mut self, drain: Duration) -> Worker {
+        self.drain = drain;
+        self
+    }
+
+    /// Serves a queue: `handler` is called for each job, and what it returns is the job's result.
+    pub fn on<F, R, T>(mut self, queue: QueueName, settings: Settings, handler: F) -> Worker
+    where
+        F: Fn(Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, Failure>> + Send + 'static,
+        T: Serialize,
+    {
+        self.posts.push(Post { queue, settings, handler: Handler::new(handler) });
+        self
+    }
+
+    /// Runs jobs until `shutdown`, then finishes those under way or gives them back.
+    ///
+    /// A lost connection does not end it: it goes on when the store is back.
+    ///
+    /// # Errors
+    /// When a queue's worker cannot have an id.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+        let (stop, stopping) = watch::channel(false);
+        let mut stations = tokio::task::JoinSet::new();
+        for post in self.posts {
+            let station = Station::new(&self.hive, post, self.care, self.drain)?;
+            stations.spawn(station.run(stopping.clone()));
+        }
+        shutdown.await;
+        let _ = stop.send(true);
+        while let Some(ended) = stations.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a worker's loop ended by itself");
+            }
+        }
+        Ok(())
+    }
+}

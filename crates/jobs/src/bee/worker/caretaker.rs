@@ -1,0 +1,214 @@
+//! Keeping a worker's locks alive, and taking the jobs of workers that are not.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use keyrack_store::Event;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::super::{
+    claim::Claimed,
+    heartbeat::WorkerInfo,
+    hive::Hive,
+    keys::{self, QueueName, WorkerId},
+    settle::{End, Outcome},
+    sweep::Care,
+};
+use super::{
+    context::Stop,
+    station::{Registry, Shared},
+};
+use crate::Error;
+
+/// The time between two sweeps of one worker.
+const SWEEP_EVERY: Duration = Duration::from_secs(2);
+/// How long nobody may listen on a worker's channel before it counts as gone: longer than a reconnect takes.
+const SILENCE_MAX: Duration = Duration::from_secs(2);
+/// Workers asked in one sweep: many workers share the work of watching each other.
+const ASKED_MAX: usize = 16;
+/// The clocks of two machines drift apart by far less in this time.
+const ADJUST_CLOCK_EVERY: Duration = Duration::from_secs(300);
+
+/// Watches over a queue: sweeps it and notices workers whose connection is closed.
+///
+/// Every worker does so for its own queue; a server can do it for queues that only other programs work on.
+#[derive(Debug)]
+pub struct Watch {
+    hive: Hive,
+    queue: QueueName,
+    care: Care,
+    cursor: String,
+    /// Since when nobody listens on the channel of a worker.
+    silent: HashMap<WorkerId, Instant>,
+    /// Where to go on asking.
+    next_asked: usize,
+}
+
+impl Watch {
+    /// A watch over this queue.
+    pub fn new(hive: &Hive, queue: QueueName, care: Care) -> Watch {
+        Watch {
+            hive: hive.clone(),
+            queue,
+            care,
+            cursor: String::new(),
+            silent: HashMap::new(),
+            next_asked: 0,
+        }
+    }
+
+    /// Forgets who was silent: after a lost connection everybody seems so.
+    pub fn forget_silence(&mut self) {
+        self.silent.clear();
+    }
+
+    /// Sweeps once. To be called every second or two.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sweep(&mut self) -> Result<(), Error> {
+        let gone = self.gone().await.inspect_err(|_| self.silent.clear())?;
+        for worker in &gone {
+            tracing::warn!(queue = %self.queue, %worker, "a worker's connection is closed; others get its jobs");
+            self.silent.remove(worker);
+        }
+        let swept = self.hive.sweep(&self.queue, &self.care, &self.cursor, &gone).await?;
+        if swept.taken_away > 0 {
+            tracing::warn!(queue = %self.queue, jobs = swept.taken_away, "took jobs from workers that were gone");
+        }
+        self.cursor = swept.cursor;
+        Ok(())
+    }
+
+    /// The workers on whose channel nobody has listened for too long.
+    async fn gone(&mut self) -> Result<Vec<WorkerId>, Error> {
+        let mut workers = self.listening_workers().await?;
+        self.silent.retain(|worker, _| workers.contains(worker));
+        workers.sort();
+        let start = if workers.is_empty() { 0 } else { self.next_asked % workers.len() };
+        self.next_asked = start + ASKED_MAX;
+        let suspects: HashSet<WorkerId> = self.silent.keys().cloned().collect();
+        let turn = workers.iter().cycle().skip(start).take(ASKED_MAX.min(workers.len())).cloned();
+        let asked: HashSet<WorkerId> = suspects.into_iter().chain(turn).collect();
+        let mut gone = Vec::new();
+        for worker in asked {
+            if self.hive.is_listening(&self.queue, &worker).await? {
+                self.silent.remove(&worker);
+                continue;
+            }
+            let since = *self.silent.entry(worker.clone()).or_insert_with(Instant::now);
+            if since.elapsed() >= SILENCE_MAX {
+                gone.push(worker);
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Workers that listen as long as they live; Node's do not.
+    async fn listening_workers(&self) -> Result<Vec<WorkerId>, Error> {
+        let key = keys::workers(&self.queue, &self.queue.group());
+        let mut cmd = redis::cmd("HGETALL");
+        cmd.arg(&*self.hive.store().place(&key));
+        let infos: Vec<(String, String)> =
+            cmd.query_async(&mut self.hive.store().connection()).await?;
+        let listens =
+            |info: &str| serde_json::from_str::<WorkerInfo>(info).is_ok_and(|info| info.listens);
+        Ok(infos
+            .into_iter()
+            .filter(|(_, info)| listens(info))
+            .filter_map(|(worker, _)| WorkerId::new(worker).ok())
+            .collect())
+    }
+}
+
+/// Sends heartbeats for a station and sweeps its queue, until dropped.
+pub(super) async fn take_care(shared: &Shared, care: Care, info: WorkerInfo) {
+    let mut watch = Watch::new(&shared.hive, shared.queue.clone(), care);
+    let mut beats = interval(care.heartbeat);
+    let mut sweeps = interval(SWEEP_EVERY);
+    let mut adjustments = interval(ADJUST_CLOCK_EVERY);
+    for ticks in [&mut beats, &mut sweeps, &mut adjustments] {
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    }
+    adjustments.reset();
+    let mut orphans = HashSet::new();
+    loop {
+        let done = tokio::select! {
+            _ = beats.tick() => beat(shared, care, &info, &mut orphans).await,
+            _ = sweeps.tick() => watch.sweep().await,
+            _ = adjustments.tick() => shared.hive.adjust_clock().await,
+        };
+        if let Err(error) = done {
+            watch.forget_silence();
+            tracing::debug!(queue = %shared.queue, %error, "could not take care of the queue; will try again");
+        }
+    }
+}
+
+/// One heartbeat. Jobs that are no longer ours are stopped; jobs that we have without knowing, because the answer to
+/// a claim was lost, are given back when they are still unknown the next time.
+async fn beat(
+    shared: &Shared,
+    care: Care,
+    info: &WorkerInfo,
+    orphans: &mut HashSet<String>,
+) -> Result<(), Error> {
+    let known_before = shared.registry.jids();
+    let calls_before = shared.registry.calls();
+    let kept = shared.hive.heartbeat(&shared.queue, &shared.worker, care.lock, Some(info)).await?;
+    for jid in known_before.iter().filter(|jid| !kept.contains(*jid)) {
+        shared.registry.stop(jid, Stop::Lost);
+    }
+    let unknown: HashSet<String> =
+        kept.into_iter().filter(|jid| !shared.registry.knows(jid)).collect();
+    // A call under way may be about any of them.
+    if calls_before != shared.registry.calls() || shared.registry.is_calling() {
+        orphans.clear();
+        return Ok(());
+    }
+    let lost: Vec<Outcome> = orphans
+        .intersection(&unknown)
+        .map(|jid| Outcome { jid: jid.clone(), attempt: None, options: None, end: End::Released })
+        .collect();
+    *orphans = unknown;
+    if !lost.is_empty() {
+        shared.hive.settle(&shared.queue, &shared.worker, &lost, 0, care.lock).await?;
+    }
+    Ok(())
+}
+
+/// Listens on the worker's own channel, until dropped. Jobs that are cancelled or taken away are stopped at once.
+pub(super) async fn obey(shared: &Shared) {
+    let channel = keys::worker_events(&shared.worker, &shared.queue.group());
+    loop {
+        let Ok(mut orders) = shared.hive.store().subscribe(std::slice::from_ref(&channel)).await
+        else {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            continue;
+        };
+        while let Some(event) = orders.next().await {
+            if let Event::Message(message) = event {
+                carry_out(&shared.registry, &message.payload);
+            }
+        }
+    }
+}
+
+fn carry_out(registry: &Registry, order: &[u8]) {
+    let Ok(order) = serde_json::from_slice::<serde_json::Value>(order) else { return };
+    let reason = match order["type"].as_str() {
+        Some("canceled") => Stop::Canceled,
+        Some("lost") => Stop::Lost,
+        _ => return,
+    };
+    if let Some(jid) = order["jid"].as_str() {
+        registry.stop(jid, reason);
+    }
+}
+
+/// How long to wait for news after a claim.
+pub(super) fn wait_after(claimed: &Claimed, now_ms: u64) -> Option<Duration> {
+    claimed.again_at.map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(1)))
+}

@@ -1,0 +1,110 @@
+//! What the handler of a job sees.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::super::{
+    hive::Hive,
+    job::{Job, Options},
+    keys::{Jid, Tag},
+    submit::Submission,
+};
+use crate::Error;
+
+/// Why a handler should stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The job was cancelled.
+    Canceled,
+    /// The job was taken away: this worker was silent for too long.
+    Lost,
+    /// The worker stops, and will give the job back.
+    Shutdown,
+}
+
+/// A running job, as its handler sees it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Context {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    hive: Hive,
+    job: Job,
+    stop: watch::Sender<Option<Stop>>,
+    /// The job's options, once the handler has changed them.
+    options: Mutex<Option<Options>>,
+}
+
+impl Context {
+    pub(super) fn new(hive: Hive, job: Job) -> Context {
+        let stop = watch::channel(None).0;
+        Context { inner: Arc::new(Inner { hive, job, stop, options: Mutex::new(None) }) }
+    }
+
+    /// The job, as it was claimed.
+    pub fn job(&self) -> &Job {
+        &self.inner.job
+    }
+
+    /// The hive that runs it.
+    pub fn hive(&self) -> &Hive {
+        &self.inner.hive
+    }
+
+    /// Resolves when the job should not go on: it was cancelled, or is not this worker's any more.
+    pub async fn stopped(&self) -> Stop {
+        let mut stop = self.inner.stop.subscribe();
+        let reason = stop.wait_for(Option::is_some).await.expect("the sender is ours");
+        reason.expect("waited for it")
+    }
+
+    /// Why the job should not go on, if so.
+    pub fn stop_reason(&self) -> Option<Stop> {
+        *self.inner.stop.borrow()
+    }
+
+    /// Tells the handler to stop. The first reason stays.
+    pub(super) fn stop(&self, reason: Stop) {
+        self.inner.stop.send_if_modified(|stop| stop.replace(stop.unwrap_or(reason)).is_none());
+    }
+
+    /// Tells whoever listens how far the job is: any JSON, usually a number up to 100.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn progress(&self, progress: impl Serialize) -> Result<(), Error> {
+        let value = serde_json::to_value(progress).unwrap_or_default();
+        self.inner.hive.report_progress(self.job(), &value).await
+    }
+
+    /// Submits a job as a child of this one: they are cancelled together.
+    ///
+    /// # Errors
+    /// As [`Hive::submit`].
+    pub async fn submit(&self, job: Submission) -> Result<Jid, Error> {
+        self.inner.hive.submit(job.parent(Jid::new(self.job().jid())?)).await
+    }
+
+    /// Replaces the job's tags.
+    ///
+    /// # Errors
+    /// As [`Hive::set_tags`].
+    pub async fn set_tags(&self, tags: &[Tag]) -> Result<(), Error> {
+        self.inner.hive.set_tags(&Jid::new(self.job().jid())?, tags).await
+    }
+
+    /// Changes how the job is retried or for how long its result is kept; stored when the attempt ends.
+    pub fn change_options(&self, change: impl FnOnce(&mut Options)) {
+        change(self.inner.options.lock().get_or_insert_with(|| self.job().options()));
+    }
+
+    /// The options, if the handler has changed them.
+    pub(super) fn changed_options(&self) -> Option<Options> {
+        self.inner.options.lock().clone()
+    }
+}

@@ -1,0 +1,93 @@
+//! Running one job within its limits.
+
+use std::{any::Any, future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+
+use futures_util::FutureExt as _;
+use serde::Serialize;
+
+use super::{Settings, context::Context};
+use crate::bee::settle::{End, Failure, Outcome, RESULT_BYTES_MAX};
+
+/// The most bytes of a failure's message that are kept.
+const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+
+type Run =
+    dyn Fn(Context) -> Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>> + Send + Sync;
+
+/// What is called for each job.
+#[derive(Clone)]
+pub(super) struct Handler(Arc<Run>);
+
+impl std::fmt::Debug for Handler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Handler")
+    }
+}
+
+impl Handler {
+    pub(super) fn new<F, R, T>(handler: F) -> Handler
+    where
+        F: Fn(Context) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, Failure>> + Send + 'static,
+        T: Serialize,
+    {
+        Handler(Arc::new(move |context| {
+            let ended = handler(context);
+            Box::pin(async move { result_text(&ended.await?) })
+        }))
+    }
+
+    /// Runs the job to its end.
+    pub(super) async fn run(&self, context: Context, settings: &Settings) -> Outcome {
+        // The call itself may panic, not only what it returns.
+        let work = AssertUnwindSafe(async { (self.0)(context.clone()).await }).catch_unwind();
+        let told_to_stop = async {
+            context.stopped().await;
+            tokio::time::sleep(settings.stop_grace).await;
+        };
+        let end = tokio::select! {
+            ended = work => match ended {
+                Ok(Ok(result)) => completed(&context, result),
+                Ok(Err(failure)) => End::Failed(shortened(failure)),
+                Err(panic) => End::Failed(Failure::new(panic_text(&*panic))),
+            },
+            () = tokio::time::sleep(settings.time_limit) => {
+                let limit_ms = settings.time_limit.as_millis();
+                End::Failed(Failure::new(format!("TimeoutError: Worker method timed out after {limit_ms} ms")))
+            }
+            () = told_to_stop => End::Released,
+        };
+        let options = context.changed_options().map(|options| options.to_json());
+        Outcome { options, ..Outcome::of(context.job(), end) }
+    }
+}
+
+fn result_text(result: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(result).map_err(|error| {
+        Failure::fatal(format!("the result cannot be written as JSON: {error}"))
+    })?;
+    if text.len() > RESULT_BYTES_MAX {
+        return Err(Failure::fatal(format!(
+            "the result has {} bytes, at most {RESULT_BYTES_MAX} are kept",
+            text.len()
+        )));
+    }
+    Ok(text)
+}
+
+fn completed(context: &Context, result: String) -> End {
+    let options = context.changed_options().unwrap_or_else(|| context.job().options());
+    End::Completed { result, ttl_ms: Some(options.ttl) }
+}
+
+fn shortened(mut failure: Failure) -> Failure {
+    let end = failure.message.floor_char_boundary(MESSAGE_BYTES_MAX);
+    failure.message.truncate(end);
+    failure
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("the handler panicked: {}", text.unwrap_or("without a message"))
+}

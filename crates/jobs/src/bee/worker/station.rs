@@ -1,0 +1,403 @@
+//! The loop of a worker at one queue.
+//!
+//! What has ended is settled in the same call that claims the next jobs. Two calls may be under way, each for half the
+//! jobs, so that neither the store nor the handlers wait for the other; under load each call is a batch by itself.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use parking_lot::Mutex;
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    Duplicates, Post, Settings,
+    caretaker::{obey, take_care, wait_after},
+    context::{Context, Stop},
+    ears::Ears,
+    handler::Handler,
+};
+use crate::{
+    Error,
+    bee::{
+        claim::{Blocked, Claimed},
+        duplicates::Checked,
+        heartbeat::WorkerInfo,
+        hive::Hive,
+        job::Job,
+        keys::{JobHash, QueueName, WorkerId},
+        settle::{End, Failure, Outcome, Settled},
+        sweep::Care,
+    },
+};
+
+/// Calls under way at once.
+const CALLS_MAX: usize = 2;
+/// Ends that go into one call, so that other clients are not kept waiting.
+const OUTCOMES_PER_CALL: usize = 200;
+/// A worker that hears nothing asks all the same, should a message have been lost.
+const ASK_EVERY: Duration = Duration::from_secs(5);
+/// Waits between attempts when the store cannot be reached.
+const BACKOFF_MIN: Duration = Duration::from_millis(50);
+const BACKOFF_MAX: Duration = Duration::from_millis(500);
+/// What a stopping worker waits for the store beyond the time its handlers have.
+const LAST_CALL: Duration = Duration::from_secs(2);
+
+/// What the loop, its caretaker and its calls share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) hive: Hive,
+    pub(super) queue: QueueName,
+    pub(super) worker: WorkerId,
+    pub(super) registry: Registry,
+}
+
+/// The jobs that a station has.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    running: Mutex<HashMap<String, Context>>,
+    /// Calls begun, and calls ended.
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Registry {
+    pub(super) fn knows(&self, jid: &str) -> bool {
+        self.running.lock().contains_key(jid)
+    }
+
+    pub(super) fn jids(&self) -> HashSet<String> {
+        self.running.lock().keys().cloned().collect()
+    }
+
+    pub(super) fn stop(&self, jid: &str, reason: Stop) {
+        if let Some(context) = self.running.lock().get(jid) {
+            context.stop(reason);
+        }
+    }
+
+    fn stop_all(&self, reason: Stop) {
+        self.running.lock().values().for_each(|context| context.stop(reason));
+    }
+
+    /// How many calls have begun so far.
+    pub(super) fn calls(&self) -> u64 {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    /// Whether a call is under way.
+    pub(super) fn is_calling(&self) -> bool {
+        self.ended.load(Ordering::SeqCst) != self.begun.load(Ordering::SeqCst)
+    }
+}
+
+/// A call that has ended: what it was to settle, how much it was to claim, and what came of it.
+struct Answer {
+    outcomes: Vec<Outcome>,
+    max: usize,
+    result: Result<Settled, Error>,
+}
+
+/// A worker at one queue.
+pub(super) struct Station {
+    shared: Arc<Shared>,
+    settings: Arc<Settings>,
+    handler: Handler,
+    care: Care,
+    drain: Duration,
+    ears: Ears,
+    /// Ends that are not settled yet.
+    outcomes: Vec<Outcome>,
+    finished: mpsc::UnboundedReceiver<Outcome>,
+    finish: mpsc::UnboundedSender<Outcome>,
+    calls: FuturesUnordered<BoxFuture<'static, Answer>>,
+    /// Jobs whose handler runs.
+    busy: usize,
+    /// Jobs that calls under way may still bring.
+    reserved: usize,
+    /// Whether there may be jobs to claim.
+    hungry: bool,
+    blocked: Option<Blocked>,
+    ask_at: Instant,
+    /// No call before that: the store could not be reached.
+    not_before: Option<Instant>,
+    backoff: Duration,
+}
+
+impl Station {
+    pub(super) fn new(
+        hive: &Hive,
+        post: Post,
+        care: Care,
+        drain: Duration,
+    ) -> Result<Station, Error> {
+        let worker = hive.new_worker(&post.queue)?;
+        let (finish, finished) = mpsc::unbounded_channel();
+        let ears = Ears::new(hive.clone(), post.queue.clone());
+        let shared =
+            Shared { hive: hive.clone(), queue: post.queue, worker, registry: Registry::default() };
+        Ok(Station {
+            shared: Arc::new(shared),
+            settings: Arc::new(post.settings),
+            handler: post.handler,
+            care,
+            drain,
+            ears,
+            outcomes: Vec::new(),
+            finished,
+            finish,
+            calls: FuturesUnordered::new(),
+            busy: 0,
+            reserved: 0,
+            hungry: true,
+            blocked: None,
+            ask_at: Instant::now(),
+            not_before: None,
+            backoff: BACKOFF_MIN,
+        })
+    }
+
+    /// Serves the queue until told to stop, then finishes or gives back what is under way.
+    pub(super) async fn run(mut self, mut stopping: watch::Receiver<bool>) {
+        let shared = Arc::clone(&self.shared);
+        let info = WorkerInfo {
+            started_at: shared.hive.now_ms(),
+            concurrency: self.settings.concurrency as u64,
+            lock_ms: self.care.lock.as_millis() as u64,
+            listens: true,
+        };
+        let care = self.care;
+        tokio::select! {
+            () = self.serve(&mut stopping) => {}
+            () = take_care(&shared, care, info) => {}
+            () = obey(&shared) => {}
+        }
+        if let Err(error) = shared.hive.leave(&shared.queue, &shared.worker).await {
+            tracing::warn!(queue = %shared.queue, %error, "could not give jobs back; others will take them in a moment");
+        }
+    }
+
+    async fn serve(&mut self, stopping: &mut watch::Receiver<bool>) {
+        let mut deadline = None;
+        let mut told_handlers = false;
+        loop {
+            if *stopping.borrow_and_update() && deadline.is_none() {
+                deadline = Some(Instant::now() + self.drain);
+            }
+            if let Some(deadline) = deadline {
+                let is_idle = self.busy == 0 && self.outcomes.is_empty() && self.calls.is_empty();
+                if is_idle || deadline + self.settings.stop_grace + LAST_CALL <= Instant::now() {
+                    return;
+                }
+                if !told_handlers && deadline <= Instant::now() {
+                    told_handlers = true;
+                    self.shared.registry.stop_all(Stop::Shutdown);
+                }
+            }
+            self.gather().await;
+            if self.call_if_worthwhile(deadline.is_some()) {
+                continue;
+            }
+            let any_end = self.blocked == Some(Blocked::Concurrency);
+            let wakes_at = self.wakes_at(deadline.filter(|_| !told_handlers));
+            tokio::select! {
+                Some(outcome) = self.finished.recv() => self.note(outcome),
+                Some(answer) = self.calls.next() => self.take(answer).await,
+                () = self.ears.hear(any_end) => self.hungry = true,
+                () = sleep_until(wakes_at) => self.wake(),
+                _ = stopping.changed(), if deadline.is_none() => {}
+            }
+        }
+    }
+
+    fn wakes_at(&self, deadline: Option<Instant>) -> Instant {
+        deadline.into_iter().chain(self.not_before).fold(self.ask_at, Instant::min)
+    }
+
+    /// Collects what has ended. Handlers that are about to end get a chance to be in the same call.
+    async fn gather(&mut self) {
+        if !self.outcomes.is_empty() && self.busy > 0 {
+            tokio::task::yield_now().await;
+        }
+        while let Ok(outcome) = self.finished.try_recv() {
+            self.note(outcome);
+        }
+    }
+
+    fn note(&mut self, outcome: Outcome) {
+        self.busy -= 1;
+        self.outcomes.push(outcome);
+    }
+
+    fn wake(&mut self) {
+        let now = Instant::now();
+        if self.not_before.is_some_and(|at| at <= now) {
+            self.not_before = None;
+        }
+        if self.ask_at <= now {
+            self.ask_at = now + ASK_EVERY;
+            self.hungry = true;
+        }
+    }
+
+    /// Begins a call if there is something to settle or to ask for. True if it did.
+    fn call_if_worthwhile(&mut self, is_stopping: bool) -> bool {
+        if self.calls.len() >= CALLS_MAX || self.not_before.is_some_and(|at| at > Instant::now()) {
+            return false;
+        }
+        let free = self.settings.concurrency.saturating_sub(self.busy + self.reserved);
+        let batch = self.settings.concurrency.div_ceil(CALLS_MAX).min(OUTCOMES_PER_CALL);
+        let max = if is_stopping { 0 } else { free.min(batch) };
+        if self.outcomes.is_empty() && (max == 0 || !self.hungry) {
+            return false;
+        }
+        let rest = self.outcomes.split_off(self.outcomes.len().min(OUTCOMES_PER_CALL));
+        let outcomes = std::mem::replace(&mut self.outcomes, rest);
+        self.reserved += max;
+        self.hungry = false;
+        self.calls.push(Box::pin(call(
+            Arc::clone(&self.shared),
+            Arc::clone(&self.settings),
+            outcomes,
+            max,
+            self.care.lock,
+        )));
+        true
+    }
+
+    async fn take(&mut self, answer: Answer) {
+        self.reserved -= answer.max;
+        match answer.result {
+            Ok(settled) => {
+                self.backoff = BACKOFF_MIN;
+                self.forget(&answer.outcomes);
+                self.take_claimed(settled.claimed, answer.max).await;
+            }
+            Err(error) => {
+                self.outcomes.extend(answer.outcomes);
+                self.not_before = Some(Instant::now() + self.backoff);
+                self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
+                self.hungry = true;
+                tracing::debug!(queue = %self.shared.queue, %error, "the store cannot be reached; will try again");
+            }
+        }
+    }
+
+    fn forget(&self, outcomes: &[Outcome]) {
+        let mut running = self.shared.registry.running.lock();
+        for outcome in outcomes {
+            running.remove(&outcome.jid);
+        }
+    }
+
+    async fn take_claimed(&mut self, claimed: Claimed, max: usize) {
+        if max == 0 {
+            return;
+        }
+        self.blocked = claimed.blocked;
+        let wait =
+            wait_after(&claimed, self.shared.hive.now_ms()).unwrap_or(ASK_EVERY).min(ASK_EVERY);
+        self.ask_at = Instant::now() + wait;
+        let is_full = claimed.jobs.len() == max;
+        for job in claimed.jobs {
+            self.start(job);
+        }
+        if is_full {
+            self.hungry = true;
+            self.ears.note_full_claim();
+            return;
+        }
+        // What was submitted before we listened is found by asking once more.
+        match self.ears.listen().await {
+            Ok(was_deaf) => self.hungry |= was_deaf,
+            Err(_) => self.ask_at = Instant::now() + BACKOFF_MAX,
+        }
+    }
+
+    fn start(&mut self, job: Job) {
+        let context = Context::new(self.shared.hive.clone(), job);
+        let jid = context.job().jid().to_owned();
+        self.shared.registry.running.lock().insert(jid, context.clone());
+        self.busy += 1;
+        let (handler, settings, finish) =
+            (self.handler.clone(), Arc::clone(&self.settings), self.finish.clone());
+        tokio::spawn(async move {
+            let outcome = handler.run(context, &settings).await;
+            // Nobody takes it when the station has stopped; the job was given back then.
+            let _ = finish.send(outcome);
+        });
+    }
+}
+
+/// Settles and claims, and sorts out duplicates among what was claimed.
+async fn call(
+    shared: Arc<Shared>,
+    settings: Arc<Settings>,
+    outcomes: Vec<Outcome>,
+    max: usize,
+    lock: Duration,
+) -> Answer {
+    shared.registry.begun.fetch_add(1, Ordering::SeqCst);
+    let mut result = shared.hive.settle(&shared.queue, &shared.worker, &outcomes, max, lock).await;
+    if let Ok(settled) = &mut result {
+        let jobs = std::mem::take(&mut settled.claimed.jobs);
+        settled.claimed.jobs = without_duplicates(&shared, &settings.duplicates, jobs, lock).await;
+    }
+    shared.registry.ended.fetch_add(1, Ordering::SeqCst);
+    Answer { outcomes, max, result }
+}
+
+/// The jobs that are to be run. Those whose hash cannot be made fail; those that could not be checked are run, since
+/// twice is better than never.
+async fn without_duplicates(
+    shared: &Shared,
+    duplicates: &Duplicates,
+    jobs: Vec<Job>,
+    lock: Duration,
+) -> Vec<Job> {
+    let hash = |job: &Job| -> Result<JobHash, String> {
+        match duplicates {
+            Duplicates::By(hash) => hash(job),
+            _ => {
+                let hash = job.data_hash().map_err(|error| error.to_string())?;
+                JobHash::new(hash).map_err(|error| error.to_string())
+            }
+        }
+    };
+    if jobs.is_empty() || matches!(duplicates, Duplicates::Run) {
+        return jobs;
+    }
+    let (mut hashed, mut failed) = (Vec::new(), Vec::new());
+    for job in jobs {
+        match hash(&job) {
+            Ok(hash) => hashed.push((job, hash)),
+            Err(reason) => failed.push(Outcome::of(&job, End::Failed(Failure::new(reason)))),
+        }
+    }
+    if !failed.is_empty() {
+        let settled = shared.hive.settle(&shared.queue, &shared.worker, &failed, 0, lock).await;
+        if let Err(error) = settled {
+            tracing::debug!(queue = %shared.queue, %error, "could not fail jobs without a hash; their locks will expire");
+        }
+    }
+    let asked: Vec<(&Job, JobHash)> =
+        hashed.iter().map(|(job, hash)| (job, hash.clone())).collect();
+    match shared.hive.check_duplicates(&shared.queue, &shared.worker, &asked).await {
+        Ok(checked) => hashed
+            .into_iter()
+            .zip(checked)
+            .filter(|(_, checked)| *checked == Checked::Original)
+            .map(|((job, _), _)| job)
+            .collect(),
+        Err(_) => hashed.into_iter().map(|(job, _)| job).collect(),
+    }
+}
