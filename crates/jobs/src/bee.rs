@@ -4,7 +4,9 @@
 //!
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, tags, retry, heartbeat,
-//! sweep, read. [`dialect`] is JSON as Redis' Lua and Node write it.
+//! sweep, progress, read. [`worker`] runs jobs by them. [`dialect`] is JSON as Redis' Lua and Node write it.
+//!
+#![doc = include_str!("bee/docs/deviations.md")]
 
 mod cancel;
 mod claim;
@@ -15,12 +17,14 @@ mod hive;
 pub mod ids;
 pub mod job;
 pub mod keys;
+mod progress;
 mod read;
 mod retry;
 mod settle;
 mod submit;
 mod sweep;
 mod tags;
+pub mod worker;
 
 pub use self::{
     claim::{Blocked, Claimed},

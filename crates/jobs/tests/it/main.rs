@@ -1,3 +1,4 @@
 //! Jobs through their public doors.
 
 mod bee;
+mod replay;

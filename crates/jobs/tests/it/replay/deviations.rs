@@ -1,0 +1,78 @@
+//! Where we deliberately do otherwise than the original: the rows of `docs/deviations.md`, and how they are recognised.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+
+use super::compare::Difference;
+
+const TABLE: &str = include_str!("../../../src/bee/docs/deviations.md");
+
+/// A row of the table, and the differences that it explains.
+struct Deviation {
+    id: &'static str,
+    explains: fn(&Difference) -> bool,
+}
+
+const DEVIATIONS: &[Deviation] = &[
+    Deviation { id: "digits", explains: is_cut_number },
+    Deviation { id: "names", explains: |it| it.path == "name" },
+    Deviation { id: "scripts", explains: |it| it.path == "bee:scripts" && it.ours.is_none() },
+    Deviation { id: "log", explains: |it| it.path == "bee:str:hive:options.log" },
+    Deviation {
+        id: "priority",
+        explains: |it| it.path.ends_with("options.priority") && it.recorded == Some(json!("3")),
+    },
+    Deviation { id: "delay", explains: |it| it.scenario == "submit_delay" && names_delay(it) },
+    Deviation {
+        id: "undefined",
+        explains: |it| it.path == "message 1.progress" && it.ours == Some(Json::Null),
+    },
+    Deviation {
+        id: "tags",
+        explains: |it| it.path.starts_with("bee:s:tags:") && it.ours.is_none(),
+    },
+    Deviation { id: "tags", explains: |it| it.scenario == "set_tags_unknown" },
+    Deviation { id: "fence", explains: |it| it.scenario == "complete_twice" },
+    Deviation { id: "fence", explains: |it| it.scenario == "lock_expiry_stale_done" },
+    Deviation { id: "ghosts", explains: |it| it.scenario == "claim_missing_hash" },
+    Deviation { id: "ghosts", explains: |it| it.scenario == "expiry_poison" },
+    Deviation { id: "alone", explains: |it| it.scenario == "cancel_duplicate" },
+    Deviation { id: "whole", explains: |it| it.scenario == "priority_null" },
+    Deviation { id: "whole", explains: |it| it.scenario == "sub_job_canceled_parent" },
+    Deviation { id: "hash", explains: |it| it.scenario == "custom_hash_number" },
+    Deviation { id: "message", explains: |it| it.scenario == "fail_throw_null" },
+    Deviation { id: "message", explains: |it| it.scenario == "fail_object_message" },
+];
+
+/// A number of which the original kept 14 digits, or the hash of such numbers.
+fn is_cut_number(it: &Difference) -> bool {
+    const HASHES: [(&str, &str); 3] = [
+        ("args_through_worker", "hash of ints"),
+        ("args_through_worker", "hash of floats"),
+        ("claim_default_hash", "hash of A"),
+    ];
+    let number = |value: &Option<Json>| value.as_ref().and_then(Json::as_f64);
+    match (number(&it.recorded), number(&it.ours)) {
+        (Some(cut), Some(whole)) => format!("{whole:.13e}").parse() == Ok(cut),
+        _ => HASHES.contains(&(it.scenario.as_str(), it.path.as_str())),
+    }
+}
+
+/// A delay that we refuse, and the one that stands there instead.
+fn names_delay(it: &Difference) -> bool {
+    let refused = |ours: &Json| ours.as_str().is_some_and(|why| why.starts_with("delay: -5 ms"));
+    let mended = it.path.ends_with("options.delay") && it.recorded == Some(json!(-5));
+    it.ours.as_ref().is_some_and(refused) || mended
+}
+
+/// Which row explains a difference, if one does.
+pub(super) fn explanation(difference: &Difference) -> Option<&'static str> {
+    DEVIATIONS.iter().find(|row| (row.explains)(difference)).map(|row| row.id)
+}
+
+/// The ids in the table.
+pub(super) fn documented() -> BTreeSet<&'static str> {
+    let id = |line: &'static str| line.strip_prefix("| `")?.split_once('`').map(|(id, _)| id);
+    TABLE.lines().filter_map(id).collect()
+}
