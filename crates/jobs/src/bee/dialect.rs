@@ -68,7 +68,7 @@ pub enum Error {
 ///
 /// ```
 /// # use keyrack_jobs::bee::dialect::cjson_order;
-/// assert_eq!(cjson_order(r#"{"name": 1, "id": [], "at": 2}"#)?, r#"{"at":2,"name":1,"id":[]}"#);
+/// assert_eq!(cjson_order(r#"{"name": 1, "id": [], "at": 2}"#)?, r#"{"id":[],"name":1,"at":2}"#);
 /// # Ok::<(), keyrack_jobs::bee::dialect::Error>(())
 /// ```
 ///
