@@ -1,4 +1,5 @@
 //! Jobs through their public doors.
 
 mod bee;
+mod hot;
 mod replay;

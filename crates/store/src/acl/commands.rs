@@ -73,8 +73,8 @@ pub(super) const COMMANDS: &[Group] = &[
     Group {
         purpose: "lists",
         commands: &[
-            "lpush", "rpush", "lpop", "rpop", "blpop", "brpop", "lindex", "llen", "lpos", "lrange",
-            "lrem", "ltrim",
+            "lpush", "rpush", "lpop", "rpop", "blpop", "brpop", "lmove", "blmove", "lindex",
+            "llen", "lpos", "lrange", "lrem", "ltrim",
         ],
     },
     Group {

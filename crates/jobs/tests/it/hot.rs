@@ -1,0 +1,9 @@
+//! The hot queue, through its public door.
+
+mod outages;
+mod produce;
+mod reliable;
+mod stop;
+mod unknown;
+mod work;
+mod workshop;
