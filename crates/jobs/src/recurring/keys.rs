@@ -30,4 +30,18 @@ keys! {
         => set(DIGEST.means("the job's digest")),
         removed = "rescheduling takes a job out; what a crash left behind is rescheduled",
         example = "rjobs:purgatory";
+
+    /// Since when each job has been in `rjobs:purgatory`, as far as a scheduler of keyrack has seen; the set does not say.
+    since() = "rjobs:purgatory:since"
+        => sorted_set(DIGEST.means("the job's digest"), UnixSeconds.means("when it was first seen there")),
+        origin = Added,
+        removed = "a job leaves when it is no longer in `rjobs:purgatory`, at the latest when it is rescued after a minute",
+        example = "rjobs:purgatory:since";
+
+    /// Jobs that are not queued when they are due; only their next run moves on.
+    paused() = "rjobs:paused"
+        => set(DIGEST.means("the job's digest")),
+        origin = Added,
+        removed = "resuming takes a job out; start-up drops jobs that are no longer defined",
+        example = "rjobs:paused";
 }

@@ -2,4 +2,5 @@
 
 mod bee;
 mod hot;
+mod recurring;
 mod replay;

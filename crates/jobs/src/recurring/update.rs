@@ -1,0 +1,41 @@
+//! Putting a list in force.
+
+use std::sync::Arc;
+
+use keyrack_store::{Script, script};
+
+use super::{error::Error, keys, plan::Digests, service::Recurring};
+
+static UPDATE: Script = script!("update.lua");
+
+impl Recurring {
+    /// Puts this list in force, unless it is already, and returns the digests under which it is. Jobs that were due stay due, and
+    /// paused ones paused.
+    pub(super) async fn put_in_force(&self) -> Result<Arc<Digests>, Error> {
+        let now = self.now();
+        let seasons = self.plan.seasons(now);
+        let present = self.plan.digests(now);
+        let mut values: Vec<String> = vec![seasons.len().to_string()];
+        values.extend(seasons.iter().map(|season| season.list.clone()));
+        for (place, next) in self.next_scores(now).enumerate() {
+            let mut names: Vec<&String> =
+                seasons.iter().map(|season| &season.jobs[place]).collect();
+            names.sort_unstable();
+            names.dedup();
+            values.extend([present.jobs[place].clone(), next, names.len().to_string()]);
+            values.extend(names.into_iter().cloned());
+        }
+        let stored: String = UPDATE
+            .call(self.store())
+            .key("rjobs", &keys::rjobs())
+            .key("hash", &keys::digest())
+            .key("purgatory", &keys::purgatory())
+            .key("since", &keys::since())
+            .key("paused", &keys::paused())
+            .arg("digest", &present.list)
+            .args("values", values)
+            .run()
+            .await?;
+        self.plan.season(&stored, now).ok_or_else(|| self.other_list(stored))
+    }
+}

@@ -1,0 +1,10 @@
+//! Recurring jobs, through their public door.
+
+mod bee_targets;
+mod beside_the_original;
+mod run;
+mod several;
+mod start_up;
+mod steering;
+mod turns;
+mod world;
