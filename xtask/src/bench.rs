@@ -1,9 +1,10 @@
-//! `cargo xtask bench NAME`: speed as a ratio to redis-server, measured in the same run.
+//! `cargo xtask bench NAME`: speed as a ratio to redis-server or to others like us, measured in the same run.
 //!
 //! Absolute numbers say more about a machine than about a program, so every benchmark runs the
 //! reference beside its subject: both pinned to one core, the load to another, in turns.
 
 mod engine;
+mod jobs;
 mod lint;
 mod noise;
 
@@ -19,6 +20,7 @@ type Run = fn(&[&str]) -> Result<()>;
 /// Name, what it measures, and how.
 const BENCHES: &[(&str, &str, Run)] = &[
     ("engine", "keyrack-engine against redis-server: speed, memory, growth", engine::run),
+    ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
     ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
 ];

@@ -6,6 +6,8 @@
 mod apt;
 mod clients;
 
+pub(crate) use clients::node_packages;
+
 use anyhow::Result;
 
 use crate::step::step;

@@ -170,7 +170,7 @@ impl Drop for Server {
 }
 
 /// Adds up the time in the program and in the kernel for it. The program's name stands before and can hold anything.
-fn parse_ticks(stat: &str) -> Option<u64> {
+pub(super) fn parse_ticks(stat: &str) -> Option<u64> {
     const USER: usize = 11;
     let (_, fields) = stat.rsplit_once(')')?;
     let mut ticks =

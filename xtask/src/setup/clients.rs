@@ -43,19 +43,25 @@ pub(super) fn python() -> Result<()> {
 
 /// ioredis and node-redis.
 pub(super) fn node() -> Result<()> {
-    let folder = folder("node");
-    let stamp = Stamp { path: folder.join("node_modules/installed"), content: NODE_MANIFEST };
+    node_packages("node", NODE_MANIFEST).map(drop)
+}
+
+/// The folder of this name with the packages of a `package.json` installed in it.
+pub(crate) fn node_packages(name: &str, manifest: &'static str) -> Result<PathBuf> {
+    let folder = folder(name);
+    let stamp = Stamp { path: folder.join("node_modules/installed"), content: manifest };
     if stamp.is_there() {
-        return Ok(());
+        return Ok(folder);
     }
-    let manifest = folder.join("package.json");
+    let path = folder.join("package.json");
     fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(&manifest, NODE_MANIFEST))
-        .with_context(|| format!("could not write \"{}\"", manifest.display()))?;
+        .and_then(|()| fs::write(&path, manifest))
+        .with_context(|| format!("could not write \"{}\"", path.display()))?;
     let mut install = Command::new("npm");
-    install.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+    install.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&folder);
     run(&mut install)?;
-    stamp.leave()
+    stamp.leave()?;
+    Ok(folder)
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -1,0 +1,107 @@
+//! keyrack's jobs against BullMQ and apalis-redis: all on one redis-server, and ours also without one.
+//!
+//! In reading order: `driver` is a contender's program seen from here, `contender` who takes part; `turn`, `cost`, `sent`
+//! and `delivery` measure and check what one does; then a module for each section, and `report` and `machine` for what is printed.
+
+mod contender;
+mod driver;
+mod options;
+
+mod cost;
+mod delivery;
+mod sent;
+mod turn;
+
+mod backlog;
+mod kill;
+mod latency;
+mod priorities;
+mod throughput;
+
+mod machine;
+mod report;
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+use self::contender::Programs;
+use self::options::Options;
+use self::report::Section;
+use crate::shell;
+
+const PAGE: &str = "docs/benchmarks.md";
+
+type Measure = fn(&Bench) -> Result<Section>;
+
+/// Name and how to measure it.
+const SECTIONS: &[(&str, Measure)] = &[
+    ("throughput", throughput::run),
+    ("backlog", backlog::run),
+    ("priorities", priorities::run),
+    ("latency", latency::run),
+    ("kill", kill::run),
+];
+
+/// What every section needs.
+struct Bench {
+    programs: Programs,
+    jobs: u32,
+    rounds: u32,
+}
+
+/// Measures all sections, or the one named; fails at the end when a limit was missed.
+pub(super) fn run(arguments: &[&str]) -> Result<()> {
+    let options = Options::parse(arguments)?;
+    let wanted = |name: &str| options.only.is_none_or(|only| only == name);
+    let sections: Vec<_> = SECTIONS.iter().filter(|(name, _)| wanted(name)).collect();
+    if sections.is_empty() {
+        let names: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
+        let only = options.only.unwrap_or_default();
+        bail!("no section \"{only}\"; there are {}", names.join(", "));
+    }
+    let programs = Programs::build()?;
+    let machine = machine::describe()?;
+    let bench = Bench { programs, jobs: options.jobs, rounds: options.rounds };
+    let mut results = Vec::new();
+    for (name, measure) in sections {
+        let section = measure(&bench).with_context(|| format!("section \"{name}\" failed"))?;
+        println!("\n{section}");
+        results.push(section);
+    }
+    if options.write {
+        let page = shell::workspace().join(PAGE);
+        fs::write(&page, page_text(&machine, &results))
+            .with_context(|| format!("could not write \"{PAGE}\""))?;
+        println!("wrote {PAGE}");
+    }
+    let missed: Vec<&str> =
+        results.iter().flat_map(Section::missed).map(|limit| limit.what.as_str()).collect();
+    if !missed.is_empty() {
+        bail!("missed: {}", missed.join("; "));
+    }
+    Ok(())
+}
+
+fn page_text(machine: &str, sections: &[Section]) -> String {
+    let sections: Vec<String> = sections.iter().map(ToString::to_string).collect();
+    format!(
+        "# Benchmarks\n\n\
+         Jobs, against other job systems in the same run. `cargo xtask bench jobs --write` measures and writes this page; numbers of other \
+         machines differ, and the ratios much less.\n\n{machine}\n\
+         The redis-server has a core of its own and the client another; keyrack embedded has both.\n\n{}",
+        sections.join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_section_is_answered_with_the_known_ones() {
+        let error = run(&["--only", "speed"]).unwrap_err().to_string();
+        let known = "throughput, backlog, priorities, latency, kill";
+        assert_eq!(error, format!("no section \"speed\"; there are {known}"));
+    }
+}

@@ -1,0 +1,66 @@
+//! How long a job waits for a worker that has nothing else to do.
+
+use anyhow::{Context, Result};
+
+use super::super::server::Server;
+use super::Bench;
+use super::contender::Contender;
+use super::report::{Bound, Limit, Section, Table};
+
+/// apalis-redis looks for jobs at intervals, so that its answer is a setting.
+const CONTENDERS: [Contender; 3] = [Contender::BullMq, Contender::OnRedis, Contender::Embedded];
+const JOBS_PER_ROUND: u32 = 200;
+const P50_MAX_MS: f64 = 2.0;
+
+/// Measures all rounds of all contenders, in turns.
+pub(super) fn run(bench: &Bench) -> Result<Section> {
+    let server = Server::redis()?;
+    let mut delays = CONTENDERS.map(|_| Vec::new());
+    for _ in 0..bench.rounds {
+        for (contender, delays) in CONTENDERS.iter().zip(&mut delays) {
+            server.ask(&["FLUSHALL"])?;
+            delays.extend(bench.programs.start(*contender, &server)?.latency(JOBS_PER_ROUND)?);
+        }
+    }
+    let mut table = Table::new(&["system", "p50, ms", "p99, ms", "worst, ms"]);
+    let mut limits = Vec::new();
+    for (contender, delays) in CONTENDERS.iter().zip(&mut delays) {
+        delays.sort_by(f64::total_cmp);
+        let ms = |share| anyhow::Ok(quantile(delays, share).context("no delays came back")? * 1e3);
+        let (p50, p99, worst) = (ms(0.5)?, ms(0.99)?, ms(1.0)?);
+        let cells = [p50, p99, worst].map(|number| format!("{number:.2}"));
+        table.add([vec![contender.name()], cells.to_vec()].concat());
+        if *contender != Contender::BullMq {
+            let what = format!("{}, p50 in ms", contender.name());
+            limits.push(Limit { what, measured: p50, bound: Bound::AtMost(P50_MAX_MS) });
+        }
+    }
+    let words = format!(
+        "{} jobs one by one, each submitted when the worker has been idle for some milliseconds; from the call that submits it to the \
+         start of its handler, in one process.",
+        JOBS_PER_ROUND * bench.rounds
+    );
+    Ok(Section { title: "Pick-up", words, table, limits })
+}
+
+/// The smallest value that this share of all values does not exceed.
+fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_were_measured() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(
+            [0.5, 0.99, 1.0].map(|share| quantile(&values, share).unwrap()),
+            [50.0, 99.0, 100.0]
+        );
+        assert_eq!(quantile(&[7.0], 0.5), Some(7.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! What the numbers were measured on.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::contender::{apalis_version, bullmq_version};
+use crate::shell;
+
+/// The machine and the versions of everything that took part, as a list.
+pub(super) fn describe() -> Result<String> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").context("no /proc/cpuinfo")?;
+    let cores = cpu.lines().filter(|line| line.starts_with("processor")).count();
+    let memory = fs::read_to_string("/proc/meminfo").context("no /proc/meminfo")?;
+    let load = fs::read_to_string("/proc/loadavg").context("no /proc/loadavg")?;
+    let redis = printed("redis-server", "--version")?;
+    Ok(format!(
+        "- machine: {}, {cores} cores, {} GiB, {}, load average {} before the start\n\
+         - keyrack: commit {} of {}\n\
+         - redis-server {} without persistence; BullMQ {} on Node {}; apalis-redis {}; {}\n",
+        field(&cpu, "model name").unwrap_or("unknown processor"),
+        gibibytes(&memory).context("no memory in /proc/meminfo")?,
+        printed("uname", "-sr")?,
+        load.split(' ').next().unwrap_or_default(),
+        printed("git", "rev-parse --short HEAD")?,
+        printed("date", "-u +%F")?,
+        redis.split_once("v=").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or(rest)),
+        bullmq_version(),
+        printed("node", "--version")?.trim_start_matches('v'),
+        apalis_version(),
+        printed("rustc", "--version")?,
+    ))
+}
+
+fn printed(program: &str, arguments: &str) -> Result<String> {
+    Ok(shell::output(&mut shell::command(program, arguments))?.trim().to_owned())
+}
+
+/// The value of the first `name : value` line.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    line.split_once(':').map(|(_, value)| value.trim())
+}
+
+fn gibibytes(meminfo: &str) -> Option<u64> {
+    let kibibytes: f64 = field(meminfo, "MemTotal")?.split(' ').next()?.parse().ok()?;
+    Some((kibibytes / 1024.0 / 1024.0).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_without_their_padding() {
+        let cpu = "processor\t: 0\nmodel name\t: A Processor @ 2.00GHz\n";
+        assert_eq!(field(cpu, "model name"), Some("A Processor @ 2.00GHz"));
+        assert_eq!(gibibytes("MemTotal:       24619904 kB\n"), Some(23));
+        assert_eq!(gibibytes("MemFree: 1 kB\n"), None);
+    }
+}

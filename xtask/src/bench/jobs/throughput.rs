@@ -1,0 +1,147 @@
+//! Jobs in and jobs out: all contenders, in turns, on one redis-server.
+
+use anyhow::{Context, Result};
+
+use super::super::server::Server;
+use super::Bench;
+use super::contender::Contender;
+use super::driver::Jobs;
+use super::report::{Bound, Limit, Section, Table, tenths, whole};
+use super::sent;
+use super::turn::{Figures, InAndOut, in_and_out};
+
+const CONTENDERS: [Contender; 5] = [
+    Contender::BullMq,
+    Contender::Apalis { workers: 1 },
+    Contender::Apalis { workers: 4 },
+    Contender::OnRedis,
+    Contender::Embedded,
+];
+/// Enough for Node to compile what it runs often.
+const WARM_UP_JOBS: u32 = 5_000;
+
+/// Measures all contenders and holds ours against the others.
+pub(super) fn run(bench: &Bench) -> Result<Section> {
+    let server = Server::redis()?;
+    let mut turns = CONTENDERS.map(|_| Vec::new());
+    for round in 1..=bench.rounds {
+        for (contender, turns) in CONTENDERS.iter().zip(&mut turns) {
+            let turn = take_turn(bench, &server, *contender)?;
+            println!("round {round}: {:26} {turn}", contender.name());
+            turns.push(turn);
+        }
+    }
+    let mut table = Table::new(&[
+        "system",
+        "submit, jobs/s",
+        "drain, jobs/s",
+        "Redis CPU, µs a job: submit",
+        "drain",
+        "client CPU, µs a job",
+        "commands sent a job",
+        "commands in scripts a job",
+    ]);
+    let mut figures = Vec::new();
+    for (contender, turns) in CONTENDERS.iter().zip(&turns) {
+        let middle = Figures::middle(turns);
+        let n_sent = contender.needs_redis().then(|| sent_per_job(bench, &server, *contender));
+        let n_sent = n_sent.transpose()?;
+        table.add(row(*contender, &middle, n_sent));
+        figures.push((*contender, middle));
+    }
+    Ok(Section {
+        title: "Throughput",
+        words: words(bench),
+        table,
+        limits: limits(&figures).context("a contender is missing")?,
+    })
+}
+
+/// A contender's line; one without a server has nothing to tell of it.
+fn row(contender: Contender, middle: &Figures, n_sent: Option<f64>) -> Vec<String> {
+    let of_server = |text: String| n_sent.map_or("–".to_owned(), |_| text);
+    let n_sent = n_sent.unwrap_or_default();
+    vec![
+        contender.name(),
+        whole(middle.submit_rate),
+        whole(middle.drain_rate),
+        of_server(tenths(middle.submit_server_us)),
+        of_server(tenths(middle.drain_server_us)),
+        tenths(middle.client_us),
+        of_server(format!("{n_sent:.2}")),
+        of_server(format!("{:.2}", middle.commands - n_sent)),
+    ]
+}
+
+fn words(bench: &Bench) -> String {
+    format!(
+        "{} jobs that do nothing, with 100 bytes of JSON each, are submitted in bulk, then worked off by one process that runs up \
+         to 100 at once. The systems take turns, {} rounds, medians. Every job has to be handled exactly once. \
+         apalis-redis gets its jobs in portions of {}, because more than 8,000 waiting jobs kill its worker; it fetches 200 at \
+         once, with leases and events off, which is several times quicker than its defaults. BullMQ has four `addBulk` calls of 200 jobs \
+         under way at once and removes jobs when they complete.",
+        whole(f64::from(bench.jobs)),
+        bench.rounds,
+        whole(f64::from(Contender::Apalis { workers: 1 }.backlog_max())),
+    )
+}
+
+fn limits(figures: &[(Contender, Figures)]) -> Option<Vec<Limit>> {
+    let of = |wanted| figures.iter().find(|(contender, _)| *contender == wanted).map(|(_, of)| of);
+    let (bullmq, apalis) = (of(Contender::BullMq)?, of(Contender::Apalis { workers: 1 })?);
+    let (on_redis, embedded) = (of(Contender::OnRedis)?, of(Contender::Embedded)?);
+    let limit = |what: &str, measured, bound| Limit { what: what.to_owned(), measured, bound };
+    Some(vec![
+        limit(
+            "drain, times BullMQ's rate",
+            on_redis.drain_rate / bullmq.drain_rate,
+            Bound::AtLeast(4.0),
+        ),
+        limit(
+            "drain, times the rate of apalis-redis",
+            on_redis.drain_rate / apalis.drain_rate,
+            Bound::AtLeast(1.2),
+        ),
+        limit(
+            "submit, times BullMQ's rate",
+            on_redis.submit_rate / bullmq.submit_rate,
+            Bound::AtLeast(5.0),
+        ),
+        limit("Redis CPU for a job's whole life, µs", on_redis.server_us(), Bound::AtMost(40.0)),
+        limit(
+            "embedded drain, times the rate on redis",
+            embedded.drain_rate / on_redis.drain_rate,
+            Bound::AtLeast(2.0),
+        ),
+    ])
+}
+
+/// One contender's share of a round: all jobs in, all jobs out.
+fn take_turn(bench: &Bench, server: &Server, contender: Contender) -> Result<Figures> {
+    server.ask(&["FLUSHALL"])?;
+    let mut driver = bench.programs.start(contender, server)?;
+    in_and_out(server, &mut driver, Jobs { first: 0, count: WARM_UP_JOBS, levels: 1 })?;
+    let mut total = InAndOut::default();
+    let (mut first, end) = (WARM_UP_JOBS, WARM_UP_JOBS + bench.jobs);
+    while first < end {
+        let count = contender.backlog_max().min(end - first);
+        total.add(&in_and_out(server, &mut driver, Jobs { first, count, levels: 1 })?);
+        first += count;
+    }
+    let n_left = driver.left()?;
+    anyhow::ensure!(n_left == 0, "\"{}\" has {n_left} jobs left", contender.name());
+    Ok(Figures::new(&total, f64::from(bench.jobs)))
+}
+
+/// How many commands a client sends for each job.
+fn sent_per_job(bench: &Bench, server: &Server, contender: Contender) -> Result<f64> {
+    server.ask(&["FLUSHALL"])?;
+    let mut driver = bench.programs.start(contender, server)?;
+    let jobs = |first| Jobs { first, count: WARM_UP_JOBS, levels: 1 };
+    in_and_out(server, &mut driver, jobs(0))?;
+    let n_sent = sent::count(server, || {
+        driver.submit(jobs(WARM_UP_JOBS))?;
+        driver.drain(WARM_UP_JOBS).map(drop)
+    })?;
+    Ok(n_sent as f64 / f64::from(WARM_UP_JOBS))
+}
