@@ -47,7 +47,11 @@ pub enum Blocked {
 }
 
 impl Claimed {
-    pub(crate) fn from_reply((jobs, blocked, again_at): (Vec<Job>, String, String)) -> Claimed {
+    pub(crate) fn from_reply(
+        worker: &WorkerId,
+        (jobs, blocked, again_at): (Vec<Vec<Option<Vec<u8>>>>, String, String),
+    ) -> Claimed {
+        let jobs = jobs.into_iter().map(|fields| Job::from_claim(fields, worker)).collect();
         let blocked = match blocked.as_str() {
             "paused" => Some(Blocked::Paused),
             "concurrency" => Some(Blocked::Concurrency),
@@ -77,6 +81,6 @@ impl Hive {
             .arg("worker", worker.as_str())
             .arg("lock_ms", lock.as_millis() as u64)
             .arg("max", max);
-        Ok(Claimed::from_reply(call.run().await?))
+        Ok(Claimed::from_reply(worker, call.run().await?))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{
     dialect,
-    keys::{Jid, QueueName},
+    keys::{Jid, QueueName, WorkerId},
 };
 
 /// The fields of a job, in the order in which the scripts return them.
@@ -32,6 +32,24 @@ const FIELDS: [&str; 19] = [
     "attempts",
     "deaths",
     "tenant",
+];
+
+/// The fields that a claim tells, in the order of the script.
+const TOLD: [&str; 14] = [
+    "jid",
+    "data",
+    "options",
+    "submitted",
+    "retries",
+    "tags",
+    "history",
+    "parent",
+    "hash",
+    "attempts",
+    "deaths",
+    "tenant",
+    "queue",
+    "dependants",
 ];
 
 /// Where in its life a job is.
@@ -387,6 +405,18 @@ impl Job {
             "dependants": self.dependants(),
             "history": self.history(),
         })
+    }
+
+    /// A job that was just claimed: what the script tells of it, and what the worker knows.
+    pub(crate) fn from_claim(told: Vec<Option<Vec<u8>>>, worker: &WorkerId) -> Job {
+        let at = |name| FIELDS.iter().position(|field| *field == name).expect("a field of a job");
+        let mut fields = [const { None }; FIELDS.len()];
+        for (name, value) in TOLD.into_iter().zip(told) {
+            fields[at(name)] = value.map(into_text);
+        }
+        fields[at("worker")] = Some(worker.as_str().to_owned());
+        fields[at("status")] = Some(Status::Running.as_str().to_owned());
+        Job { fields }
     }
 
     /// The job in an event, which is a snapshot in the dialect of Node hives.

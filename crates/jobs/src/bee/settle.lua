@@ -19,11 +19,26 @@
 local queue, worker, lock_ms, max = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local unlocked, expiring = {}, {}
 
+-- What completing a job needs while nobody listens.
+local LITTLE = { 'queue', 'status', 'worker', 'attempts', 'history', 'dependants', 'tenant' }
+
+local heard_here = is_heard(queue_events_key(queue))
+
+-- The job, as far as it is needed for what became of it.
+local function read_for(what, jid, how)
+  if what ~= 'completed' or how == '' or heard_here then return read_job(jid) end
+  local read = call('HMGET', job_key(jid), unpack(LITTLE))
+  return read[1] and {
+    [JID] = jid, [QUEUE] = read[1], [STATUS] = read[2], [WORKER] = read[3], [ATTEMPTS] = read[4], [HISTORY] = read[5],
+    [DEPENDANTS] = read[6], [TENANT] = read[7],
+  }
+end
+
 local function complete(job, result, ttl)
   if ttl == '' then ttl = cjson.decode(job[OPTIONS]).ttl end
   job[STATUS], job[RESULT] = 'completed', result
   job[HISTORY] = with_entry(job[HISTORY], entry('completed'))
-  call('HSET', job_key(job[JID]), 'status', 'completed', 'result', result, 'options', job[OPTIONS], 'history', job[HISTORY])
+  call('HSET', job_key(job[JID]), 'status', 'completed', 'result', result, 'history', job[HISTORY])
   expiring[#expiring + 1], expiring[#expiring + 2] = now + tonumber(ttl), job[JID]
   announce('completed', job)
   release_dependants(job)
@@ -41,13 +56,16 @@ local function attempt_failed(job, message, how)
   local progressive = exception.progressiveDelay
   if progressive == nil then progressive = options.progressiveDelay end
   if progressive == true then wait = wait * retries end
-  call('HSET', job_key(job[JID]), 'status', 'retried', 'retries', string.format('%d', retries), 'options', job[OPTIONS],
+  call('HSET', job_key(job[JID]), 'status', 'retried', 'retries', string.format('%d', retries),
     'history', with_entry(job[HISTORY], delay_by(job[JID], queue, wait)))
 end
 
 local function settle(what, job, text, options, how)
   unlocked[#unlocked + 1] = job[JID]
-  if options ~= '' then job[OPTIONS] = options end
+  if options ~= '' then
+    job[OPTIONS] = options
+    call('HSET', job_key(job[JID]), 'options', options)
+  end
   if what == 'completed' then
     complete(job, text, how)
   elseif what == 'failed' then
@@ -60,7 +78,7 @@ end
 
 local words = {}
 for at = 8, #ARGV, 6 do
-  local job = read_job(ARGV[at + 1])
+  local job = read_for(ARGV[at], ARGV[at + 1], ARGV[at + 5])
   local word = refusal(job, queue, worker, ARGV[at + 2])
   if not word then settle(ARGV[at], job, ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]) end
   words[#words + 1] = word or 'ok'

@@ -183,11 +183,10 @@ impl Hive {
             .arg("lock_ms", lock.as_millis() as u64)
             .arg("max", max)
             .args("outcomes", args);
-        let (words, jobs, blocked, again_at): (Vec<String>, Vec<Job>, String, String) =
-            call.run().await?;
+        let (words, jobs, blocked, again_at): (Vec<String>, _, _, _) = call.run().await?;
         Ok(Settled {
             verdicts: words.iter().map(|word| Verdict::from_word(word)).collect(),
-            claimed: Claimed::from_reply((jobs, blocked, again_at)),
+            claimed: Claimed::from_reply(worker, (jobs, blocked, again_at)),
         })
     }
 }

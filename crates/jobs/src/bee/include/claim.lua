@@ -60,17 +60,28 @@ local function fair_share(queue, max)
   return math.min(max, math.ceil(call('ZCARD', queue_key(queue)) / workers))
 end
 
--- Marks one job as running on the worker.
-local function start(jid, job, worker)
-  job[WORKER], job[STATUS] = worker, 'running'
-  job[HISTORY] = with_entry(job[HISTORY], entry('popped'))
-  job[ATTEMPTS] = string.format('%d', tonumber(job[ATTEMPTS] or '0') + 1)
-  call('HSET', job_key(jid), 'worker', worker, 'status', 'running', 'history', job[HISTORY], 'attempts', job[ATTEMPTS])
-  if job[TENANT] then
-    left_queue(jid, job[QUEUE], job[TENANT])
-    call('SADD', tenant_running_key(job[QUEUE], job[TENANT]), jid)
-    feed(job[QUEUE], job[TENANT])
+-- What a worker is told about a job, in this order; it knows itself and the status.
+local TOLD = {
+  'jid', 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts', 'deaths', 'tenant',
+  'queue', 'dependants',
+}
+local TOLD_JID, TOLD_OPTIONS, TOLD_HISTORY, TOLD_ATTEMPTS, TOLD_TENANT, TOLD_QUEUE = 1, 3, 7, 10, 12, 13
+
+-- Marks one job as running on the worker. Returns what the worker is told, or nothing when there is no such job.
+local function start(jid, worker)
+  local key = job_key(jid)
+  local told = call('HMGET', key, unpack(TOLD))
+  if not (told[TOLD_JID] and told[TOLD_OPTIONS] and told[TOLD_QUEUE]) then return end
+  told[TOLD_HISTORY] = with_entry(told[TOLD_HISTORY], entry('popped'))
+  told[TOLD_ATTEMPTS] = string.format('%d', tonumber(told[TOLD_ATTEMPTS] or '0') + 1)
+  call('HSET', key, 'worker', worker, 'status', 'running', 'history', told[TOLD_HISTORY], 'attempts', told[TOLD_ATTEMPTS])
+  local queue, tenant = told[TOLD_QUEUE], told[TOLD_TENANT]
+  if tenant then
+    left_queue(jid, queue, tenant)
+    call('SADD', tenant_running_key(queue, tenant), jid)
+    feed(queue, tenant)
   end
+  return told
 end
 
 -- Takes the first jobs of the queue. An entry without a job is dropped.
@@ -82,10 +93,9 @@ local function take(queue, worker, max, lock_ms)
     if #popped == 0 then break end
     for at = 1, #popped, 2 do
       local jid = popped[at]
-      local job = read_job(jid)
-      if job then
-        start(jid, job, worker)
-        jobs[#jobs + 1], jids[#jids + 1] = job, jid
+      local told = start(jid, worker)
+      if told then
+        jobs[#jobs + 1], jids[#jids + 1] = told, jid
         locks[#locks + 1], locks[#locks + 2] = now + lock_ms, jid
       end
     end
@@ -100,7 +110,7 @@ local function next_due(queue)
   return call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2]
 end
 
--- Claims up to `max` jobs. Returns the jobs' fields, what blocks more of them, and when to ask again.
+-- Claims up to `max` jobs. Returns what the worker is told of each, what blocks more of them, and when to ask again.
 local function claim(queue, worker, max, lock_ms)
   promote(queue)
   local settings = settings_of(queue)

@@ -8,9 +8,14 @@ local HISTORY_KEPT_LAST = 50
 
 local hive_quoted = quoted(hive)
 
+local after_event = '","timestamp":' .. now_text .. ',"hive":' .. hive_quoted
+local plain_entries = {}
+
 -- One entry. `extra` is JSON text that begins with a comma, or nothing.
 local function entry(event, extra)
-  return '{"event":"' .. event .. '","timestamp":' .. now_text .. ',"hive":' .. hive_quoted .. (extra or '') .. '}'
+  if extra then return '{"event":"' .. event .. after_event .. extra .. '}' end
+  if not plain_entries[event] then plain_entries[event] = '{"event":"' .. event .. after_event .. '}' end
+  return plain_entries[event]
 end
 
 -- Drops the middle of a long history and says so where it was.
