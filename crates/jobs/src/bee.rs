@@ -4,35 +4,50 @@
 //!
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, tags, retry, heartbeat,
-//! sweep, progress, read. [`worker`] runs jobs by them. [`dialect`] is JSON as Redis' Lua and Node write it.
+//! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
+//! and stats; events tell what happens. [`dialect`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
 
+mod bulk;
 mod cancel;
 mod claim;
 pub mod dialect;
 mod duplicates;
+mod events;
 mod heartbeat;
 mod hive;
 pub mod ids;
 pub mod job;
 pub mod keys;
+mod list;
 mod progress;
+mod queue;
 mod read;
 mod retry;
+#[cfg(test)]
+mod rig;
 mod settle;
+mod stats;
 mod submit;
 mod sweep;
 mod tags;
+mod why;
 pub mod worker;
 
 pub use self::{
+    bulk::{BULK_MAX, Bulk, BulkDone},
     claim::{Blocked, Claimed},
     duplicates::Checked,
+    events::{Event, EventKind, EventStream, Heard},
     heartbeat::WorkerInfo,
     hive::Hive,
     job::{HistoryEntry, Job, Options, Status},
+    list::{Filter, PAGE_MAX, Page, Place},
+    queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
+    stats::{Minute, Stats, WorkerStats},
     submit::{DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, TAGS_MAX},
     sweep::{Care, Swept},
+    why::{Dependency, Reason, Why},
 };

@@ -25,6 +25,24 @@ pub enum Error {
         jid: String,
     },
 
+    /// There is no such queue.
+    #[error("there is no queue \"{queue}\"; a queue begins with its first job or worker")]
+    NoSuchQueue {
+        /// The name asked for.
+        queue: String,
+    },
+
+    /// The queue cannot be deleted yet.
+    #[error(
+        "the queue \"{queue}\" still holds {left} jobs; cancel them, or wait until their results expire"
+    )]
+    QueueNotEmpty {
+        /// The queue.
+        queue: String,
+        /// Jobs in it, the ended ones among them.
+        left: u64,
+    },
+
     /// A job with that id is there already.
     #[error("there is a job \"{jid}\" already; leave the id out to get a new one")]
     Exists {

@@ -28,6 +28,7 @@ static LEAVE: Script = script!(
 
 /// What a worker tells about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerInfo {
     /// When it started, in unix milliseconds.
     pub started_at: u64,

@@ -1,7 +1,7 @@
 //! The handle to the queues: who calls, at what time, on which store.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -17,6 +17,9 @@ use super::{
     keys::{self, Group, Jid, QueueName},
 };
 use crate::Error;
+
+/// For how long a queue is taken to be on the list of all queues: another process may have deleted it.
+const LISTED_MS: u64 = 60_000;
 
 /// A handle to all queues of a store. Cheap to clone; all clones are the same hive.
 ///
@@ -39,8 +42,8 @@ struct Inner {
     id: String,
     /// What to add to the store's clock to have the server's, in ms.
     clock_offset_ms: AtomicI64,
-    /// Queues that are on the list of all queues already.
-    listed: Mutex<HashSet<QueueName>>,
+    /// Queues that are on the list of all queues already, and since when that is known.
+    listed: Mutex<HashMap<QueueName, u64>>,
 }
 
 impl Hive {
@@ -61,7 +64,7 @@ impl Hive {
             store,
             id: id.into(),
             clock_offset_ms: AtomicI64::new(0),
-            listed: Mutex::new(HashSet::new()),
+            listed: Mutex::new(HashMap::new()),
         };
         Hive { inner: Arc::new(inner) }
     }
@@ -114,14 +117,24 @@ impl Hive {
 
     /// Puts a queue on the list of all queues.
     pub(crate) async fn list_queue(&self, queue: &QueueName) -> Result<(), Error> {
-        if self.inner.listed.lock().contains(queue) {
+        let now = self.now_ms();
+        let listed_at = self.inner.listed.lock().get(queue).copied();
+        if listed_at.is_some_and(|at| now.abs_diff(at) < LISTED_MS) {
             return Ok(());
         }
         let mut cmd = redis::cmd("SADD");
         cmd.arg(&*self.store().place(&keys::queues())).arg(queue.as_str());
         let () = cmd.query_async(&mut self.store().connection()).await?;
-        self.inner.listed.lock().insert(queue.clone());
+        self.inner.listed.lock().insert(queue.clone(), now);
         Ok(())
+    }
+
+    /// Takes a queue off the list of all queues.
+    pub(crate) async fn unlist_queue(&self, queue: &QueueName) -> Result<(), Error> {
+        self.inner.listed.lock().remove(queue);
+        let mut cmd = redis::cmd("SREM");
+        cmd.arg(&*self.store().place(&keys::queues())).arg(queue.as_str());
+        Ok(cmd.query_async(&mut self.store().connection()).await?)
     }
 
     /// Begins a call of a script: what every script is told first.

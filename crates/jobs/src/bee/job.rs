@@ -55,6 +55,7 @@ const TOLD: [&str; 14] = [
 /// Where in its life a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Status {
     /// Stored; waits for other jobs, for its time, or for its tenant's turn.
     New,
@@ -377,6 +378,11 @@ impl Job {
     /// On whose behalf it runs.
     pub fn tenant(&self) -> Option<&str> {
         self.field("tenant")
+    }
+
+    /// How much of memory its fields take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.fields.iter().flatten().map(String::len).sum()
     }
 
     /// The whole job as JSON, for people and programs that are not Node hives.

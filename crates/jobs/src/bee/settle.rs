@@ -124,6 +124,7 @@ impl Outcome {
 /// Whether the end that a worker reported counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Verdict {
     /// It does.
     Ok,

@@ -4,11 +4,16 @@
   KEYS  1 job
   ARGV  1 tag   2 hive   3 now   4 jid
   Derives the keys of the job's queue under the same hash tag.
-  Returns the job's fields and a JSON object of numbers about its queue; nothing when there is no such job.
+  Returns the job's fields, a JSON object of numbers about its queue, and the first jobs that it waits for, each with
+  its status; nothing when there is no such job.
 ]]
 --- @include "claim"
 
+-- The pace is that of the last minutes.
 local MINUTES = 5
+-- A Node worker gives a sign of life twice a minute.
+local ALIVE_MS = 60000
+local DEPENDENCIES_TOLD = 10
 
 local jid = ARGV[4]
 local job = read_job(jid)
@@ -25,12 +30,12 @@ for back = MINUTES, 0, -1 do
 end
 
 local facts = {
-  rank = call('ZRANK', queue_key(queue), jid),
+  rank = call('ZRANK', queue_key(queue), jid) or nil,
   queued = call('ZCARD', queue_key(queue)),
   running = call('ZCARD', locks_key(queue)),
-  workers = call('ZCOUNT', bees_key(queue), now - SHARE_MS, now),
-  due = call('ZSCORE', delayed_key(queue), jid),
-  dependencies = call('SMEMBERS', dependencies_key(jid)),
+  workers = call('ZCOUNT', bees_key(queue), now - ALIVE_MS, '+inf'),
+  due = tonumber(call('ZSCORE', delayed_key(queue), jid) or nil),
+  dependencies = call('SCARD', dependencies_key(jid)),
   paused = settings.paused,
   concurrency = settings.concurrency,
   rate_max = settings.rate_max,
@@ -43,8 +48,14 @@ if settings.rate_max then
 end
 if tenant then
   local limits = call('HMGET', settings_key(queue), 'tenant_concurrency:' .. tenant, 'tenant_concurrency')
-  facts.tenant_rank = call('ZRANK', parked_key(queue, tenant), jid)
+  facts.tenants = call('HLEN', tenants_key(queue))
+  facts.tenant_rank = call('ZRANK', parked_key(queue, tenant), jid) or nil
   facts.tenant_running = call('SCARD', tenant_running_key(queue, tenant))
   facts.tenant_concurrency = tonumber(limits[1] or limits[2] or nil)
 end
-return { job, quoted(facts) }
+
+local waits_for = {}
+for _, dependency in ipairs(call('SRANDMEMBER', dependencies_key(jid), DEPENDENCIES_TOLD)) do
+  waits_for[#waits_for + 1] = { dependency, call('HGET', job_key(dependency), 'status') or 'gone' }
+end
+return { job, quoted(facts), waits_for }

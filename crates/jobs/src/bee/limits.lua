@@ -1,0 +1,33 @@
+--[[
+  Replaces the limits of a queue. What the new ones let start is told to idle workers.
+
+  KEYS  1 queue
+  ARGV  1 tag   2 hive   3 now   4 queue_name   5 limits...
+        A limit is two values: the setting's name and its number. What is not named is no limit.
+  Derives the keys of the queue and its tenants under the same hash tag.
+  Returns ok.
+]]
+--- @include "enter"
+
+-- Tenants that may start more at once; the sweep goes through all of them.
+local FED_MAX = 100
+
+local queue = ARGV[4]
+local key = settings_key(queue)
+
+local settings, old = {}, {}
+for at = 5, #ARGV do settings[#settings + 1] = ARGV[at] end
+for _, name in ipairs(call('HKEYS', key)) do
+  if name ~= 'paused' then old[#old + 1] = name end
+end
+local rate_max, rate_ms = unpack(call('HMGET', key, 'rate_max', 'rate_ms'))
+in_chunks('HDEL', key, old)
+in_chunks('HSET', key, settings)
+local new_max, new_ms = unpack(call('HMGET', key, 'rate_max', 'rate_ms'))
+-- How much of another limit was used up says nothing about this one.
+if rate_max ~= new_max or rate_ms ~= new_ms then call('DEL', rate_key(queue)) end
+
+local tenants = call('HSCAN', tenants_key(queue), 0, 'COUNT', FED_MAX)[2]
+for at = 1, #tenants, 2 do feed(queue, tenants[at]) end
+publish(queue_events_key(queue), event_text('resumed', '', queue))
+return 'ok'

@@ -1,0 +1,54 @@
+--[[
+  Reads some jobs of a sorted set, from a place on.
+
+  The place is that of the last entry of the page before, which may be gone: the page goes on behind where it was.
+
+  KEYS  1 set
+  ARGV  1 tag   2 hive   3 now   4 newest   5 max   6 score   7 member
+        With newest 1 from the highest score down. An empty score is the beginning.
+  Derives the keys of the jobs under the same hash tag.
+  Returns for each entry its jid, its score and the job's fields, which are empty when there is no such job.
+]]
+--- @include "events"
+
+local set, newest, max = KEYS[1], ARGV[4] == '1', tonumber(ARGV[5])
+
+-- Whether a comes before b as bytes; Lua would compare as the server's language does.
+local function comes_before(a, b)
+  for at = 1, math.min(#a, #b) do
+    local x, y = a:byte(at), b:byte(at)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+-- How many entries come before the place, or at it when `inclusive`. Many have the same score, so this halves the set.
+local function entries_before(score, member, inclusive)
+  local low, high = 0, call('ZCARD', set)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local entry = call('ZRANGE', set, middle, middle, 'WITHSCORES')
+    local other = tonumber(entry[2])
+    local is_before = other < score
+      or (other == score and (comes_before(entry[1], member) or (inclusive and entry[1] == member)))
+    if is_before then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local function page()
+  if ARGV[6] == '' then
+    return newest and call('ZREVRANGE', set, 0, max - 1, 'WITHSCORES') or call('ZRANGE', set, 0, max - 1, 'WITHSCORES')
+  end
+  local score = tonumber(ARGV[6])
+  local before = entries_before(score, ARGV[7], not newest)
+  if not newest then return call('ZRANGE', set, before, before + max - 1, 'WITHSCORES') end
+  local skipped = call('ZCARD', set) - before
+  return call('ZREVRANGE', set, skipped, skipped + max - 1, 'WITHSCORES')
+end
+
+local entries, found = page(), {}
+for at = 1, #entries, 2 do
+  found[#found + 1] = { entries[at], entries[at + 1], call('HMGET', job_key(entries[at]), unpack(FIELDS)) }
+end
+return found

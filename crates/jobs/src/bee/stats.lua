@@ -1,0 +1,51 @@
+--[[
+  Counts what a queue holds and who works on it.
+
+  KEYS  1 queue
+  ARGV  1 tag   2 hive   3 now   4 queue_name
+  Derives the keys of the queue, its workers and its tenants under the same hash tag.
+  Returns numbers (queued, delayed, waiting, running, ended, failed, tenants, parked), the score of the first queued
+  job, when the next delayed one is due, the settings, the counters of the last minutes, and for each worker its id,
+  its last heartbeat, how many jobs it has, and what it tells about itself.
+]]
+--- @include "keys"
+
+-- With more tenants than this the number of parked jobs is told from a sample.
+local TENANTS_MAX = 500
+local WORKERS_MAX = 1000
+
+local queue = ARGV[4]
+
+local function parked(tenants)
+  if tenants == 0 then return 0 end
+  local sample = call('HSCAN', tenants_key(queue), 0, 'COUNT', TENANTS_MAX)[2]
+  local found, looked = 0, #sample / 2
+  for at = 1, #sample, 2 do found = found + call('ZCARD', parked_key(queue, sample[at])) end
+  return math.floor(found * tenants / math.max(looked, 1) + 0.5)
+end
+
+local function workers()
+  local list = {}
+  local bees = call('ZREVRANGE', bees_key(queue), 0, WORKERS_MAX - 1, 'WITHSCORES')
+  for at = 1, #bees, 2 do
+    local worker = bees[at]
+    list[#list + 1] = { worker, bees[at + 1], call('SCARD', worker_locks_key(worker)),
+      call('HGET', workers_key(queue), worker) or '' }
+  end
+  return list
+end
+
+local tenants = call('HLEN', tenants_key(queue))
+local counts = {
+  call('ZCARD', queue_key(queue)), call('ZCARD', delayed_key(queue)), call('ZCARD', waiting_key(queue)),
+  call('ZCARD', locks_key(queue)), call('ZCARD', expires_key(queue)), call('ZCARD', failed_key(queue)),
+  tenants, parked(tenants),
+}
+return {
+  counts,
+  call('ZRANGE', queue_key(queue), 0, 0, 'WITHSCORES')[2] or '',
+  call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2] or '',
+  call('HGETALL', settings_key(queue)),
+  call('HGETALL', minutes_key(queue)),
+  workers(),
+}

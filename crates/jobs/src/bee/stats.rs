@@ -1,0 +1,153 @@
+//! What a queue holds, who works on it, and how fast.
+
+use std::collections::BTreeMap;
+
+use keyrack_store::{Script, script};
+use serde::Serialize;
+
+use super::{heartbeat::WorkerInfo, hive::Hive, keys::QueueName, queue::Limits};
+use crate::Error;
+
+static STATS: Script = script!("stats.lua", "include/call.lua", "include/keys.lua");
+
+/// What a queue holds at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Stats {
+    /// The queue.
+    pub queue: String,
+    /// Whether no more jobs may start.
+    pub paused: bool,
+    /// Jobs that could start now.
+    pub queued: u64,
+    /// Jobs whose time has not come.
+    pub delayed: u64,
+    /// Jobs that wait for other jobs.
+    pub waiting: u64,
+    /// Jobs that wait for the turn of their tenant; an estimate when there are very many tenants.
+    pub parked: u64,
+    /// Jobs that run.
+    pub running: u64,
+    /// Jobs that have ended, the failed ones among them, and whose result is kept.
+    pub ended: u64,
+    /// Jobs that failed for good and are kept.
+    pub failed: u64,
+    /// Tenants that have jobs waiting or running.
+    pub tenants: u64,
+    /// For how long the first job has been queued, in milliseconds.
+    pub oldest_ms: Option<u64>,
+    /// When the next delayed job is due, in unix milliseconds.
+    pub next_due_at: Option<u64>,
+    /// What limits it.
+    pub limits: Limits,
+    /// Who works on it, the last heard of first.
+    pub workers: Vec<WorkerStats>,
+    /// What happened in the last hour, minute by minute, oldest first. Jobs that Node workers ran are not in it.
+    pub minutes: Vec<Minute>,
+}
+
+/// A worker of a queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WorkerStats {
+    /// Its id.
+    pub worker: String,
+    /// Its last heartbeat, in unix milliseconds.
+    pub seen_at: u64,
+    /// How many jobs it has.
+    pub running: u64,
+    /// What it tells about itself; Node workers tell nothing.
+    pub info: Option<WorkerInfo>,
+}
+
+/// What happened in one minute.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Minute {
+    /// Its beginning, in unix milliseconds.
+    pub at: u64,
+    /// Jobs submitted.
+    pub submitted: u64,
+    /// Jobs claimed by workers.
+    pub started: u64,
+    /// Jobs completed.
+    pub completed: u64,
+    /// Jobs failed for good.
+    pub failed: u64,
+}
+
+const MINUTE_MS: u64 = 60_000;
+/// Older minutes are not told: the sweep forgets them in its own time.
+const MINUTES_MAX: u64 = 60;
+
+type Reply = (
+    [u64; 8],
+    String,
+    String,
+    BTreeMap<String, String>,
+    BTreeMap<String, u64>,
+    Vec<(String, f64, u64, String)>,
+);
+
+impl Hive {
+    /// What a queue holds now. Of a queue that nobody has used, everything is zero.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn stats(&self, queue: &QueueName) -> Result<Stats, Error> {
+        let now = self.now_ms();
+        let (counts, head, due, settings, minutes, workers): Reply =
+            self.call_on_queue(&STATS, queue).run().await?;
+        let [queued, delayed, waiting, running, ended, failed, tenants, parked] = counts;
+        let moment = |text: &str| text.parse::<f64>().ok().map(|at| at.max(0.0) as u64);
+        Ok(Stats {
+            queue: queue.to_string(),
+            paused: settings.get("paused").is_some_and(|paused| paused == "1"),
+            queued,
+            delayed,
+            waiting,
+            parked,
+            running,
+            ended,
+            failed,
+            tenants,
+            oldest_ms: moment(&head).map(|at| now.saturating_sub(at)),
+            next_due_at: moment(&due),
+            limits: Limits::from_settings(&settings),
+            workers: workers.into_iter().map(WorkerStats::from_reply).collect(),
+            minutes: minutes_of(&minutes, now),
+        })
+    }
+}
+
+impl WorkerStats {
+    fn from_reply((worker, seen_at, running, info): (String, f64, u64, String)) -> WorkerStats {
+        let info = serde_json::from_str(&info).ok();
+        WorkerStats { worker, seen_at: seen_at as u64, running, info }
+    }
+}
+
+/// The counters of the last hour; a minute in which nothing happened is left out.
+fn minutes_of(counters: &BTreeMap<String, u64>, now: u64) -> Vec<Minute> {
+    let mut minutes: BTreeMap<u64, Minute> = BTreeMap::new();
+    for (field, n) in counters {
+        let Some((minute, what)) = field.split_once(':') else { continue };
+        let Ok(minute) = minute.parse::<u64>() else { continue };
+        if minute.saturating_add(MINUTES_MAX) <= now / MINUTE_MS {
+            continue;
+        }
+        let at = minute.saturating_mul(MINUTE_MS);
+        let counted = minutes.entry(at).or_insert(Minute { at, ..Minute::default() });
+        match what {
+            "submitted" => counted.submitted = *n,
+            "started" => counted.started = *n,
+            "completed" => counted.completed = *n,
+            "failed" => counted.failed = *n,
+            _ => {}
+        }
+    }
+    minutes.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests;
