@@ -32,6 +32,7 @@ mod stats;
 mod submit;
 mod sweep;
 mod tags;
+mod wait;
 mod why;
 pub mod worker;
 
@@ -49,5 +50,6 @@ pub use self::{
     stats::{Minute, Stats, WorkerStats},
     submit::{DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, TAGS_MAX},
     sweep::{Care, Swept},
+    wait::{Caught, Claim, Waiters},
     why::{Dependency, Reason, Why},
 };

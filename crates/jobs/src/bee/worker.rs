@@ -17,6 +17,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use serde::Serialize;
 use tokio::sync::watch;
 
+pub(super) use self::ears::is_news;
 pub use self::{
     caretaker::Watch,
     context::{Context, Stop},
@@ -100,8 +101,11 @@ pub enum Duplicates {
     /// A job with the data of an earlier one ends as its duplicate.
     ByData,
     /// A job with the hash of an earlier one ends as its duplicate.
-    By(Arc<dyn Fn(&Job) -> Result<JobHash, String> + Send + Sync>),
+    By(Arc<HashFn>),
 }
+
+/// What a job has in common with its duplicates, or why that cannot be told.
+pub type HashFn = dyn Fn(&Job) -> Result<JobHash, String> + Send + Sync;
 
 impl std::fmt::Debug for Duplicates {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

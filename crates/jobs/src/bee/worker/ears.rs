@@ -69,7 +69,7 @@ impl Ears {
 }
 
 /// Whether a message says that a job can be claimed. Both Node and our scripts write JSON without spaces.
-fn is_news(message: &[u8], any_end: bool) -> bool {
+pub(in crate::bee) fn is_news(message: &[u8], any_end: bool) -> bool {
     let says = |what: &[u8]| message.windows(what.len()).any(|window| window == what);
     // The type stands at the very start or end; a snapshot between may hold any text, so a false alarm is possible.
     says(br#""type":"new""#)

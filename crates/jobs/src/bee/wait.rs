@@ -1,0 +1,244 @@
+//! Claims that wait until there is something to claim, for workers that are not connected to the store.
+//!
+//! However many wait at one queue, one lobby listens for them and each new job wakes one of them: a job does not cost
+//! as many calls as there are workers without work.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use keyrack_store::{Event, Subscription};
+use parking_lot::Mutex;
+use tokio::{
+    sync::{Notify, oneshot, watch},
+    task::AbortHandle,
+    time::{Instant, sleep_until, timeout_at},
+};
+
+use super::{
+    claim::{Blocked, Claimed},
+    hive::Hive,
+    keys::{self, QueueName, WorkerId},
+    settle::{End, Outcome},
+    worker::is_news,
+};
+use crate::Error;
+
+/// Somebody asks now and then although nothing was heard, should a message have been lost.
+const ASK_EVERY: Duration = Duration::from_secs(5);
+
+/// The place where claims wait. Cheap to clone; all clones are the same.
+#[derive(Debug, Clone)]
+pub struct Waiters {
+    hive: Hive,
+    lobbies: Arc<Mutex<HashMap<QueueName, Weak<Lobby>>>>,
+}
+
+/// Who claims, and how much.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The queue.
+    pub queue: QueueName,
+    /// The worker.
+    pub worker: WorkerId,
+    /// The most jobs that it takes.
+    pub max: usize,
+    /// For how long they are locked.
+    pub lock: Duration,
+}
+
+impl Waiters {
+    /// A place to wait at the queues of a hive.
+    pub fn new(hive: &Hive) -> Waiters {
+        Waiters { hive: hive.clone(), lobbies: Arc::default() }
+    }
+
+    /// Claims jobs; when there are none, waits for some. Comes back empty when none have come in time.
+    ///
+    /// Dropping the future, or what it returns, gives the jobs back.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn claim(&self, claim: &Claim, wait: Duration) -> Result<Caught, Error> {
+        let deadline = Instant::now() + wait;
+        let caught = self.claim_once(claim).await?;
+        if !caught.is_empty() || wait.is_zero() {
+            return Ok(caught);
+        }
+        let lobby = self.lobby(&claim.queue).await?;
+        loop {
+            // From here on a job wakes this one, should the claim just miss it.
+            let mut called = std::pin::pin!(lobby.bell.notified());
+            called.as_mut().enable();
+            let caught = self.claim_once(claim).await?;
+            lobby.note(caught.claimed(), claim.max, self.hive.now_ms());
+            if !caught.is_empty() || timeout_at(deadline, called).await.is_err() {
+                return Ok(caught);
+            }
+        }
+    }
+
+    /// Claims in a task of its own: the answer finds its way back even if nobody waits for it any more.
+    async fn claim_once(&self, claim: &Claim) -> Result<Caught, Error> {
+        let (tell, told) = oneshot::channel();
+        let (hive, its) = (self.hive.clone(), claim.clone());
+        tokio::spawn(async move {
+            let claimed = hive.claim(&its.queue, &its.worker, its.max, its.lock).await;
+            let caught = claimed.map(|claimed| Caught { hive, claim: its, claimed });
+            // Unheard, it is dropped, and the jobs go back.
+            let _ = tell.send(caught);
+        });
+        told.await.unwrap_or_else(|_| Ok(Caught::nothing(&self.hive, claim)))
+    }
+
+    /// The lobby of a queue, which lasts as long as somebody waits in it.
+    async fn lobby(&self, queue: &QueueName) -> Result<Arc<Lobby>, Error> {
+        let present = || self.lobbies.lock().get(queue).and_then(Weak::upgrade);
+        if let Some(lobby) = present() {
+            return Ok(lobby);
+        }
+        let channel = keys::queue_events(queue, &queue.group());
+        let messages = self.hive.store().subscribe(&[channel]).await?;
+        let mut lobbies = self.lobbies.lock();
+        if let Some(lobby) = lobbies.get(queue).and_then(Weak::upgrade) {
+            return Ok(lobby);
+        }
+        lobbies.retain(|_, lobby| lobby.strong_count() > 0);
+        let lobby = Lobby::open(messages);
+        lobbies.insert(queue.clone(), Arc::downgrade(&lobby));
+        Ok(lobby)
+    }
+}
+
+/// What those who wait at one queue share.
+#[derive(Debug)]
+struct Lobby {
+    bell: Arc<Notify>,
+    /// When to ask again without having heard anything.
+    ask_at: watch::Sender<Instant>,
+    /// Whether jobs could not start because too many run.
+    is_full: Arc<AtomicBool>,
+    porter: AbortHandle,
+}
+
+impl Lobby {
+    fn open(messages: Subscription) -> Arc<Lobby> {
+        let (bell, is_full) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+        let (ask_at, ask_at_changes) = watch::channel(Instant::now() + ASK_EVERY);
+        let porter = Porter { messages, bell: bell.clone(), is_full: is_full.clone() };
+        let porter = tokio::spawn(porter.run(ask_at.clone(), ask_at_changes)).abort_handle();
+        Arc::new(Lobby { bell, ask_at, is_full, porter })
+    }
+
+    /// Takes note of what a claim said.
+    fn note(&self, claimed: &Claimed, max: usize, now_ms: u64) {
+        self.is_full.store(claimed.blocked == Some(Blocked::Concurrency), Ordering::Relaxed);
+        if claimed.jobs.len() == max {
+            // There may be more, for somebody else.
+            self.bell.notify_one();
+        }
+        if let Some(at) = claimed.again_at {
+            let at = Instant::now() + Duration::from_millis(at.saturating_sub(now_ms).max(1));
+            self.ask_at.send_if_modified(|ask_at| {
+                let is_sooner = at < *ask_at;
+                *ask_at = at.min(*ask_at);
+                is_sooner
+            });
+        }
+    }
+}
+
+impl Drop for Lobby {
+    fn drop(&mut self) {
+        self.porter.abort();
+    }
+}
+
+/// Listens, and wakes those who wait.
+struct Porter {
+    messages: Subscription,
+    bell: Arc<Notify>,
+    is_full: Arc<AtomicBool>,
+}
+
+impl Porter {
+    async fn run(mut self, ask_at: watch::Sender<Instant>, mut changes: watch::Receiver<Instant>) {
+        loop {
+            let next = *changes.borrow_and_update();
+            tokio::select! {
+                event = self.messages.next() => match event {
+                    Some(Event::Message(message)) => self.hear(&message.payload),
+                    Some(Event::Gap) => self.bell.notify_waiters(),
+                    None => return,
+                },
+                () = sleep_until(next) => {
+                    ask_at.send_replace(Instant::now() + ASK_EVERY);
+                    self.bell.notify_one();
+                }
+                changed = changes.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    fn hear(&self, message: &[u8]) {
+        if is_news(message, self.is_full.load(Ordering::Relaxed)) {
+            self.bell.notify_one();
+        }
+    }
+}
+
+/// Jobs that were claimed for somebody who may have gone: unless they are kept, they go back.
+#[derive(Debug)]
+#[must_use = "what is not kept goes back"]
+pub struct Caught {
+    hive: Hive,
+    claim: Claim,
+    claimed: Claimed,
+}
+
+impl Caught {
+    fn nothing(hive: &Hive, claim: &Claim) -> Caught {
+        Caught { hive: hive.clone(), claim: claim.clone(), claimed: Claimed::default() }
+    }
+
+    /// What was claimed.
+    pub fn claimed(&self) -> &Claimed {
+        &self.claimed
+    }
+
+    fn is_empty(&self) -> bool {
+        self.claimed.jobs.is_empty()
+    }
+
+    /// Keeps the jobs: from now on they are the worker's.
+    pub fn keep(mut self) -> Claimed {
+        std::mem::take(&mut self.claimed)
+    }
+}
+
+impl Drop for Caught {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.is_empty() {
+            return;
+        }
+        let outcomes: Vec<Outcome> =
+            self.claimed.jobs.iter().map(|job| Outcome::of(job, End::Released)).collect();
+        let (hive, claim) = (self.hive.clone(), self.claim.clone());
+        runtime.spawn(async move {
+            let settled =
+                hive.settle(&claim.queue, &claim.worker, &outcomes, 0, claim.lock).await;
+            if let Err(error) = settled {
+                tracing::warn!(queue = %claim.queue, %error, "could not give jobs back; their locks will expire");
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;
