@@ -2,12 +2,14 @@
 
 mod counters;
 mod handler;
+mod held;
 mod intake;
 mod membership;
 mod outage;
 mod perform;
 mod put_down;
 mod shift;
+mod waker;
 
 use std::{collections::HashMap, future::Future, num::NonZero, sync::Arc};
 
@@ -19,7 +21,10 @@ pub use self::{
     counters::{Counters, Counts},
     handler::{Failure, Job, Outcome},
 };
-use self::{handler::Handler, intake::Intake, membership::Membership, shift::Shift};
+use self::{
+    handler::Handler, held::Held, intake::Intake, membership::Membership, shift::Shift,
+    waker::Waker,
+};
 use super::keys::WorkerId;
 
 /// Runs jobs of the hot queue.
@@ -67,6 +72,7 @@ struct Settings {
     reliable: bool,
     unknown: Unknown,
     counters: Arc<Counters>,
+    held: Held,
 }
 
 /// What becomes of a job whose name the worker was not taught.
@@ -94,6 +100,7 @@ impl HotWorker {
             reliable: false,
             unknown: Unknown::default(),
             counters: Arc::default(),
+            held: Held::default(),
         };
         let processors = u32::try_from(processors).unwrap_or(1);
         HotWorker { settings, concurrency: processors.saturating_mul(JOBS_PER_PROCESSOR) }
@@ -163,7 +170,7 @@ impl HotWorker {
         let (stop, stopping) = watch::channel(false);
         let membership = Membership::new(settings.clone());
         let intake = Intake::new(settings.clone(), membership.last_beat(), stopping.clone());
-        let waker = intake.waker();
+        let waker = Waker::new(settings.clone());
         let shift = Shift::new(settings.clone(), intake, self.concurrency, stopping);
         let told_to_stop = async {
             shutdown.await;

@@ -42,14 +42,22 @@ impl Membership {
         let mut outage = Outage::new("giving a sign of life");
         loop {
             let before = Instant::now();
-            let result = async {
-                self.beat().await?;
-                self.last_beat.send_replace(Some(before));
-                rescue_others(&self.settings.store, Some(&self.settings.id)).await
+            let beat = self.beat().await;
+            // Before the worker takes anything new: what others left is older.
+            let rescued = match &beat {
+                Ok(()) => rescue_others(&self.settings.store, Some(&self.settings.id)).await,
+                Err(_) => Ok(0),
             };
-            match result.await {
-                Ok(0) => outage.over(worker),
-                Ok(rescued) => tracing::warn!(worker, rescued, "put jobs of lost workers back"),
+            if beat.is_ok() {
+                self.last_beat.send_replace(Some(before));
+            }
+            match beat.and(rescued) {
+                Ok(rescued) => {
+                    outage.over(worker);
+                    if rescued > 0 {
+                        tracing::warn!(worker, rescued, "put jobs of lost workers back");
+                    }
+                }
                 Err(error) => {
                     outage.wait(worker, &error).await;
                     continue;

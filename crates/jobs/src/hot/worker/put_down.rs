@@ -41,9 +41,10 @@ impl Settings {
             }
         };
         if let Err(error) = result {
-            let entry = shown(entry);
-            tracing::error!(worker = self.id.as_str(), %error, entry, "the job has ended but may run again");
+            let shown = shown(entry);
+            tracing::error!(worker = self.id.as_str(), %error, shown, "the job has ended but may run again");
         }
+        self.let_go(entry);
     }
 
     /// Keeps an entry that this worker cannot run where an operator finds it.
@@ -67,24 +68,40 @@ impl Settings {
             }
             Err(error) => self.tell_of_loss(entry, &error),
         }
+        self.let_go(entry);
     }
 
     /// Puts an entry that was not begun back where it came from.
     pub(super) async fn put_back(&self, entry: &[u8]) {
+        self.give_back(End::Head, entry).await;
+        self.let_go(entry);
+    }
+
+    /// Puts an entry back that this worker never heard of taking.
+    pub(super) async fn put_stranger_back(&self, entry: &[u8]) {
         self.give_back(End::Head, entry).await;
     }
 
     /// Puts an entry to the end of the queue, for a worker that knows it.
     pub(super) async fn leave_to_others(&self, entry: &[u8]) {
         self.give_back(End::Tail, entry).await;
+        self.let_go(entry);
     }
 
-    /// Does not try again when the connection is lost on the way: the entry may be there already, and twice is too often.
+    fn let_go(&self, entry: &[u8]) {
+        if self.reliable {
+            self.held.remove(entry);
+        }
+    }
+
+    /// When the connection is lost on the way, the entry may be there already. Where the worker's own list does not tell, that
+    /// has to do: twice would be too often.
     async fn give_back(&self, end: End, entry: &[u8]) {
         let mut patience = Patience::new(self, "putting a job back");
         let result = loop {
             let result = self.put(&keys::hot(), end, 0, entry).await;
-            if matches!(result, Err(Error::Lost(_))) || patience.is_over(&result).await {
+            let is_done = matches!(result, Err(Error::Lost(_))) && !self.reliable;
+            if is_done || patience.is_over(&result).await {
                 break result;
             }
         };
@@ -103,11 +120,11 @@ impl Settings {
         call.arg("entry", entry).arg("end", end).arg("max", max).run().await
     }
 
-    /// In reliable mode the entry still stands in the worker's list, from where it is put back one day.
+    /// In reliable mode the entry still stands in the worker's list, from where it is put back after an outage, or when the worker stops.
     fn tell_of_loss(&self, entry: &[u8], error: &Error) {
         let (worker, entry) = (self.id.as_str(), shown(entry));
         if self.reliable {
-            tracing::warn!(worker, %error, entry, "could not put a job down; it is put back when this worker stops");
+            tracing::warn!(worker, %error, entry, "could not put a job down; it is put back later");
         } else {
             tracing::error!(worker, %error, entry, "could not put a job back; it may be lost");
         }

@@ -14,6 +14,9 @@ use crate::hot::entry::Entry;
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 
+/// Entries that are taken at once: enough to make the way to the server cheap, few enough to leave some to other workers.
+const ENTRIES_MAX: usize = 16;
+
 pub(super) struct Shift {
     settings: Arc<Settings>,
     intake: Intake,
@@ -39,17 +42,37 @@ impl Shift {
 
     /// Works until told to stop and everything that runs has ended.
     pub(super) async fn run(mut self) {
-        // A place first: an entry is never taken to wait in this process.
-        while let Some(place) = self.places(1).await {
+        // Places first: an entry is never taken to wait in this process.
+        while let Some(mut places) = self.places(1).await {
             while self.running.try_join_next().is_some() {}
-            let Some(text) = self.intake.take().await else { continue };
+            if let Some(more) = self.more_places() {
+                places.merge(more);
+            }
+            let entries = self.intake.take(places.num_permits()).await;
             if *self.stopping.borrow() {
-                self.settings.put_back(&text).await;
+                for entry in entries.iter().rev() {
+                    self.settings.put_back(entry).await;
+                }
                 break;
             }
-            self.begin(text, place).await;
+            for entry in entries {
+                let place =
+                    places.split(1).expect("no more entries are taken than there are places");
+                self.begin(entry, place).await;
+            }
         }
         while self.running.join_next().await.is_some() {}
+    }
+
+    /// Places for several entries at once, where each of them begins at once: none waits until another has ended.
+    fn more_places(&self) -> Option<OwnedSemaphorePermit> {
+        let waits = self.settings.unknown == Unknown::Leave
+            || self.settings.handlers.values().any(|handler| handler.exclusive);
+        if waits {
+            return None;
+        }
+        let free = self.places.available_permits().min(ENTRIES_MAX - 1);
+        self.places.clone().try_acquire_many_owned(u32::try_from(free).ok()?).ok()
     }
 
     /// Waits for free places; `None` when told to stop.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use keyrack_jobs::hot::{Producer, keys};
+use keyrack_jobs::hot::{Producer, encode, keys};
 use keyrack_store::Store;
 use keyrack_testkit::{FaultProxy, RedisServer, wait_until_async};
 use serde_json::json;
@@ -71,5 +71,35 @@ async fn a_cut_connection_is_opened_again() {
         keeper.let_go(1);
     }
     keeper.let_go(100);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_was_taken_while_the_connection_was_lost_is_put_back_and_run() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::start(server.addr()).await;
+    let store = Store::open(&proxy.redis_url()).await.expect("a store");
+    let direct = Store::open(&server.url()).await.expect("a store");
+    let (gate, mut keeper) = gate();
+    let running = Running::start(worker(&store, "w").on("wait", gate.handler()).reliable());
+    let producer = Producer::new(direct.clone());
+    push(&producer, 1).await;
+    push(&producer, 1).await;
+    keeper.begun().await;
+    keeper.begun().await;
+    // As after a move whose answer was lost; one of them looks just like a job that runs.
+    let taken = keys::taken(&id("w"));
+    let same = command::<Vec<String>>(&direct, "LRANGE", &taken, (0, 0)).await.remove(0);
+    let other = encode("wait", &json!({"n": 2}), direct.now_ms()).expect("an entry");
+    let _: i64 = command(&direct, "RPUSH", &taken, &[same, other]).await;
+    proxy.cut();
+    let mut begun = [keeper.begun().await, keeper.begun().await];
+    begun.sort();
+    assert_eq!(begun, ["1", "2"]);
+    keeper.let_go(4);
+    wait_until_async("all to end", async || {
+        !command::<bool>(&direct, "EXISTS", &taken, ALONE).await
+    })
+    .await;
     running.stop().await;
 }
