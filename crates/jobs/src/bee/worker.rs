@@ -92,6 +92,9 @@ impl Default for Settings {
     }
 }
 
+/// Gives the hash of a job, or says why it has none, which fails the attempt.
+pub type HashOf = dyn Fn(&Job) -> Result<JobHash, String> + Send + Sync;
+
 /// What is done about jobs that are the same as an earlier one of the queue whose result is still kept.
 #[derive(Clone, Default)]
 pub enum Duplicates {

@@ -4,3 +4,4 @@ mod bee;
 mod hot;
 mod recurring;
 mod replay;
+mod worker;

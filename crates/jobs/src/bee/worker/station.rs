@@ -176,6 +176,9 @@ impl Station {
             listens: true,
         };
         let care = self.care;
+        if !self.register(&info, &mut stopping).await {
+            return;
+        }
         tokio::select! {
             () = self.serve(&mut stopping) => {}
             () = take_care(&shared, care, info) => {}
@@ -184,6 +187,21 @@ impl Station {
         if let Err(error) = shared.hive.leave(&shared.queue, &shared.worker).await {
             tracing::warn!(queue = %shared.queue, %error, "could not give jobs back; others will take them in a moment");
         }
+    }
+
+    /// Makes the worker known before it has jobs, so that others notice should it go. False if it is to stop first.
+    async fn register(&mut self, info: &WorkerInfo, stopping: &mut watch::Receiver<bool>) -> bool {
+        let shared = Arc::clone(&self.shared);
+        while let Err(error) =
+            shared.hive.heartbeat(&shared.queue, &shared.worker, self.care.lock, Some(info)).await
+        {
+            tracing::debug!(queue = %shared.queue, %error, "the store cannot be reached; will try again");
+            tokio::select! {
+                () = tokio::time::sleep(BACKOFF_MAX) => {}
+                _ = stopping.wait_for(|stopping| *stopping) => return false,
+            }
+        }
+        true
     }
 
     async fn serve(&mut self, stopping: &mut watch::Receiver<bool>) {

@@ -1,0 +1,6 @@
+//! The Rust worker, through its public door.
+
+mod bench;
+mod ends;
+mod outages;
+mod stops;
