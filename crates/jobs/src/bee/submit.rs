@@ -180,10 +180,16 @@ impl Submission {
         self
     }
 
+    /// Whether other jobs decide when it may run.
+    fn waits(&self) -> bool {
+        !self.dependencies.is_empty() || self.options.dependencies_on_tags
+    }
+
     /// The six values that the script takes for it.
     fn prepare(mut self) -> Result<Prepared, Error> {
         self.check()?;
         let group = self.queue.group();
+        let is_fresh = self.jid.is_none();
         let jid = self.jid.take().unwrap_or_else(|| Jid::fresh(&group));
         let data = format!("[{}]", self.args.join(","));
         if data.len() > DATA_BYTES_MAX {
@@ -207,6 +213,7 @@ impl Submission {
             parent: self.parent,
             queue: self.queue,
             jid,
+            is_fresh,
         })
     }
 
@@ -302,6 +309,8 @@ impl Submission {
 struct Prepared {
     queue: QueueName,
     jid: Jid,
+    /// Nobody else has had this id.
+    is_fresh: bool,
     data: String,
     options: String,
     priority: f64,
@@ -319,8 +328,8 @@ impl Prepared {
     fn outcome(self, word: &str, is_repeat: bool) -> Result<Jid, Error> {
         match word {
             "ok" => Ok(self.jid),
-            // The first call was carried out, only its answer was lost.
-            "EXISTS" if is_repeat => Ok(self.jid),
+            // An earlier call was carried out and its answer lost. A cluster's client may have repeated it by itself.
+            "EXISTS" if is_repeat || self.is_fresh => Ok(self.jid),
             "EXISTS" => Err(Error::Exists { jid: self.jid.to_string() }),
             _ => Err(Error::ParentCanceled {
                 parent: self.parent.map(|jid| jid.to_string()).unwrap_or_default(),
@@ -340,6 +349,8 @@ impl Hive {
 
     /// Submits many jobs, each for itself: one that is refused does not stop the others.
     ///
+    /// A job may wait for one that stands before it in the list.
+    ///
     /// # Errors
     /// When the store fails; some of the jobs may have been submitted then.
     pub async fn submit_many(
@@ -348,7 +359,9 @@ impl Hive {
     ) -> Result<Vec<Result<Jid, Error>>, Error> {
         let mut answers: Vec<Option<Result<Jid, Error>>> = Vec::with_capacity(jobs.len());
         let mut batches: HashMap<QueueName, Batch> = HashMap::new();
-        let mut calls = JoinSet::new();
+        // What a job waits for must be there before it: a job that is not counts as ended.
+        let in_order = jobs.iter().any(Submission::waits);
+        let mut calls = Calls { set: JoinSet::new(), most: if in_order { 1 } else { CALLS_MAX } };
         for (at, job) in jobs.into_iter().enumerate() {
             answers.push(None);
             let job = match job.prepare() {
@@ -358,6 +371,11 @@ impl Hive {
                     continue;
                 }
             };
+            if in_order && !batches.contains_key(&job.queue) {
+                for (_, batch) in batches.drain() {
+                    self.send(&mut calls, batch, &mut answers).await?;
+                }
+            }
             let batch = batches.entry(job.queue.clone()).or_default();
             if batch.is_full(&job) {
                 self.send(&mut calls, std::mem::take(batch), &mut answers).await?;
@@ -367,7 +385,7 @@ impl Hive {
         for batch in batches.into_values() {
             self.send(&mut calls, batch, &mut answers).await?;
         }
-        while let Some(call) = calls.join_next().await {
+        while let Some(call) = calls.set.join_next().await {
             take(call, &mut answers)?;
         }
         Ok(answers.into_iter().map(|answer| answer.expect("every job was answered")).collect())
@@ -376,19 +394,19 @@ impl Hive {
     /// Sends a batch; while the store is busy with it the next is prepared.
     async fn send(
         &self,
-        calls: &mut JoinSet<Sent>,
+        calls: &mut Calls,
         batch: Batch,
         answers: &mut [Option<Result<Jid, Error>>],
     ) -> Result<(), Error> {
         let Some(queue) = batch.jobs.first().map(|job| job.queue.clone()) else { return Ok(()) };
         self.list_queue(&queue).await?;
-        if calls.len() >= CALLS_MAX
-            && let Some(call) = calls.join_next().await
+        if calls.set.len() >= calls.most
+            && let Some(call) = calls.set.join_next().await
         {
             take(call, answers)?;
         }
         let hive = self.clone();
-        calls.spawn(async move {
+        calls.set.spawn(async move {
             let answers = hive.submit_batch(&queue, batch.jobs).await?;
             Ok(batch.places.into_iter().zip(answers).collect())
         });
@@ -418,6 +436,12 @@ impl Hive {
         };
         Ok(jobs.into_iter().zip(words).map(|(job, word)| job.outcome(&word, is_repeat)).collect())
     }
+}
+
+/// Calls of the script that are under way.
+struct Calls {
+    set: JoinSet<Sent>,
+    most: usize,
 }
 
 /// What one call of the script brought: the place of each job among those submitted, and its answer.
