@@ -240,7 +240,8 @@ keys! {
             COUNT.means("how many"),
         ),
         origin = Added,
-        removed = "the sweep drops minutes older than an hour or so",
+        ttl = Ttl::Within(7_200),
+        removed = "the sweep drops minutes older than an hour or so; all expire two hours after the last",
         example = "bee:h:minutes:emails";
 
     /// What keyrack's workers tell about themselves.

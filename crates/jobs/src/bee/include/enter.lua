@@ -2,9 +2,14 @@
 --- @include "history"
 --- @include "events"
 
+-- The counters of an idle queue go by themselves.
+local MINUTES_TTL_S = 7200
+
 -- Adds to the counters of this minute, which tell throughput.
 local function count(queue, what, n)
-  call('HINCRBY', minutes_key(queue), string.format('%d:%s', math.floor(now / 60000), what), n)
+  local key = minutes_key(queue)
+  local is_new = call('HINCRBY', key, string.format('%d:%s', math.floor(now / 60000), what), n) == n
+  if is_new then call('EXPIRE', key, MINUTES_TTL_S) end
 end
 
 -- The documented score: later than what is there by time, moved towards the head by priority. The order of the
