@@ -19,9 +19,11 @@ local queue = job[QUEUE]
 call('PERSIST', key)
 call('ZREM', expires_key(queue), jid)
 call('ZREM', failed_key(queue), jid)
--- Found as a duplicate of itself it would not run.
-if job[HASH] then call('LREM', hashes_key(queue, job[HASH]), 0, jid) end
-call('HDEL', key, 'hash', 'duplicate', 'failedReason', 'result', 'deaths')
+-- A job that failed is still the original of its duplicates; any other has left its hash to others.
+if job[STATUS] ~= 'failed' then call('HDEL', key, 'hash', 'duplicate') end
+call('HDEL', key, 'failedReason', 'result', 'deaths')
+-- It waits for nobody any more, whatever it was waiting for when it was cancelled.
+call('DEL', dependencies_key(jid))
 call('HSET', key, 'retries', '0')
 for _, name in ipairs(list_of(job[TAGS])) do call('SADD', tags_key(name), jid) end
 if job[PARENT] then call('SADD', children_key(job[PARENT]), jid) end

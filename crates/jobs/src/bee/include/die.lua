@@ -10,14 +10,15 @@ local function set_to_die(jid, job, ttl)
   if job[PARENT] then call('SREM', children_key(job[PARENT]), jid) end
 end
 
--- Ends a job with its last status. An original takes its duplicates with it; a duplicate dies alone.
+-- Ends a job with its last status. An original takes its duplicates with it; a duplicate dies alone, and so does
+-- a job that died before and has left its hash to others.
 local function die(jid, job, status)
   local ttl = math.floor(tonumber(cjson.decode(job[OPTIONS]).ttl) or 0)
   call('HSET', job_key(jid), 'status', status)
   job[STATUS] = status
   if job[HASH] then
     local key = hashes_key(job[QUEUE], job[HASH])
-    if job[DUPLICATE] then
+    if job[DUPLICATE] or call('LINDEX', key, 0) ~= jid then
       call('LREM', key, 0, jid)
     else
       for _, other in ipairs(call('LRANGE', key, 0, -1)) do
