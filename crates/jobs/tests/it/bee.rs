@@ -1,3 +1,4 @@
 //! The Bee queue, through its public door.
 
 mod life;
+mod model;

@@ -1,0 +1,182 @@
+//! Whether the store says what must be true.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
+
+use super::{
+    facts::{Fact, Facts, Place},
+    history,
+    seen::{Scores, Seen, SeenJob},
+    steps::QUEUES,
+};
+
+/// Compares the whole keyspace with the facts.
+pub(super) fn check(facts: &Facts, seen: &Seen) -> Result<(), String> {
+    let (known, stored): (Vec<_>, Vec<_>) =
+        (facts.jobs.keys().collect(), seen.jobs.keys().collect());
+    same("the jobs", &known, &stored)?;
+    for (jid, job) in &facts.jobs {
+        check_job(jid, job, &seen.jobs[jid], facts.now)?;
+    }
+    for (queue, name) in QUEUES.iter().enumerate() {
+        check_queue(facts, seen, queue, name)?;
+        check_tenants(facts, seen, queue, name)?;
+    }
+    check_relations(facts, seen)
+}
+
+/// Says what differs, if something does.
+pub(super) fn same<T: PartialEq + Debug>(what: &str, must: &T, is: &T) -> Result<(), String> {
+    if must == is {
+        return Ok(());
+    }
+    Err(format!("{what}: must be {must:?}, but the store has {is:?}"))
+}
+
+fn check_job(jid: &str, job: &Fact, seen: &SeenJob, now: u64) -> Result<(), String> {
+    let what = |field: &str| format!("{field} of {jid}");
+    let status = seen.text("status");
+    let allowed: &[&str] = match &job.place {
+        Place::Waiting | Place::Delayed { retried: false, .. } => &["new"],
+        Place::Delayed { retried: true, .. } => &["retried"],
+        Place::Ready if job.asked.tenant.is_some() => &["queued", "new"],
+        Place::Ready => &["queued"],
+        Place::Running { .. } => &["running"],
+        Place::Completed => &["completed"],
+        Place::Failed => &["failed"],
+        Place::Duplicate => &["duplicate"],
+        Place::Canceled => &["canceled"],
+        Place::Expired => &["expired"],
+    };
+    if !allowed.contains(&status) {
+        return Err(format!("{jid} must be {:?}, but is {status}", job.place));
+    }
+    if job.dies_at.is_some() && !job.place.has_ended() {
+        return Err(format!("{jid} is set to die although it is {:?}", job.place));
+    }
+    same(&what("the time to live"), &job.dies_at.map(|at| at - now), &seen.pttl)?;
+    same(&what("the worker"), &job.worker.as_str(), &seen.text("worker"))?;
+    same(&what("the hash"), &job.hash.as_deref().unwrap_or_default(), &seen.text("hash"))?;
+    let duplicate = job.duplicate_of.as_deref().unwrap_or_default();
+    same(&what("the original"), &duplicate, &seen.text("duplicate"))?;
+    let counted = (seen.number("retries"), seen.number("attempts"), seen.number("deaths"));
+    same(
+        &what("retries, attempts and deaths"),
+        &(job.retries, job.attempts, job.deaths),
+        &counted,
+    )?;
+    let tags: BTreeSet<String> = seen.list("tags").into_iter().collect();
+    same(&what("the tags"), &job.tags.iter().map(|tag| (*tag).to_owned()).collect(), &tags)?;
+    history::check(jid, job, &seen.history())
+}
+
+/// Each job stands where its status says, and nowhere else.
+fn check_queue(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result<(), String> {
+    let (mut ready, mut delayed, mut waiting, mut locks, mut expires, mut failed) = (
+        BTreeSet::new(),
+        Scores::new(),
+        BTreeSet::new(),
+        Scores::new(),
+        Scores::new(),
+        BTreeSet::new(),
+    );
+    for (jid, job) in facts.jobs.iter().filter(|(_, job)| job.asked.queue == queue) {
+        let jid = jid.clone();
+        if let Some(at) = job.expires_at {
+            expires.insert(jid.clone(), at as f64);
+        }
+        match &job.place {
+            Place::Ready => drop(ready.insert(jid)),
+            Place::Delayed { due, .. } => drop(delayed.insert(jid, *due as f64)),
+            Place::Waiting => drop(waiting.insert(jid)),
+            Place::Running { locked_until, .. } => drop(locks.insert(jid, *locked_until as f64)),
+            Place::Failed => drop(failed.insert(jid)),
+            _ => {}
+        }
+    }
+    let members = |family| -> BTreeSet<String> { seen.scores(family, name).into_keys().collect() };
+    let parked = seen.parked(name);
+    let mut stand: Vec<String> = members("queue").into_iter().collect();
+    stand.extend(parked.values().flatten().cloned());
+    stand.sort();
+    same(&format!("what is ready in {name}"), &ready.into_iter().collect(), &stand)?;
+    same(&format!("what is delayed in {name}"), &delayed, &seen.scores("delayed", name))?;
+    same(&format!("what waits in {name}"), &waiting, &members("waiting"))?;
+    same(&format!("what is locked in {name}"), &locks, &seen.scores("locks", name))?;
+    same(&format!("what expires in {name}"), &expires, &seen.scores("expires", name))?;
+    same(&format!("what has failed in {name}"), &failed, &members("failed"))?;
+    let workers = members("bees");
+    let workers: BTreeSet<&str> = workers.iter().map(String::as_str).collect();
+    same(&format!("the workers of {name}"), &facts.limits[queue].workers(), &workers)
+}
+
+/// A tenant has at most one job in the working queue, and none waits that could stand there.
+fn check_tenants(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result<(), String> {
+    let tenant_of = |jid: &String| facts.jobs.get(jid).and_then(|job| job.asked.tenant);
+    let mut standing: BTreeMap<String, String> = BTreeMap::new();
+    for jid in seen.in_order("queue", name) {
+        if let Some(tenant) = tenant_of(&jid)
+            && let Some(other) = standing.insert(tenant.into(), jid.clone())
+        {
+            return Err(format!("{jid} and {other} of {tenant} both stand in {name}"));
+        }
+    }
+    let mut running: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (jid, job) in facts.running(queue) {
+        if let Some(tenant) = job.asked.tenant {
+            running.entry(tenant.into()).or_default().insert(jid.clone());
+        }
+    }
+    let stored = seen.sets_of("tenant_running").into_iter().filter(|(parts, _)| parts[0] == name);
+    let stored = stored.map(|(mut parts, jobs)| (parts.remove(1), jobs)).collect();
+    same(&format!("what runs for the tenants of {name}"), &running, &stored)?;
+    let parked = seen.parked(name);
+    let present: BTreeSet<&String> =
+        standing.keys().chain(running.keys()).chain(parked.keys()).collect();
+    let expected: BTreeMap<String, String> = present
+        .into_iter()
+        .map(|tenant| (tenant.clone(), standing.get(tenant).cloned().unwrap_or_default()))
+        .collect();
+    same(&format!("the tenants of {name}"), &expected, &seen.map("tenants", name))?;
+    for (tenant, jobs) in parked {
+        let n_running = running.get(&tenant).map_or(0, BTreeSet::len) as u64;
+        let may_run = n_running < facts.limits[queue].tenant_allows(&tenant);
+        if may_run && !standing.contains_key(&tenant) {
+            return Err(format!("{jobs:?} of {tenant} in {name} wait although one could stand"));
+        }
+    }
+    Ok(())
+}
+
+/// Whatever one key says of another.
+fn check_relations(facts: &Facts, seen: &Seen) -> Result<(), String> {
+    let keyed =
+        |map: &BTreeMap<String, BTreeSet<String>>| -> BTreeMap<Vec<String>, BTreeSet<String>> {
+            map.iter().map(|(jid, others)| (vec![jid.clone()], others.clone())).collect()
+        };
+    same("the dependencies", &keyed(&facts.dependencies), &seen.sets_of("dependencies"))?;
+    same("the children", &keyed(&facts.children), &seen.sets_of("children"))?;
+    let (mut tags, mut locks) = (BTreeMap::new(), BTreeMap::new());
+    for (jid, job) in &facts.jobs {
+        for tag in job.tags.iter().filter(|_| job.dies_at.is_none()) {
+            tags.entry(vec![(*tag).to_owned()]).or_insert_with(BTreeSet::new).insert(jid.clone());
+        }
+        if let Place::Running { worker, .. } = &job.place {
+            locks.entry(vec![worker.clone()]).or_insert_with(BTreeSet::new).insert(jid.clone());
+        }
+    }
+    same("the tags", &tags, &seen.sets_of("tags"))?;
+    same("the locks of the workers", &locks, &seen.sets_of("worker_locks"))?;
+    let hashes = facts
+        .hashes
+        .iter()
+        .map(|((queue, hash), jobs)| (vec![QUEUES[*queue].to_owned(), hash.clone()], jobs.clone()));
+    same("the hashes", &hashes.collect(), &seen.lists_of("hashes"))?;
+    let waits = facts
+        .lock_waits
+        .iter()
+        .map(|((worker, jid), (n, _))| (vec![worker.clone(), jid.clone()], n.to_string()));
+    same("the missed locks", &waits.collect(), &seen.strings_of("lock_waits"))
+}

@@ -1,0 +1,100 @@
+//! The end of a run: everybody works until nothing is left, and then nothing is.
+
+use keyrack_jobs::bee::HistoryEntry;
+use keyrack_lint::{Options, lint};
+
+use super::{
+    check::same,
+    seen::{REGISTRY, SeenJob},
+    steps::{Ending, QUEUES, Setting, TENANTS},
+    world::World,
+};
+
+/// Rounds in which all jobs must end: more than the longest delay and all lock times together.
+const ROUNDS_MAX: usize = 120;
+const ROUND_MS: u64 = 20_000;
+const DAY_MS: u64 = 86_400_000;
+/// Families whose keys outlive all jobs.
+const PERMANENT: [&str; 1] = ["queues"];
+
+/// Checks that every job comes to its end and that no key is left behind.
+pub(super) async fn finale(world: &mut World) -> Result<(), String> {
+    check_declarations(world).await?;
+    lift_limits(world).await?;
+    drain(world).await?;
+    world.look().await?;
+    check_declarations(world).await?;
+    expire(world).await
+}
+
+async fn check_declarations(world: &World) -> Result<(), String> {
+    let report = lint(world.hive.store(), &REGISTRY, &Options::default(), |_| {})
+        .await
+        .map_err(|error| error.to_string())?;
+    same("what the lint finds", &Default::default(), &report.findings)
+}
+
+async fn lift_limits(world: &mut World) -> Result<(), String> {
+    for queue in 0..QUEUES.len() {
+        let settings = [
+            Setting::Paused(false),
+            Setting::Concurrency(None),
+            Setting::Rate(None),
+            Setting::TenantConcurrency(None),
+        ];
+        for setting in
+            settings.into_iter().chain(TENANTS.map(|name| Setting::OneTenant(name, None)))
+        {
+            world.set(queue, setting).await?;
+        }
+    }
+    Ok(())
+}
+
+/// One worker for each queue does everything. The others are not heard of again, nor are their jobs lost.
+async fn drain(world: &mut World) -> Result<(), String> {
+    for _ in 0..ROUNDS_MAX {
+        if world.facts.jobs.values().all(|job| job.place.has_ended()) {
+            return Ok(());
+        }
+        world.wait(ROUND_MS);
+        for at in 0..QUEUES.len() {
+            world.sweep(world.workers[at].queue, false).await?;
+            world.heartbeat(at).await?;
+        }
+        world.look().await?;
+        for at in 0..QUEUES.len() {
+            world.claim(at, 100).await?;
+        }
+        for at in 0..QUEUES.len() {
+            let all = vec![Ending::Complete { ttl: None }; world.workers[at].claims.len()];
+            world.settle(at, &all, 0).await?;
+        }
+    }
+    let open = world.facts.jobs.iter().filter(|(_, job)| !job.place.has_ended());
+    let open: Vec<String> = open
+        .map(|(jid, job)| format!("{jid} is {:?}: {:?}", job.place, events(&world.seen.jobs[jid])))
+        .collect();
+    Err(format!("jobs that never end: {open:#?}"))
+}
+
+fn events(job: &SeenJob) -> Vec<String> {
+    job.history().into_iter().map(|entry: HistoryEntry| entry.event).collect()
+}
+
+async fn expire(world: &mut World) -> Result<(), String> {
+    // A result is kept for up to a day, and what is left of the job for another.
+    for _ in 0..3 {
+        world.wait(2 * DAY_MS);
+        for at in 0..world.workers.len() {
+            world.heartbeat(at).await?;
+            world.sweep(world.workers[at].queue, false).await?;
+        }
+        world.look().await?;
+    }
+    for at in 0..world.workers.len() {
+        world.leave(at).await?;
+    }
+    world.look().await?;
+    same("what is left", &PERMANENT.into(), &world.seen.families())
+}

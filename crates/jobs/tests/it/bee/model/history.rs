@@ -1,0 +1,80 @@
+//! What may follow what in the history of a job.
+
+use keyrack_jobs::bee::HistoryEntry;
+
+use super::facts::{Fact, Place};
+
+/// Checks that a history is one that a job can have, and that it tells the ends that the job had.
+pub(super) fn check(jid: &str, job: &Fact, history: &[HistoryEntry]) -> Result<(), String> {
+    let events: Vec<&str> = history.iter().map(|entry| entry.event.as_str()).collect();
+    if events.first() != Some(&"submitted") {
+        return Err(format!("the history of {jid} begins with {:?}", events.first()));
+    }
+    for pair in events.windows(2) {
+        if !may_follow(pair[0]).contains(&pair[1]) {
+            return Err(format!(
+                "in the history of {jid}, {} follows {}: {events:?}",
+                pair[1], pair[0]
+            ));
+        }
+    }
+    if history.windows(2).any(|pair| pair[0].timestamp > pair[1].timestamp) {
+        return Err(format!("the history of {jid} goes back in time: {history:?}"));
+    }
+    let count = |names: &[&str]| events.iter().filter(|event| names.contains(event)).count();
+    let ends = count(&["completed", "failed", "duplicate"]);
+    if ends != job.ends || ends > job.restarts + 1 {
+        let (must, restarts) = (job.ends, job.restarts);
+        return Err(format!(
+            "{jid} ended {ends} times, not {must}, with {restarts} restarts: {events:?}"
+        ));
+    }
+    let claims = count(&["popped"]) as u64;
+    if claims != job.attempts {
+        return Err(format!(
+            "{jid} was claimed {} times, but its history tells {claims}",
+            job.attempts
+        ));
+    }
+    let last = events.last().copied().unwrap_or_default();
+    if !is_last_of(&job.place, last) {
+        return Err(format!("the history of {jid}, which is {:?}, ends with {last}", job.place));
+    }
+    Ok(())
+}
+
+fn may_follow(event: &str) -> &'static [&'static str] {
+    match event {
+        "submitted" => &["queued", "parked", "delayed", "dependancyWaiting"],
+        "dependancyWaiting" => &["queued", "parked", "delayed", "canceled"],
+        "delayed" => &["queued", "parked", "canceled"],
+        "parked" => &["queued", "canceled"],
+        "queued" => &["popped", "canceled"],
+        "popped" => &["completed", "exception", "duplicate", "released", "expiredLock", "canceled"],
+        // A tenant's job goes back to its tenant's others first.
+        "released" => &["popped", "queued", "canceled"],
+        "exception" => &["failed", "delayed"],
+        "expiredLock" => &["failed", "queued", "parked"],
+        // Expiry leaves no entry, and what has expired may be run again.
+        "completed" => &["canceled", "retriedByHand"],
+        "duplicate" => &["canceled"],
+        "failed" | "canceled" => &["canceled", "retriedByHand"],
+        "retriedByHand" => &["queued", "parked"],
+        _ => &[],
+    }
+}
+
+fn is_last_of(place: &Place, event: &str) -> bool {
+    let last: &[&str] = match place {
+        Place::Waiting => &["dependancyWaiting"],
+        Place::Delayed { .. } => &["delayed"],
+        Place::Ready => &["queued", "parked", "released"],
+        Place::Running { .. } => &["popped"],
+        Place::Completed => &["completed"],
+        Place::Failed => &["failed"],
+        Place::Duplicate => &["duplicate"],
+        Place::Canceled => &["canceled"],
+        Place::Expired => &["completed", "failed"],
+    };
+    last.contains(&event)
+}

@@ -1,0 +1,125 @@
+//! What limits the jobs of one queue, and how many a claim must therefore bring.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    facts::{Facts, Place},
+    steps::Setting,
+};
+
+/// Workers that were silent for longer have no share of what waits.
+const SHARE_MS: u64 = 30_000;
+/// Workers that were silent for longer are forgotten.
+const FORGOTTEN_MS: u64 = 3_600_000;
+
+/// The limits of a queue, and what counts against them.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    pub(super) paused: bool,
+    concurrency: Option<u64>,
+    rate: Option<(u64, u64)>,
+    /// When jobs started since there is a rate.
+    starts: Vec<u64>,
+    tenant: Option<u64>,
+    one_tenant: BTreeMap<&'static str, u64>,
+    /// The last sign of life of each worker.
+    beats: BTreeMap<String, u64>,
+}
+
+impl Limits {
+    pub(super) fn set(&mut self, setting: Setting) {
+        match setting {
+            Setting::Paused(paused) => self.paused = paused,
+            Setting::Concurrency(limit) => self.concurrency = limit,
+            Setting::Rate(rate) => {
+                self.rate = rate;
+                self.starts.clear();
+            }
+            Setting::TenantConcurrency(limit) => self.tenant = limit,
+            Setting::OneTenant(tenant, Some(limit)) => {
+                self.one_tenant.insert(tenant, limit);
+            }
+            Setting::OneTenant(tenant, None) => {
+                self.one_tenant.remove(tenant);
+            }
+        }
+    }
+
+    pub(super) fn beat(&mut self, worker: &str, now: u64) {
+        self.beats.retain(|_, at| *at > now - FORGOTTEN_MS);
+        self.beats.insert(worker.into(), now);
+    }
+
+    pub(super) fn bury(&mut self, workers: &[String]) {
+        self.beats.retain(|worker, _| !workers.contains(worker));
+    }
+
+    pub(super) fn workers(&self) -> BTreeSet<&str> {
+        self.beats.keys().map(String::as_str).collect()
+    }
+
+    pub(super) fn started_at(&mut self, now: u64) {
+        if self.rate.is_some() {
+            self.starts.push(now);
+        }
+    }
+
+    /// How many jobs may start by the rate: from whichever start one counts, there are never more than a full
+    /// interval brings at once and one more for each fraction of it that has passed.
+    fn rate_allows(&self, now: u64) -> u64 {
+        let Some((max, ms)) = self.rate else { return u64::MAX };
+        let since = |at: usize| (self.starts.len() - at) as u64;
+        let allows = |(at, start): (usize, &u64)| {
+            (max + (now - start) * max / ms).saturating_sub(since(at)).min(max)
+        };
+        self.starts.iter().enumerate().map(allows).min().unwrap_or(max)
+    }
+
+    pub(super) fn tenant_allows(&self, tenant: &str) -> u64 {
+        self.one_tenant.get(tenant).copied().or(self.tenant).unwrap_or(u64::MAX)
+    }
+
+    fn workers_that_share(&self, now: u64) -> u64 {
+        self.beats.values().filter(|at| **at + SHARE_MS >= now && **at <= now).count() as u64
+    }
+}
+
+impl Facts {
+    /// How many jobs a claim must bring. `standing` are the tenants that have a job in the working queue.
+    pub(super) fn claims(&self, queue: usize, max: usize, standing: &BTreeSet<String>) -> usize {
+        let limits = &self.limits[queue];
+        if limits.paused {
+            return 0;
+        }
+        let running = self.running(queue).count() as u64;
+        let free = limits.concurrency.map_or(u64::MAX, |most| most.saturating_sub(running));
+        let allowed = (max as u64).min(free).min(limits.rate_allows(self.now));
+        let (ready, has_tenants) = self.claimable(queue, standing);
+        let workers = limits.workers_that_share(self.now);
+        let share = if workers > 1 && !has_tenants { ready.div_ceil(workers) } else { u64::MAX };
+        allowed.min(ready).min(share) as usize
+    }
+
+    /// How many jobs are ready and may run as far as their tenants go, and whether there are tenants at all.
+    fn claimable(&self, queue: usize, standing: &BTreeSet<String>) -> (u64, bool) {
+        let mut of_nobody = 0;
+        let mut of_tenants: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for job in self.jobs.values().filter(|job| job.asked.queue == queue) {
+            match (&job.place, job.asked.tenant) {
+                (Place::Ready, None) => of_nobody += 1,
+                (Place::Ready, Some(tenant)) => of_tenants.entry(tenant).or_default().0 += 1,
+                (Place::Running { .. }, Some(tenant)) => {
+                    of_tenants.entry(tenant).or_default().1 += 1
+                }
+                _ => {}
+            }
+        }
+        let has_tenants = !of_tenants.is_empty();
+        let claimable = of_tenants.into_iter().map(|(tenant, (ready, running))| {
+            let free = self.limits[queue].tenant_allows(tenant).saturating_sub(running);
+            // A job that stood in the queue before the limit was lowered still runs.
+            ready.min(free.max(u64::from(standing.contains(tenant))))
+        });
+        (of_nobody + claimable.sum::<u64>(), has_tenants)
+    }
+}
