@@ -1,10 +1,12 @@
 //! A job as it is stored, and as listeners get it.
 
+mod wire;
+
 use std::borrow::Cow;
 
 use redis::{FromRedisValue, ParsingError, Value};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::{
     dialect,
@@ -236,7 +238,7 @@ pub struct HistoryEntry {
     pub more: Map<String, Json>,
 }
 
-/// A job: its stored fields, read when asked for.
+/// A job: its stored fields, read when asked for. As JSON it is for programs that are not Node hives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     fields: [Option<String>; FIELDS.len()],
@@ -383,34 +385,6 @@ impl Job {
     /// How much of memory its fields take.
     pub(crate) fn bytes(&self) -> usize {
         self.fields.iter().flatten().map(String::len).sum()
-    }
-
-    /// The whole job as JSON, for people and programs that are not Node hives.
-    pub fn to_json(&self) -> Json {
-        let parsed = |text: Option<&str>| {
-            text.and_then(|text| serde_json::from_str::<Json>(text).ok()).unwrap_or(Json::Null)
-        };
-        json!({
-            "jid": self.jid(),
-            "queue": self.queue(),
-            "status": self.status(),
-            "data": self.args(),
-            "options": parsed(self.field("options")),
-            "worker": Some(self.worker()).filter(|worker| !worker.is_empty()),
-            "submitted": self.submitted(),
-            "retries": self.retries(),
-            "attempts": self.attempts(),
-            "deaths": self.deaths(),
-            "tags": self.tags(),
-            "tenant": self.tenant(),
-            "parent": self.parent(),
-            "hash": self.hash(),
-            "duplicate": self.duplicate_of(),
-            "result": parsed(self.result()),
-            "failedReason": self.failed_reason(),
-            "dependants": self.dependants(),
-            "history": self.history(),
-        })
     }
 
     /// A job that was just claimed: what the script tells of it, and what the worker knows.
