@@ -21,7 +21,7 @@ pub enum Stop {
     Canceled,
     /// The job was taken away: this worker was silent for too long.
     Lost,
-    /// The worker stops, and will give the job back.
+    /// The worker stops. If the handler fails now or goes on for too long, the job is given back.
     Shutdown,
 }
 

@@ -5,7 +5,10 @@ use std::{any::Any, future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc
 use futures_util::FutureExt as _;
 use serde::Serialize;
 
-use super::{Settings, context::Context};
+use super::{
+    Settings,
+    context::{Context, Stop},
+};
 use crate::bee::settle::{End, Failure, Outcome, RESULT_BYTES_MAX};
 
 /// The most bytes of a failure's message that are kept.
@@ -48,6 +51,8 @@ impl Handler {
         let end = tokio::select! {
             ended = work => match ended {
                 Ok(Ok(result)) => completed(&context, result),
+                // It was interrupted, which is no fault of the job.
+                Ok(Err(_)) if context.stop_reason() == Some(Stop::Shutdown) => End::Released,
                 Ok(Err(failure)) => End::Failed(shortened(failure)),
                 Err(panic) => End::Failed(Failure::new(panic_text(&*panic))),
             },
