@@ -14,7 +14,7 @@ use crate::{
     report::Report,
     serve,
     settings::{File, Flags, GlobalFlags, ServeFlags, Settings},
-    store,
+    store, work,
 };
 
 /// Application state on documented Redis keys.
@@ -52,6 +52,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 refused user o
 enum Command {
     /// Open the store and serve HTTP and Redis clients until told to stop
     Serve(ServeFlags),
+    /// Run a command for each job of a queue
+    Work(work::Args),
     /// Look up the declared keys, and check a database against them
     Keys(keys::Args),
     /// Look after the store
@@ -104,6 +106,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     let ended = runtime.block_on(async {
         match cli.command {
             None | Some(Command::Serve(_)) => serve::run(&globals).await,
+            Some(Command::Work(args)) => work::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,
             Some(Command::Config(args)) => config::run(&args, &globals),

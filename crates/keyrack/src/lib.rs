@@ -2,8 +2,8 @@
 //! and exit codes. It decides nothing about data.
 //!
 //! In reading order: `cli` is what can be typed; `settings` what can be set; `globals` what every command is given;
-//! `serve`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging` what
-//! they tell on the way.
+//! `serve`, `work`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
+//! what they tell on the way; `duration` and `signals` what several of them need.
 
 mod cli;
 mod settings;
@@ -14,6 +14,10 @@ mod config;
 mod keys;
 mod serve;
 mod store;
+mod work;
+
+mod duration;
+mod signals;
 
 mod exit;
 mod logging;

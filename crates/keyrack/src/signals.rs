@@ -1,4 +1,4 @@
-//! The signals that end the server.
+//! The signals that end a server or a worker.
 
 use std::{fmt, io, process, thread};
 
@@ -8,14 +8,14 @@ use tokio::{
     sync::oneshot,
 };
 
-/// SIGTERM and SIGINT: the first asks the server to stop, the second ends the process.
-pub(super) struct Signals {
+/// SIGTERM and SIGINT: the first asks the program to stop, the second ends the process.
+pub(crate) struct Signals {
     first: oneshot::Receiver<Signal>,
 }
 
 /// A signal that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Signal {
+pub(crate) enum Signal {
     Terminate,
     Interrupt,
 }
@@ -23,8 +23,9 @@ pub(super) enum Signal {
 impl Signals {
     /// Takes the signals over from the system, which would end the process.
     ///
-    /// They have a thread of their own, because a script that never ends can hold up everything else.
-    pub(super) fn listen() -> io::Result<Signals> {
+    /// They have a thread of their own, because a script that never ends can hold up everything else. That thread calls
+    /// `before_exit` when the second one comes.
+    pub(crate) fn listen(before_exit: impl FnOnce() + Send + 'static) -> io::Result<Signals> {
         let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
         let mut both = {
             let _inside = runtime.enter();
@@ -35,10 +36,12 @@ impl Signals {
         };
         let (hand_over, first) = oneshot::channel();
         let wait = async move {
-            // Nobody takes it when the server is ending already.
+            // Nobody takes it when the program is ending already.
             let _ = hand_over.send(both.next().await);
+            let second = both.next().await;
+            before_exit();
             // Everything that was acknowledged is on disk, so there is nothing to lose.
-            process::exit(both.next().await.exit_code())
+            process::exit(second.exit_code())
         };
         thread::Builder::new()
             .name("keyrack-signals".into())
@@ -47,7 +50,7 @@ impl Signals {
     }
 
     /// Waits for the first one.
-    pub(super) async fn first(self) -> Signal {
+    pub(crate) async fn first(self) -> Signal {
         match self.first.await {
             Ok(signal) => signal,
             // The thread lives as long as the process.
@@ -72,7 +75,7 @@ impl Both {
 
 impl Signal {
     /// The exit code of a process that this signal ended, as shells tell it.
-    pub(super) fn exit_code(self) -> i32 {
+    pub(crate) fn exit_code(self) -> i32 {
         128 + match self {
             Signal::Terminate => SignalKind::terminate().as_raw_value(),
             Signal::Interrupt => SignalKind::interrupt().as_raw_value(),

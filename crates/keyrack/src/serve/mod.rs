@@ -1,7 +1,6 @@
 //! `keyrack serve`: opens the store, serves HTTP and Redis clients, and stops in good order.
 
 mod addresses;
-mod signals;
 
 use std::time::Duration;
 
@@ -11,13 +10,11 @@ use keyrack_http::{Server, human};
 use keyrack_store::Store;
 use tokio::{net::TcpListener, sync::watch};
 
-use self::{
-    addresses::{Addresses, bind_failed},
-    signals::Signals,
-};
+use self::addresses::{Addresses, bind_failed};
 use crate::{
     Exit, Globals,
     settings::{HTTP, Origin, RESP, RESP_PASSWORD, Settings},
+    signals::Signals,
 };
 
 /// How long requests and clients may take to come to an end after a first signal.
@@ -26,7 +23,7 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Serves until a signal or a client's SHUTDOWN ends it.
 pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     // From the first moment on, so that a signal during the start is not lost.
-    let signals = Signals::listen()?;
+    let signals = Signals::listen(|| {})?;
     let addresses = Addresses::from_settings(&globals.settings).await?;
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 

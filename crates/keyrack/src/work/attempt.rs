@@ -1,0 +1,185 @@
+//! Running the command once, for one job.
+
+use std::{io, pin::pin, process::ExitStatus, sync::Arc, time::Duration};
+
+use keyrack_jobs::bee::{
+    Failure, Job, RESULT_BYTES_MAX,
+    worker::{Context, Stop},
+};
+use serde_json::{Value as Json, value::RawValue};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout},
+    sync::watch,
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    command::Command,
+    group::{Group, Groups},
+    tally::{Ended, Tally},
+    verdict::{self, Stdout},
+    words,
+};
+use crate::duration;
+
+/// How the attempts of a worker are made.
+#[derive(Debug)]
+pub(super) struct Attempts {
+    pub(super) command: Command,
+    pub(super) groups: Groups,
+    pub(super) time_limit: Duration,
+    pub(super) grace: Duration,
+    pub(super) tally: Arc<Tally>,
+}
+
+/// How long the pipes of a command that has ended, and of all its group, may stay open.
+const PIPES_GRACE: Duration = Duration::from_secs(3);
+/// How long telling progress may take; the next may be told soon.
+const PROGRESS_TIME_MAX: Duration = Duration::from_millis(500);
+
+/// Why a command is no longer running.
+enum End {
+    ByItself,
+    TooLong,
+    Stopped(Stop),
+}
+
+impl Attempts {
+    /// Runs the command for a job. What it returns is the job's result.
+    pub(super) async fn run(&self, context: Context) -> Result<Box<RawValue>, Failure> {
+        let started = Instant::now();
+        let result = self.attempt(&context).await;
+        let ended = Ended::of(&result, context.stop_reason());
+        self.tally.note(context.job(), started.elapsed(), &ended);
+        result
+    }
+
+    async fn attempt(&self, context: &Context) -> Result<Box<RawValue>, Failure> {
+        let (mut child, group) = self.start(context.job())?;
+        let pipes = Pipes::of(&mut child);
+        let mut talk = pin!(pipes.talk(context));
+        let mut live = pin!(self.live(child, group, context));
+        let mut said = None;
+        let (end, status) = loop {
+            tokio::select! {
+                ended = &mut live => break ended?,
+                talked = &mut talk, if said.is_none() => said = Some(talked),
+            }
+        };
+        let (stdout, last_words) = match said {
+            Some(said) => said?,
+            None => timeout(PIPES_GRACE, talk).await.unwrap_or_else(|_| Err(held_open()))?,
+        };
+        match end {
+            End::ByItself | End::Stopped(Stop::Shutdown) => {
+                verdict::of(status, stdout, &last_words)
+            }
+            End::TooLong => {
+                let limit = duration::shown(self.time_limit);
+                Err(Failure::new(format!("the command took longer than {limit} and was stopped")))
+            }
+            // Nobody asks for the end of a job that is no longer ours.
+            End::Stopped(Stop::Canceled | Stop::Lost) => Err(Failure::new("the job was stopped")),
+        }
+    }
+
+    fn start(&self, job: &Job) -> Result<(Child, Group), Failure> {
+        self.groups.start(self.command.of(job)).map_err(|error| {
+            Failure::new(format!("could not start \"{}\": {error}", self.command.name()))
+        })
+    }
+
+    /// Waits for the command's end, or brings it about. Then what it has left running is killed, which would keep its
+    /// pipes open.
+    async fn live(
+        &self,
+        mut child: Child,
+        group: Group,
+        context: &Context,
+    ) -> Result<(End, ExitStatus), Failure> {
+        let (end, status) = tokio::select! {
+            status = child.wait() => (End::ByItself, status),
+            reason = context.stopped() => {
+                (End::Stopped(reason), group.stop(&mut child, self.grace).await)
+            }
+            () = sleep(self.time_limit) => (End::TooLong, group.stop(&mut child, self.grace).await),
+        };
+        Ok((end, status.map_err(unwatched)?))
+    }
+}
+
+/// The command's end of our talk with it.
+struct Pipes {
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
+}
+
+impl Pipes {
+    fn of(child: &mut Child) -> Pipes {
+        Pipes {
+            stdin: child.stdin.take().expect("started with a pipe"),
+            stdout: child.stdout.take().expect("started with a pipe"),
+            stderr: child.stderr.take().expect("started with a pipe"),
+        }
+    }
+
+    /// Gives the command its job, and takes what it writes: the result, and its last words.
+    async fn talk(self, context: &Context) -> Result<(Stdout, String), Failure> {
+        let (progress, latest) = watch::channel(None);
+        let (_, stdout, last_words, ()) = tokio::join!(
+            feed(self.stdin, context.job()),
+            read(self.stdout),
+            words::read(self.stderr, context.job().jid(), progress),
+            tell_progress(context, latest),
+        );
+        Ok((stdout.map_err(unwatched)?, last_words.map_err(unwatched)?))
+    }
+}
+
+/// Writes the job as a line of JSON. A command need not read it.
+async fn feed(mut stdin: ChildStdin, job: &Job) -> io::Result<()> {
+    let mut line = serde_json::to_vec(job).map_err(io::Error::from)?;
+    line.push(b'\n');
+    stdin.write_all(&line).await?;
+    stdin.shutdown().await
+}
+
+/// Reads to the end, and keeps as much as a result may have.
+async fn read(mut stdout: impl AsyncRead + Unpin) -> io::Result<Stdout> {
+    let mut kept = Stdout::default();
+    let mut chunk = vec![0; 16 * 1024];
+    loop {
+        let n = stdout.read(&mut chunk).await?;
+        if n == 0 {
+            return Ok(kept);
+        }
+        let room = RESULT_BYTES_MAX - kept.bytes.len();
+        kept.bytes.extend_from_slice(&chunk[..n.min(room)]);
+        kept.cut |= n > room;
+    }
+}
+
+/// Tells listeners how far the job is, until nothing more is said about it.
+async fn tell_progress(context: &Context, mut latest: watch::Receiver<Option<Json>>) {
+    while latest.changed().await.is_ok() {
+        let value = latest.borrow_and_update().clone();
+        match timeout(PROGRESS_TIME_MAX, context.progress(&value)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "could not tell the progress of a job"),
+            Err(_) => tracing::debug!("could not tell the progress of a job in time"),
+        }
+    }
+}
+
+fn unwatched(error: io::Error) -> Failure {
+    Failure::new(format!("lost sight of the command: {error}"))
+}
+
+fn held_open() -> Failure {
+    Failure::new(
+        "the command ended, but a process that it left behind keeps its output open, so the result may not be complete; \
+         let it redirect stdout and stderr",
+    )
+}
