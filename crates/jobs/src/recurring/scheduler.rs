@@ -197,15 +197,15 @@ impl Scheduler {
             }
             Err(error) => error,
         };
-        let (text, pause) = match &error {
-            Error::Store(cause) if cause.is_transient() => (error.to_string(), OUTAGE_PAUSE),
-            _ => (error.to_string(), self.settings.retry_every),
-        };
+        let text = error.to_string();
         if self.told.as_ref() != Some(&text) {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             tracing::warn!(%error, cause, "recurring jobs do not run; trying again until they do");
             self.told = Some(text);
         }
-        pause
+        match error {
+            Error::Store(cause) if cause.is_transient() => OUTAGE_PAUSE,
+            _ => self.settings.retry_every,
+        }
     }
 }
