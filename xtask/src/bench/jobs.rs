@@ -60,6 +60,9 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         let only = options.only.unwrap_or_default();
         bail!("no section \"{only}\"; there are {}", names.join(", "));
     }
+    if options.write {
+        machine::require_quiet()?;
+    }
     let programs = Programs::build()?;
     let machine = machine::describe()?;
     let bench = Bench { programs, jobs: options.jobs, rounds: options.rounds };

@@ -1,6 +1,6 @@
 //! What a job costs while many others wait: it must not depend on how many.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::super::compare::median;
 use super::super::server::Server;
@@ -110,7 +110,7 @@ impl Queue {
         let (drain_seconds, started) = (drained.seconds, drained.started);
         let n_started = started.len();
         let at_least = usize::try_from(count).context("too many jobs")?;
-        anyhow::ensure!(n_started >= at_least, "{n_started} of {count} jobs were handled");
+        ensure!(n_started >= at_least, "{n_started} of {count} jobs were handled");
         Ok(InAndOut { submit_seconds, submit_cost, drain_seconds, drain_cost, started })
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::super::compare::median;
 use super::super::server::Server;
@@ -61,6 +61,6 @@ fn kill_one(bench: &Bench, server: &Server, contender: Contender) -> Result<f64>
     let seconds = killed.elapsed().as_secs_f64();
     exactly_once(0..all, &drained.started)?;
     let n_left = rescuer.left()?;
-    anyhow::ensure!(n_left == 0, "\"{}\" has {n_left} jobs left", contender.name());
+    ensure!(n_left == 0, "\"{}\" has {n_left} jobs left", contender.name());
     Ok(seconds)
 }
