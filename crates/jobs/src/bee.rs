@@ -19,6 +19,7 @@ mod heartbeat;
 mod hive;
 pub mod ids;
 pub mod job;
+mod keeper;
 pub mod keys;
 mod list;
 mod progress;
@@ -44,6 +45,7 @@ pub use self::{
     heartbeat::WorkerInfo,
     hive::Hive,
     job::{HistoryEntry, Job, Options, Status},
+    keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},

@@ -183,21 +183,26 @@ impl Hive {
         }
     }
 
-    async fn wait_for_end(&self, mut job: Job) -> Result<Job, Error> {
+    /// A store that comes back within the caller's patience is as good as one that was there all the time.
+    async fn wait_for_end(&self, job: Job) -> Result<Job, Error> {
+        loop {
+            match self.follow(job.clone()).await {
+                Err(error) if error.is_transient() => tokio::time::sleep(RETRY_PAUSE).await,
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Listens to the queue of a job until it ends.
+    async fn follow(&self, mut job: Job) -> Result<Job, Error> {
         let Some(queue) = job.queue_name() else { return Ok(job) };
         let mut messages = self.subscribe(&[queue]).await?;
         loop {
             // What happened before the subscription stood, or in a gap, is told by the job alone.
             let Some(jid) = job.id() else { return Ok(job) };
-            job = match self.look_again(&jid).await {
-                Ok(Look::Ended(job)) => return Ok(job),
-                Ok(Look::Waits(job)) => job,
-                // A store that comes back within the caller's patience is as good as one that was there all the time.
-                Err(error) if error.is_transient() => {
-                    tokio::time::sleep(RETRY_PAUSE).await;
-                    continue;
-                }
-                Err(error) => return Err(error),
+            job = match self.look_again(&jid).await? {
+                Look::Ended(job) => return Ok(job),
+                Look::Waits(job) => job,
             };
             if let Some(last) = next_end(&mut messages, job.jid()).await? {
                 // The store knows more than the message, unless the job was told to run again meanwhile.

@@ -26,6 +26,16 @@ impl Jid {
         Jid::with_uuid(group, Uuid::now_v7())
     }
 
+    /// The id that a name gives in a queue, the same every time: who submits twice under one name submits one job.
+    pub fn derived(queue: &QueueName, name: &str) -> Jid {
+        let mut text = sha1_smol::Sha1::new();
+        // The length tells where the queue's name ends, so that no two pairs are one text.
+        text.update(format!("{}:{queue}{name}", queue.as_str().len()).as_bytes());
+        let bytes = text.digest().bytes();
+        let bytes = *bytes.first_chunk().expect("a SHA-1 has 20 bytes");
+        Jid::with_uuid(&queue.group(), uuid::Builder::from_sha1_bytes(bytes).into_uuid())
+    }
+
     /// The id that this UUID gives in the group.
     pub(crate) fn with_uuid(group: &Group, uuid: Uuid) -> Jid {
         let text = match group.as_str() {
@@ -108,6 +118,24 @@ mod tests {
     fn the_ids_of_the_default_group_are_plain_uuids() {
         let jid = Jid::fresh(&QueueName::new("emails").expect("a queue").group());
         assert!(Uuid::parse_str(jid.as_str()).is_ok(), "{jid}");
+    }
+
+    #[test]
+    fn a_name_gives_one_id_in_each_queue() {
+        let id = |queue: &str, name| {
+            Jid::derived(&QueueName::new(queue).expect("a queue"), name).to_string()
+        };
+        assert_eq!(id("emails", "order 7"), id("emails", "order 7"));
+        let ids = [
+            id("emails", "order 7"),
+            id("emails", "order 8"),
+            id("email", "sorder 7"),
+            id("mail/send", "order 7"),
+            id("mail/bounce", "order 7"),
+        ];
+        let different: std::collections::HashSet<_> = ids.iter().collect();
+        assert_eq!(different.len(), ids.len(), "{ids:?}");
+        assert!(ids[3].starts_with("mail~"), "{ids:?}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::{
     claim::{Blocked, Claimed},
     hive::Hive,
     keys::{self, QueueName, WorkerId},
-    settle::{End, Outcome},
+    settle::{End, Outcome, Verdict},
     worker::is_news,
 };
 use crate::Error;
@@ -81,6 +81,34 @@ impl Waiters {
                 return Ok(caught);
             }
         }
+    }
+
+    /// Settles jobs and claims the next in one step; when there are none, waits for some as [`Waiters::claim`] does.
+    ///
+    /// # Errors
+    /// As [`Hive::settle`].
+    pub async fn settle(
+        &self,
+        outcomes: Vec<Outcome>,
+        claim: &Claim,
+        wait: Duration,
+    ) -> Result<(Vec<Verdict>, Caught), Error> {
+        let (tell, told) = oneshot::channel();
+        let (hive, its) = (self.hive.clone(), claim.clone());
+        tokio::spawn(async move {
+            let settled = hive.settle(&its.queue, &its.worker, &outcomes, its.max, its.lock).await;
+            let _ = tell.send(settled.map(|settled| {
+                let claimed = settled.claimed;
+                (settled.verdicts, Caught { hive, claim: its, claimed })
+            }));
+        });
+        let nothing = |_| Ok((Vec::new(), Caught::nothing(&self.hive, claim)));
+        let (verdicts, caught) = told.await.unwrap_or_else(nothing)?;
+        if !caught.is_empty() || claim.max == 0 || wait.is_zero() {
+            return Ok((verdicts, caught));
+        }
+        // The outcomes are settled, which the caller has to learn even if the store fails now.
+        Ok((verdicts, self.claim(claim, wait).await.unwrap_or(caught)))
     }
 
     /// Claims in a task of its own: the answer finds its way back even if nobody waits for it any more.

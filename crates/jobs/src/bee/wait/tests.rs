@@ -127,6 +127,33 @@ async fn a_claim_given_up_while_the_store_answers_gives_the_job_back() {
 }
 
 #[tokio::test]
+async fn a_settled_job_makes_room_for_one_that_comes_later() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let waiters = Waiters::new(&hive);
+        let claim = claim(&hive, 1);
+        hive.put("a").await;
+        let job = hive.take(&claim.worker, 1).await.remove(0);
+        let settling = {
+            let (waiters, claim) = (waiters.clone(), claim.clone());
+            let outcome = Outcome::of(&job, completed("7"));
+            tokio::spawn(async move {
+                let (verdicts, caught) =
+                    waiters.settle(vec![outcome], &claim, PATIENCE).await.expect("settled");
+                (verdicts, ids(caught))
+            })
+        };
+        let jid = job.id().expect("an id");
+        let ended = hive.outcome(&jid, PATIENCE).await.expect("looked").expect("ended");
+        assert_eq!(ended.result(), Some("7"), "told before there is anything else to do");
+        let next = hive.put("b").await;
+        let (verdicts, claimed) = settling.await.expect("no panic");
+        assert_eq!((verdicts, claimed), (vec![Verdict::Ok], vec![next.to_string()]));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn jobs_that_nobody_keeps_go_back() {
     let hive = hive().await;
     let jid = hive.put("a").await;

@@ -1,0 +1,126 @@
+//! Looking after all queues, also those that only programs without our worker use.
+//!
+//! A Rust worker sweeps its own queue. Workers that speak HTTP do not, and Node's take three minutes to miss a dead one;
+//! so a server keeps every queue it knows of.
+
+use std::{collections::HashMap, future::Future, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::{hive::Hive, keys::QueueName, sweep::Care, worker::Watch};
+use crate::Error;
+
+/// The time between two rounds.
+const ROUND_EVERY: Duration = Duration::from_secs(1);
+/// Queues that one round goes through; when there are more, they take turns.
+const QUEUES_PER_ROUND: usize = 200;
+/// Queues that are swept at once.
+const AT_ONCE: usize = 8;
+/// Rounds after which the server is asked for its time again.
+const ROUNDS_PER_CLOCK: u64 = 300;
+
+/// Sweeps all queues, and lets delayed jobs in when they are due.
+#[derive(Debug)]
+pub struct Keeper {
+    hive: Hive,
+    care: Care,
+    watches: HashMap<QueueName, Watch>,
+    /// The queue after which the next round begins.
+    last: Option<QueueName>,
+}
+
+impl Keeper {
+    /// A keeper of all queues.
+    pub fn new(hive: &Hive, care: Care) -> Keeper {
+        Keeper { hive: hive.clone(), care, watches: HashMap::new(), last: None }
+    }
+
+    /// Keeps the queues until `shutdown`. A store that cannot be reached is asked again.
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
+        let mut rounds = interval(ROUND_EVERY);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let keeping = async {
+            for round in 1_u64.. {
+                rounds.tick().await;
+                if let Err(error) = self.round().await {
+                    tracing::debug!(%error, "could not look after the queues; will try again");
+                }
+                if round.is_multiple_of(ROUNDS_PER_CLOCK) {
+                    let _ = self.hive.adjust_clock().await;
+                }
+            }
+        };
+        tokio::select! {
+            () = keeping => {}
+            () = shutdown => {}
+        }
+    }
+
+    /// Goes through the queues once.
+    ///
+    /// # Errors
+    /// When the store fails; every queue that could be kept was.
+    pub async fn round(&mut self) -> Result<(), Error> {
+        let queues = self.hive.queues().await.inspect_err(|_| self.forget_silence())?;
+        self.watches.retain(|queue, _| queues.binary_search(queue).is_ok());
+        let turn = self.turn(queues);
+        let mut watches = Vec::with_capacity(turn.len());
+        for queue in turn {
+            let fresh = || Watch::new(&self.hive, queue.clone(), self.care);
+            let watch = self.watches.remove(&queue).unwrap_or_else(fresh);
+            watches.push((queue, watch));
+        }
+        let hive = &self.hive;
+        let kept = stream::iter(watches).map(async |(queue, mut watch)| {
+            let done = keep(hive, &queue, &mut watch).await;
+            (queue, watch, done)
+        });
+        let kept: Vec<_> = kept.buffer_unordered(AT_ONCE).collect().await;
+        let mut result = Ok(());
+        for (queue, watch, done) in kept {
+            self.watches.insert(queue, watch);
+            result = result.and(done);
+        }
+        result.inspect_err(|_| self.forget_silence())
+    }
+
+    /// The queues of this round.
+    fn turn(&mut self, queues: Vec<QueueName>) -> Vec<QueueName> {
+        if queues.len() <= QUEUES_PER_ROUND {
+            return queues;
+        }
+        let after = |last: &QueueName| queues.partition_point(|queue| queue <= last);
+        let start = self.last.as_ref().map_or(0, after);
+        let turn: Vec<QueueName> =
+            queues.iter().cycle().skip(start).take(QUEUES_PER_ROUND).cloned().collect();
+        self.last = turn.last().cloned();
+        turn
+    }
+
+    /// After a lost connection every worker seems silent.
+    fn forget_silence(&mut self) {
+        self.watches.values_mut().for_each(Watch::forget_silence);
+    }
+}
+
+async fn keep(hive: &Hive, queue: &QueueName, watch: &mut Watch) -> Result<(), Error> {
+    watch.sweep().await?;
+    hive.promote(queue).await
+}
+
+impl Hive {
+    /// Lets the delayed jobs that are due into the working queue.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn promote(&self, queue: &QueueName) -> Result<(), Error> {
+        // Every claim does so first; this one takes nothing.
+        let nobody = self.new_worker(queue)?;
+        self.claim(queue, &nobody, 0, Duration::ZERO).await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+use keyrack_testkit::on_every_store;
+
+use super::*;
+use crate::bee::{
+    Status, Submission,
+    rig::{completed, queue, simulated_hive},
+};
+
+#[tokio::test]
+async fn due_jobs_come_in_and_jobs_of_silent_workers_go_back_without_any_worker_of_ours() {
+    let (hive, clock) = simulated_hive().await;
+    let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+    let worker = hive.worker();
+    let running = hive.put("a").await;
+    hive.take(&worker, 1).await;
+    let delayed = Submission::to(queue()).delay_ms(5_000.0);
+    let delayed = hive.submit(delayed).await.expect("submitted");
+    let status = async |jid| hive.job(jid).await.expect("the job").status();
+
+    keeper.round().await.expect("kept");
+    assert_eq!((status(&running).await, status(&delayed).await), (Status::Running, Status::New));
+    clock.advance_ms(5_000);
+    keeper.round().await.expect("kept");
+    assert_eq!((status(&running).await, status(&delayed).await), (Status::Running, Status::Queued));
+    clock.advance_ms(6_000);
+    keeper.round().await.expect("kept");
+    assert_eq!(status(&running).await, Status::Queued, "its lock was not renewed");
+}
+
+#[tokio::test]
+async fn every_queue_is_kept_and_results_expire() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let worker = hive.worker();
+        let jid = hive.submit(Submission::to(queue()).ttl_ms(0)).await.expect("submitted");
+        let job = hive.take(&worker, 1).await.remove(0);
+        hive.end(&worker, &job, completed("1")).await;
+        let other = QueueName::new("mail/send").expect("a queue");
+        hive.submit(Submission::to(other)).await.expect("submitted");
+        Keeper::new(&hive, Care::KEYRACK).round().await.expect("kept");
+        assert!(hive.job(&jid).await.is_err(), "its result has expired");
+        assert_eq!(hive.stats(&queue()).await.expect("stats").ended, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn with_very_many_queues_all_have_their_turn() {
+    let (hive, _clock) = simulated_hive().await;
+    let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+    let name = |n: usize| QueueName::new(format!("q{n:04}")).expect("a queue");
+    let queues: Vec<QueueName> = (0..450).map(name).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..3 {
+        let turn = keeper.turn(queues.clone());
+        assert_eq!(turn.len(), QUEUES_PER_ROUND);
+        seen.extend(turn);
+    }
+    assert_eq!(seen.len(), 450);
+}
+
+#[tokio::test]
+async fn the_keeper_stops_when_told() {
+    let (hive, _clock) = simulated_hive().await;
+    Keeper::new(&hive, Care::KEYRACK).run(std::future::ready(())).await;
+}
