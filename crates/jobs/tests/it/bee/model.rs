@@ -8,9 +8,10 @@
 //! shortest one that still does.
 //!
 //! In reading order: `steps` is what can happen, `facts` and `limits` what must follow, `world` makes the steps,
-//! `seen` reads the store, `check` and `history` compare, `finale` ends a run.
+//! `seen` reads the store, `check` and `history` compare, `ears` listens, `finale` ends a run.
 
 mod check;
+mod ears;
 mod facts;
 mod finale;
 mod history;
@@ -97,9 +98,10 @@ fn judge(seed: u64) {
     let (plan, trouble) = shrink(plan, seed, trouble);
     let steps: Vec<String> = plan.steps.iter().map(|step| format!("{step:?}")).collect();
     panic!(
-        "a run went wrong; repeat with KEYRACK_SEED={seed}\n{:?}, finds duplicates: {}\n{}\n\nthen {}",
+        "a run went wrong; repeat with KEYRACK_SEED={seed}\n{:?}, finds duplicates: {}, listens: {}\n{}\n\nthen {}",
         plan.care,
         plan.finds_duplicates,
+        plan.listens,
         steps.join("\n"),
         trouble.what
     );

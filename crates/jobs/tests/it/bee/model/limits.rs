@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyrack_jobs::bee::{self, Rate};
+
 use super::{
     facts::{Facts, Place},
     steps::Setting,
@@ -15,13 +17,10 @@ const FORGOTTEN_MS: u64 = 3_600_000;
 /// The limits of a queue, and what counts against them.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    pub(super) paused: bool,
-    concurrency: Option<u64>,
-    rate: Option<(u64, u64)>,
-    /// When jobs started since there is a rate.
+    paused: bool,
+    pub(super) set: bee::Limits,
+    /// When jobs started since there is this rate.
     starts: Vec<u64>,
-    tenant: Option<u64>,
-    one_tenant: BTreeMap<&'static str, u64>,
     /// The last sign of life of each worker.
     beats: BTreeMap<String, u64>,
 }
@@ -30,17 +29,20 @@ impl Limits {
     pub(super) fn set(&mut self, setting: Setting) {
         match setting {
             Setting::Paused(paused) => self.paused = paused,
-            Setting::Concurrency(limit) => self.concurrency = limit,
+            Setting::Concurrency(limit) => self.set.concurrency = limit,
             Setting::Rate(rate) => {
-                self.rate = rate;
-                self.starts.clear();
+                let rate = rate.map(|(max, per_ms)| Rate { max, per_ms });
+                if rate != self.set.rate {
+                    self.starts.clear();
+                }
+                self.set.rate = rate;
             }
-            Setting::TenantConcurrency(limit) => self.tenant = limit,
+            Setting::TenantConcurrency(limit) => self.set.tenant_concurrency = limit,
             Setting::OneTenant(tenant, Some(limit)) => {
-                self.one_tenant.insert(tenant, limit);
+                self.set.tenants.insert(tenant.into(), limit);
             }
             Setting::OneTenant(tenant, None) => {
-                self.one_tenant.remove(tenant);
+                self.set.tenants.remove(tenant);
             }
         }
     }
@@ -59,7 +61,7 @@ impl Limits {
     }
 
     pub(super) fn started_at(&mut self, now: u64) {
-        if self.rate.is_some() {
+        if self.set.rate.is_some() {
             self.starts.push(now);
         }
     }
@@ -67,16 +69,16 @@ impl Limits {
     /// How many jobs may start by the rate: from whichever start one counts, there are never more than a full
     /// interval brings at once and one more for each fraction of it that has passed.
     fn rate_allows(&self, now: u64) -> u64 {
-        let Some((max, ms)) = self.rate else { return u64::MAX };
+        let Some(Rate { max, per_ms }) = self.set.rate else { return u64::MAX };
         let since = |at: usize| (self.starts.len() - at) as u64;
         let allows = |(at, start): (usize, &u64)| {
-            (max + (now - start) * max / ms).saturating_sub(since(at)).min(max)
+            (max + (now - start) * max / per_ms).saturating_sub(since(at)).min(max)
         };
         self.starts.iter().enumerate().map(allows).min().unwrap_or(max)
     }
 
     pub(super) fn tenant_allows(&self, tenant: &str) -> u64 {
-        self.one_tenant.get(tenant).copied().or(self.tenant).unwrap_or(u64::MAX)
+        self.set.tenants.get(tenant).copied().or(self.set.tenant_concurrency).unwrap_or(u64::MAX)
     }
 
     fn workers_that_share(&self, now: u64) -> u64 {
@@ -92,7 +94,7 @@ impl Facts {
             return 0;
         }
         let running = self.running(queue).count() as u64;
-        let free = limits.concurrency.map_or(u64::MAX, |most| most.saturating_sub(running));
+        let free = limits.set.concurrency.map_or(u64::MAX, |most| most.saturating_sub(running));
         let allowed = (max as u64).min(free).min(limits.rate_allows(self.now));
         let (ready, has_tenants) = self.claimable(queue, standing);
         let workers = limits.workers_that_share(self.now);

@@ -17,6 +17,8 @@ pub(super) struct Plan {
     pub(super) care: Care,
     /// Whether workers look for duplicates before they begin with what they claimed.
     pub(super) finds_duplicates: bool,
+    /// Whether somebody listens to the queues: what nobody can hear is not even made.
+    pub(super) listens: bool,
     pub(super) steps: Vec<Step>,
 }
 
@@ -131,9 +133,9 @@ impl Plan {
         };
         let care = random.pick(&[Care::KEYRACK, Care::BEE, short]);
         let finds_duplicates = random.once_in(2);
-        let has_tenants = random.once_in(2);
+        let (listens, has_tenants) = (random.once_in(2), random.once_in(2));
         let steps = (0..n_steps).map(|_| step(&mut random, has_tenants)).collect();
-        Plan { care, finds_duplicates, steps }
+        Plan { care, finds_duplicates, listens, steps }
     }
 }
 

@@ -8,13 +8,14 @@ use keyrack_jobs::{
     bee::{
         Care, Checked, Claimed, End, Failure, Hive, Job, Outcome, Status, Submission, Verdict,
         WorkerInfo,
-        keys::{self, Jid, JobHash, QueueName, Tag, Tenant, WorkerId},
+        keys::{Jid, JobHash, QueueName, Tag, Tenant, WorkerId},
     },
 };
 use keyrack_testkit::simulated_store;
 
 use super::{
     check::{check, same},
+    ears::Ears,
     facts::Facts,
     seen::Seen,
     steps::{Ending, Plan, QUEUES, Request, Setting, Step},
@@ -28,6 +29,7 @@ pub(super) struct World {
     clock: SimulatedHost,
     pub(super) care: Care,
     finds_duplicates: bool,
+    ears: Option<Ears>,
     pub(super) facts: Facts,
     /// The store as it was after the last step.
     pub(super) seen: Seen,
@@ -71,8 +73,11 @@ fn failed(error: impl std::fmt::Display) -> String {
 impl World {
     pub(super) async fn new(plan: &Plan, seed: u64) -> World {
         let (store, clock) = simulated_store(START_MS, seed).await;
+        let hive = Hive::named(store, "sim:1:hive");
+        let ears = if plan.listens { Some(Ears::open(&hive).await) } else { None };
         let mut world = World {
-            hive: Hive::named(store, "sim:1:hive"),
+            hive,
+            ears,
             clock,
             care: plan.care,
             finds_duplicates: plan.finds_duplicates,
@@ -124,6 +129,11 @@ impl World {
     pub(super) async fn look(&mut self) -> Checks {
         self.seen = Seen::read(self.hive.store()).await?;
         check(&self.facts, &self.seen)?;
+        if let Some(ears) = &mut self.ears {
+            ears.listen(&self.hive).await?;
+            let mut jobs = self.seen.jobs.iter();
+            jobs.try_for_each(|(jid, job)| ears.check(jid, &job.history()))?;
+        }
         let live = self.workers.iter().flat_map(|worker| &worker.claims);
         for claim in live.filter(|claim| claim.locked_until > self.facts.now) {
             let verdict = self.facts.verdict(&claim.jid, claim.worker.as_str(), claim.attempt);
@@ -422,24 +432,14 @@ impl World {
     }
 
     pub(super) async fn set(&mut self, queue: usize, setting: Setting) -> Checks {
-        let name = queue_name(queue);
-        let settings = keys::settings(&name, &name.group());
-        let rate = keys::rate(&name, &name.group());
-        let mut pipeline = redis::pipe();
-        for (field, value) in fields(setting) {
-            match value {
-                Some(value) => pipeline.hset(settings.name(), field, value),
-                None => pipeline.hdel(settings.name(), field),
-            };
+        let (name, limits) = (queue_name(queue), &mut self.facts.limits[queue]);
+        limits.set(setting);
+        match setting {
+            Setting::Paused(true) => self.hive.pause(&name).await,
+            Setting::Paused(false) => self.hive.resume(&name).await,
+            _ => self.hive.set_limits(&name, &limits.set).await,
         }
-        if matches!(setting, Setting::Rate(_)) {
-            pipeline.del(rate.name());
-        }
-        let mut connection = self.hive.store().connection();
-        pipeline.query_async::<()>(&mut connection).await.map_err(failed)?;
-        self.facts.limits[queue].set(setting);
-        // A tenant that may run more gets its next job by the sweep.
-        self.sweep(queue, false).await
+        .map_err(failed)
     }
 
     pub(super) async fn sweep(&mut self, queue: usize, names_the_dead: bool) -> Checks {
@@ -494,21 +494,5 @@ fn end_of(end: Ending) -> End {
             ..Failure::new("no luck")
         }),
         Ending::Release | Ending::Keep => End::Released,
-    }
-}
-
-/// The fields of a queue's settings that a setting changes.
-fn fields(setting: Setting) -> Vec<(String, Option<u64>)> {
-    match setting {
-        Setting::Paused(paused) => vec![("paused".into(), paused.then_some(1))],
-        Setting::Concurrency(limit) => vec![("concurrency".into(), limit)],
-        Setting::Rate(rate) => vec![
-            ("rate_max".into(), rate.map(|rate| rate.0)),
-            ("rate_ms".into(), rate.map(|rate| rate.1)),
-        ],
-        Setting::TenantConcurrency(limit) => vec![("tenant_concurrency".into(), limit)],
-        Setting::OneTenant(tenant, limit) => {
-            vec![(format!("tenant_concurrency:{tenant}"), limit)]
-        }
     }
 }

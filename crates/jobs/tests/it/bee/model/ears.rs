@@ -1,0 +1,57 @@
+//! Somebody who listens to the queues: every end is announced, and announced once.
+
+use std::collections::BTreeMap;
+
+use keyrack_jobs::bee::{EventStream, Heard, HistoryEntry, Hive, keys};
+
+use super::{check::same, world::queue_name};
+
+/// Ends that are announced with the whole job, by the name that they have in its history.
+const ENDS: [&str; 4] = ["completed", "failed", "duplicate", "canceled"];
+
+pub(super) struct Ears {
+    stream: EventStream,
+    /// How often each end of each job was heard of.
+    ends: BTreeMap<(String, &'static str), usize>,
+    n_marks: usize,
+}
+
+impl Ears {
+    pub(super) async fn open(hive: &Hive) -> Ears {
+        let stream = hive.events(&[queue_name(0), queue_name(1)]).await.expect("events");
+        Ears { stream, ends: BTreeMap::new(), n_marks: 0 }
+    }
+
+    /// Takes in everything that was told up to now.
+    pub(super) async fn listen(&mut self, hive: &Hive) -> Result<(), String> {
+        self.n_marks += 1;
+        let mark = format!("mark{}", self.n_marks);
+        let message = serde_json::json!({"type": "mark", "jid": mark, "queue": ""});
+        let channel = keys::queue_events(&queue_name(0), &queue_name(0).group());
+        let told = hive.store().publish(&channel, message.to_string()).await;
+        told.map_err(|error| error.to_string())?;
+        loop {
+            let Some(Heard::Event(event)) = self.stream.next().await else {
+                return Err("events were missed".into());
+            };
+            if event.jid == mark {
+                return Ok(());
+            }
+            if let Some(end) = ENDS.into_iter().find(|end| *end == event.kind.as_str()) {
+                let status = event.job.as_ref().map(|job| job.status().as_str());
+                same(&format!("the job {} in its event", event.jid), &Some(end), &status)?;
+                *self.ends.entry((event.jid.clone(), end)).or_default() += 1;
+            }
+        }
+    }
+
+    /// Whether what was heard of a job is what has happened to it.
+    pub(super) fn check(&self, jid: &str, history: &[HistoryEntry]) -> Result<(), String> {
+        for end in ENDS {
+            let happened = history.iter().filter(|entry| entry.event == end).count();
+            let heard = self.ends.get(&(jid.to_owned(), end)).copied().unwrap_or(0);
+            same(&format!("how often {jid} was announced as {end}"), &happened, &heard)?;
+        }
+        Ok(())
+    }
+}
