@@ -50,7 +50,9 @@ pub use self::{
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
     stats::{Minute, Stats, WorkerStats},
-    submit::{DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, TAGS_MAX},
+    submit::{
+        DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, SubmissionBody, TAGS_MAX,
+    },
     sweep::{Care, Swept},
     wait::{Caught, Claim, Waiters},
     why::{Dependency, Reason, Why},

@@ -1,5 +1,7 @@
 //! Submitting jobs.
 
+mod body;
+
 use std::collections::HashMap;
 
 use keyrack_keys::PartError;
@@ -8,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, value::RawValue};
 use tokio::task::{JoinError, JoinSet};
 
+pub use self::body::SubmissionBody;
 use super::{
     dialect,
     hive::Hive,

@@ -1,0 +1,147 @@
+//! A job to be submitted, as JSON.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Submission;
+use crate::{
+    Error,
+    bee::keys::{Hostname, Jid, QueueName, Tag, Tenant},
+};
+
+/// A job to be submitted, as JSON: the words are those of the stored job, and times are in milliseconds.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use keyrack_jobs::bee::{SubmissionBody, keys::QueueName};
+///
+/// let body: SubmissionBody =
+///     serde_json::from_str(r#"{"data": ["alice@example.com"], "priority": 3, "tags": ["welcome"]}"#)?;
+/// let job = body.to_queue(QueueName::new("emails")?)?;
+/// assert_eq!(job.queue().as_str(), "emails");
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SubmissionBody {
+    /// The arguments for the worker.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    pub data: Option<Box<RawValue>>,
+    /// An id of one's own; submitting it again is refused.
+    pub jid: Option<String>,
+    /// From 10, next, over 0, in order of arrival, to negative, later.
+    pub priority: f64,
+    /// How long to wait before it may run.
+    pub delay: f64,
+    /// Jobs that have to end first.
+    pub dependencies: Vec<String>,
+    /// Whether all jobs with all of this job's tags have to end first.
+    pub dependencies_on_tags: bool,
+    /// The host whose workers hear of it first.
+    pub preferred_hostname: Option<String>,
+    /// How often it is tried again after a failure; 5 unless given.
+    pub retries: Option<u32>,
+    /// How long after a failure it is tried again; half a minute unless given.
+    pub retry_delay: Option<f64>,
+    /// Whether to wait longer with each try.
+    pub progressive_delay: bool,
+    /// For how long its result is kept; half an hour unless given.
+    pub ttl: Option<u64>,
+    /// Words by which it is found.
+    pub tags: Vec<String>,
+    /// The job that submits it; they are cancelled together.
+    pub parent: Option<String>,
+    /// On whose behalf it runs.
+    pub tenant: Option<String>,
+}
+
+impl SubmissionBody {
+    /// The job for this queue.
+    ///
+    /// # Errors
+    /// When its data is no list, or one of its names cannot stand in a key. Everything else is looked at when it is
+    /// submitted.
+    pub fn to_queue(self, queue: QueueName) -> Result<Submission, Error> {
+        let mut job = Submission::to(queue).priority(self.priority).delay_ms(self.delay);
+        if let Some(data) = &self.data {
+            job = job.args_json(data.get())?;
+        }
+        if let Some(jid) = self.jid {
+            job = job.id(Jid::new(jid)?);
+        }
+        for jid in self.dependencies {
+            job = job.after(Jid::new(jid)?);
+        }
+        if self.dependencies_on_tags {
+            job = job.after_tags();
+        }
+        if let Some(host) = self.preferred_hostname {
+            job = job.preferred_host(&Hostname::new(host)?);
+        }
+        for tag in self.tags {
+            job = job.tag(Tag::new(tag)?);
+        }
+        if let Some(parent) = self.parent {
+            job = job.parent(Jid::new(parent)?);
+        }
+        if let Some(tenant) = self.tenant {
+            job = job.tenant(Tenant::new(tenant)?);
+        }
+        job.options.progressive_delay = self.progressive_delay;
+        job.options.retry_delay = self.retry_delay.unwrap_or(job.options.retry_delay);
+        job.options.retries = self.retries.unwrap_or(job.options.retries);
+        job.options.ttl = self.ttl.unwrap_or(job.options.ttl);
+        Ok(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue() -> QueueName {
+        QueueName::new("emails").expect("a queue")
+    }
+
+    fn body(text: &str) -> Result<SubmissionBody, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_word_of_a_body_reaches_the_job() {
+        let body = body(
+            r#"{"data": [1.0000000000000000001], "jid": "j", "priority": 3, "delay": 5, "dependencies": ["d"],
+                "dependenciesOnTags": true, "preferredHostname": "h", "retries": 2, "retryDelay": 7,
+                "progressiveDelay": true, "ttl": 9, "tags": ["t"], "parent": "p", "tenant": "acme"}"#,
+        );
+        let job = body.and_then(|body| body.to_queue(queue()).map_err(|error| error.to_string()));
+        let job = job.expect("a job").prepare().expect("a good job");
+        assert_eq!(job.data, "[1.0000000000000000001]");
+        assert_eq!((job.jid.as_str(), job.tags.as_str()), ("j", r#"["t"]"#));
+        assert_eq!(
+            job.options,
+            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9}"#
+        );
+        let rest: serde_json::Value = serde_json::from_str(&job.rest).expect("JSON");
+        assert_eq!((&rest["parent"], &rest["tenant"]), (&"p".into(), &"acme".into()));
+    }
+
+    #[test]
+    fn an_empty_body_is_a_job_with_the_defaults() {
+        let job = body("{}").expect("a body").to_queue(queue()).expect("a job");
+        let prepared = job.clone().prepare().expect("a good job");
+        assert_eq!((prepared.data.as_str(), prepared.rest.as_str()), ("[]", ""));
+        assert_eq!(job.options, crate::bee::Options::default());
+    }
+
+    #[test]
+    fn what_is_no_job_is_refused() {
+        assert!(
+            body(r#"{"email": "x"}"#).expect_err("no such word").contains("unknown field `email`")
+        );
+        let job = body(r#"{"data": {"a": 1}}"#).expect("a body").to_queue(queue());
+        assert!(job.expect_err("no list").to_string().starts_with("data: not a JSON list"));
+        assert!(body(r#"{"tags": [""]}"#).expect("a body").to_queue(queue()).is_err());
+    }
+}
