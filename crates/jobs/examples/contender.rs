@@ -24,6 +24,10 @@ use keyrack_store::Store;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
+/// As in the `keyrack` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const CONCURRENCY: usize = 100;
 /// How many jobs one call submits, and how many calls are under way at once.
 const CHUNK: usize = 1_000;
