@@ -18,7 +18,7 @@ pub(super) const COMMANDS: &[Group] = &[
     },
     Group {
         purpose: "telling how the store is doing, and walking through it for the lint",
-        commands: &["info", "dbsize", "scan", "type", "memory|usage"],
+        commands: &["info", "time", "dbsize", "scan", "type", "memory|usage"],
     },
     Group { purpose: "scripts", commands: &["eval", "evalsha"] },
     Group { purpose: "transactions", commands: &["multi", "exec", "discard", "watch", "unwatch"] },
@@ -26,6 +26,9 @@ pub(super) const COMMANDS: &[Group] = &[
         purpose: "channels; the sharded commands are those of a cluster",
         commands: &[
             "publish",
+            "pubsub|numsub",
+            "pubsub|numpat",
+            "pubsub|shardnumsub",
             "subscribe",
             "unsubscribe",
             "spublish",
@@ -81,6 +84,7 @@ pub(super) const COMMANDS: &[Group] = &[
         purpose: "sets",
         commands: &[
             "sadd",
+            "sinter",
             "srem",
             "scard",
             "sismember",
