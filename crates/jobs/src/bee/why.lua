@@ -55,7 +55,8 @@ if tenant then
 end
 
 local waits_for = {}
-for _, dependency in ipairs(call('SRANDMEMBER', dependencies_key(jid), DEPENDENCIES_TOLD)) do
+for _, dependency in ipairs(call('SSCAN', dependencies_key(jid), 0, 'COUNT', DEPENDENCIES_TOLD)[2]) do
+  if #waits_for == DEPENDENCIES_TOLD then break end
   waits_for[#waits_for + 1] = { dependency, call('HGET', job_key(dependency), 'status') or 'gone' }
 end
 return { job, quoted(facts), waits_for }
