@@ -5,6 +5,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    panic::resume_unwind,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,10 +13,10 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use parking_lot::Mutex;
 use tokio::{
     sync::{mpsc, watch},
+    task::JoinSet,
     time::{Instant, sleep_until},
 };
 
@@ -119,7 +120,8 @@ pub(super) struct Station {
     outcomes: Vec<Outcome>,
     finished: mpsc::UnboundedReceiver<Outcome>,
     finish: mpsc::UnboundedSender<Outcome>,
-    calls: FuturesUnordered<BoxFuture<'static, Answer>>,
+    /// Each in a task of its own: on an embedded store a call is work, which other cores can do meanwhile.
+    calls: JoinSet<Answer>,
     /// Jobs whose handler runs.
     busy: usize,
     /// Jobs that calls under way may still bring.
@@ -155,7 +157,7 @@ impl Station {
             outcomes: Vec::new(),
             finished,
             finish,
-            calls: FuturesUnordered::new(),
+            calls: JoinSet::new(),
             busy: 0,
             reserved: 0,
             hungry: true,
@@ -229,7 +231,9 @@ impl Station {
             let wakes_at = self.wakes_at(deadline.filter(|_| !told_handlers));
             tokio::select! {
                 Some(outcome) = self.finished.recv() => self.note(outcome),
-                Some(answer) = self.calls.next() => self.take(answer).await,
+                Some(answer) = self.calls.join_next() => {
+                    self.take(answer.unwrap_or_else(|error| resume_unwind(error.into_panic()))).await;
+                }
                 () = self.ears.hear(any_end) => self.hungry = true,
                 () = sleep_until(wakes_at) => self.wake(),
                 _ = stopping.changed(), if deadline.is_none() => {}
@@ -282,13 +286,13 @@ impl Station {
         let outcomes = std::mem::replace(&mut self.outcomes, rest);
         self.reserved += max;
         self.hungry = false;
-        self.calls.push(Box::pin(call(
+        self.calls.spawn(call(
             Arc::clone(&self.shared),
             Arc::clone(&self.settings),
             outcomes,
             max,
             self.care.lock,
-        )));
+        ));
         true
     }
 
