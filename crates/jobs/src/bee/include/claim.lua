@@ -87,6 +87,7 @@ end
 -- Takes the first jobs of the queue. An entry without a job is dropped.
 local function take(queue, worker, max, lock_ms)
   local jobs, locks, jids = {}, {}, {}
+  local locked_until = string.format('%.17g', now + lock_ms)
   while #jobs < max do
     -- The reply is member, score, member, score; a place that a claim freed may have been filled, so ask again.
     local popped = call('ZPOPMIN', queue_key(queue), math.min(max - #jobs, CHUNK))
@@ -96,7 +97,7 @@ local function take(queue, worker, max, lock_ms)
       local told = start(jid, worker)
       if told then
         jobs[#jobs + 1], jids[#jids + 1] = told, jid
-        locks[#locks + 1], locks[#locks + 2] = now + lock_ms, jid
+        locks[#locks + 1], locks[#locks + 2] = locked_until, jid
       end
     end
   end

@@ -24,7 +24,8 @@ end
 
 -- Adds a job to the working queue and tells the workers.
 local function enqueue(jid, queue, score, host)
-  call('ZADD', queue_key(queue), score, jid)
+  -- Lua would print the same number anew for each job.
+  call('ZADD', queue_key(queue), score == now and now_text or score, jid)
   if host then announce_new(host_events_key(host), jid, queue) end
   announce_new(queue_events_key(queue), jid, queue)
 end
