@@ -42,7 +42,7 @@ local function read_for(what, jid, how)
 end
 
 local function complete(job, result, ttl)
-  if ttl == '' then ttl = cjson.decode(job[OPTIONS]).ttl end
+  if ttl == '' then ttl = cjson.decode(job[OPTIONS]).ttl or 0 end
   job[STATUS], job[RESULT] = 'completed', result
   job[HISTORY] = with_entry(job[HISTORY], entry('completed'))
   call('HSET', job_key(job[JID]), 'status', 'completed', 'result', result, 'history', job[HISTORY])
