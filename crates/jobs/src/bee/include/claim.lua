@@ -8,6 +8,9 @@ local SHARE_MS = 30000
 -- When a worker with its share may ask for what the others have left.
 local SHARE_AGAIN_MS = 250
 
+-- More than a sum of times can be off: a double has a quarter of a microsecond for its last bit.
+local ROUNDING_MS = 0.001
+
 -- Moves what is due from the delayed queue to the working queue.
 local function promote(queue)
   local key = delayed_key(queue)
@@ -22,7 +25,7 @@ end
 local function rate_allows(queue, rate_max, rate_ms)
   local interval = rate_ms / rate_max
   local full_at = math.max(tonumber(call('GET', rate_key(queue)) or '0'), now)
-  return math.floor((now + rate_ms - full_at) / interval + 1e-9), full_at - rate_ms + interval
+  return math.floor((now + rate_ms - full_at + ROUNDING_MS) / interval), full_at - rate_ms + interval
 end
 
 local function spend_rate(queue, rate_max, rate_ms, started)
@@ -120,13 +123,17 @@ local function claim(queue, worker, max, lock_ms)
   if allowed > 0 then
     local share = fair_share(queue, allowed)
     jobs = take(queue, worker, share, lock_ms)
-    if share < allowed and #jobs == share then blocked, again_at = 'share', now + SHARE_AGAIN_MS end
+    local has_left = share < allowed and call('EXISTS', queue_key(queue)) == 1
+    if has_left then blocked, again_at = 'share', now + SHARE_AGAIN_MS end
   end
   if #jobs > 0 then
     count(queue, 'started', #jobs)
-    if settings.rate_max then spend_rate(queue, settings.rate_max, settings.rate_ms, #jobs) end
+    if settings.rate_max then
+      spend_rate(queue, settings.rate_max, settings.rate_ms, #jobs)
+      if blocked == 'rate' then again_at = select(2, rate_allows(queue, settings.rate_max, settings.rate_ms)) end
+    end
   end
   local due = #jobs < max and next_due(queue)
   if due and not again_at then again_at = tonumber(due) end
-  return { jobs, blocked or '', again_at and string.format('%.14g', again_at) or '' }
+  return { jobs, blocked or '', again_at and string.format('%.0f', math.ceil(again_at)) or '' }
 end
