@@ -1,9 +1,9 @@
 //! Telling what became of claimed jobs, and claiming the next in the same call.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use keyrack_store::{Script, script};
-use serde::Serialize;
+use serde::{Serialize, de::IgnoredAny};
 
 use super::{
     claim::Claimed,
@@ -105,7 +105,7 @@ impl Outcome {
             }
             End::Failed(failure) => {
                 let how = serde_json::to_string(failure).expect("plain data is JSON");
-                ("failed", failure.message.clone(), how)
+                ("failed", cut(&failure.message), how)
             }
             End::Released => ("released", String::new(), String::new()),
         };
@@ -162,7 +162,7 @@ impl Hive {
     /// Only the worker that has a job, in the attempt in which it got it, can settle it: late ends change nothing.
     ///
     /// # Errors
-    /// When a result is not JSON, or when the store fails. Doing it again after a lost connection is safe: what was
+    /// When a result is not JSON or options are no object, or when the store fails. Doing it again after a lost connection is safe: what was
     /// carried out is answered with [`Verdict::Lost`].
     pub async fn settle(
         &self,
@@ -175,6 +175,9 @@ impl Hive {
         for outcome in outcomes {
             if let End::Completed { result, .. } = &outcome.end {
                 check_result(result)?;
+            }
+            if let Some(options) = &outcome.options {
+                check_options(options)?;
             }
         }
         let args: Vec<String> = outcomes.iter().flat_map(Outcome::args).collect();
@@ -195,12 +198,28 @@ impl Hive {
 /// The most bytes a result may have.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 
+/// The most bytes of a failure's message that are kept: it stands in the job, in its history and in an event.
+const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+
+fn cut(message: &str) -> String {
+    match message.floor_char_boundary(MESSAGE_BYTES_MAX) {
+        end if end < message.len() => format!("{}…", &message[..end]),
+        _ => message.to_owned(),
+    }
+}
+
+fn check_options(options: &str) -> Result<(), Error> {
+    serde_json::from_str::<BTreeMap<String, IgnoredAny>>(options)
+        .map(|_| ())
+        .map_err(|error| Error::invalid("options", format!("not a JSON object: {error}")))
+}
+
 fn check_result(result: &str) -> Result<(), Error> {
     if result.len() > RESULT_BYTES_MAX {
         let reason = format!("{} bytes; at most {RESULT_BYTES_MAX} are taken", result.len());
         return Err(Error::invalid("result", reason));
     }
-    serde_json::from_str::<serde::de::IgnoredAny>(result)
+    serde_json::from_str::<IgnoredAny>(result)
         .map(|_| ())
         .map_err(|error| Error::invalid("result", format!("not JSON: {error}")))
 }

@@ -1,10 +1,10 @@
 -- What happened to a job, oldest first. The text grows by its end; only a long one is taken apart.
 --- @include "keys"
 
--- A longer history loses its middle.
+-- A longer history loses its middle; so much is left of its beginning and of its end.
 local HISTORY_BYTES_MAX = 32768
-local HISTORY_KEPT_FIRST = 10
-local HISTORY_KEPT_LAST = 50
+local HISTORY_FIRST = { entries = 10, bytes = 8192 }
+local HISTORY_LAST = { entries = 50, bytes = 16384 }
 
 local hive_quoted = quoted(hive)
 
@@ -18,21 +18,30 @@ local function entry(event, extra)
   return plain_entries[event]
 end
 
+-- How many entries from `first` in direction `step` are left: at least one, and none beyond an earlier note.
+local function kept_from(entries, texts, first, step, most)
+  local n, bytes = 0, 0
+  for at = first, step > 0 and #entries or 1, step do
+    bytes = bytes + #texts[at]
+    if n == most.entries or (n > 0 and bytes > most.bytes) or entries[at].event == 'trimmed' then break end
+    n = n + 1
+  end
+  return n
+end
+
 -- Drops the middle of a long history and says so where it was.
 local function trimmed(history)
-  local entries, kept = cjson.decode(history), {}
-  local last = math.max(HISTORY_KEPT_FIRST, #entries - HISTORY_KEPT_LAST)
+  local entries, texts, kept = cjson.decode(history), {}, {}
+  for at, old in ipairs(entries) do texts[at] = quoted(old) end
+  local first = kept_from(entries, texts, 1, 1, HISTORY_FIRST)
+  local last = #entries - kept_from(entries, texts, #entries, -1, HISTORY_LAST)
   local dropped = 0
-  for at, old in ipairs(entries) do
-    if at <= HISTORY_KEPT_FIRST or at > last then
-      kept[#kept + 1] = quoted(old)
-    else
-      dropped = dropped + (old.event == 'trimmed' and old.dropped or 1)
-    end
-    if at == last and dropped > 0 then
-      kept[#kept + 1] = entry('trimmed', ',"dropped":' .. string.format('%d', dropped))
-    end
+  for at = first + 1, last do
+    dropped = dropped + (entries[at].event == 'trimmed' and entries[at].dropped or 1)
   end
+  for at = 1, first do kept[#kept + 1] = texts[at] end
+  if dropped > 0 then kept[#kept + 1] = entry('trimmed', ',"dropped":' .. string.format('%d', dropped)) end
+  for at = math.max(first, last) + 1, #entries do kept[#kept + 1] = texts[at] end
   return '[' .. table.concat(kept, ',') .. ']'
 end
 
