@@ -25,7 +25,7 @@ call('HDEL', key, 'failedReason', 'result', 'deaths')
 -- It waits for nobody any more, whatever it was waiting for when it was cancelled.
 call('DEL', dependencies_key(jid))
 call('HSET', key, 'retries', '0')
-for _, name in ipairs(list_of(job[TAGS])) do call('SADD', tags_key(name), jid) end
+for _, name in ipairs(table_of(job[TAGS])) do call('SADD', tags_key(name), jid) end
 if job[PARENT] then call('SADD', children_key(job[PARENT]), jid) end
 job[HISTORY] = with_entry(job[HISTORY], entry('retriedByHand'))
 enter_stored(jid, job)

@@ -42,7 +42,7 @@ local function read_for(what, jid, how)
 end
 
 local function complete(job, result, ttl)
-  if ttl == '' then ttl = cjson.decode(job[OPTIONS]).ttl or 0 end
+  if ttl == '' then ttl = option(table_of(job[OPTIONS]), 'ttl') end
   job[STATUS], job[RESULT] = 'completed', result
   job[HISTORY] = with_entry(job[HISTORY], entry('completed'))
   call('HSET', job_key(job[JID]), 'status', 'completed', 'result', result, 'history', job[HISTORY])
@@ -53,13 +53,13 @@ end
 
 -- Tries again later, or fails for good.
 local function attempt_failed(job, message, how)
-  local exception, options = cjson.decode(how), cjson.decode(job[OPTIONS])
-  local retries, limit = tonumber(job[RETRIES]) or 0, tonumber(options.retries) or 0
+  local exception, options = cjson.decode(how), table_of(job[OPTIONS])
+  local retries, limit = tonumber(job[RETRIES]) or 0, option(options, 'retries')
   job[HISTORY] = with_entry(job[HISTORY], entry('exception', ',"message":' .. quoted(message)))
   if exception.retry == false or limit == 0 then return fail(job, message) end
   if retries >= limit then return fail(job, 'No more retries available') end
   retries = retries + 1
-  local wait = tonumber(exception.retryDelay or options.retryDelay) or 0
+  local wait = option(tonumber(exception.retryDelay) and exception or options, 'retryDelay')
   local progressive = exception.progressiveDelay
   if progressive == nil then progressive = options.progressiveDelay end
   if progressive == true then wait = wait * retries end

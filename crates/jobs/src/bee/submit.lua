@@ -47,7 +47,7 @@ end
 
 local function store(jid, data, options, priority, tags_text, rest)
   if rest.parent and call('HGET', job_key(rest.parent), 'status') == 'canceled' then return 'PARENT_CANCELED' end
-  local tags = list_of(tags_text)
+  local tags = table_of(tags_text)
   local fields = { 'jid', jid, 'queue', queue, 'data', data, 'options', options, 'worker', '', 'submitted', now_text,
     'retries', '0', 'tags', tags_text }
   wait_for_all(jid, tags, rest)

@@ -16,6 +16,7 @@
 local SWEPT_MAX = 1000
 local TENANTS_MAX = 100
 local LOCK_WAITS_S = 86400
+local ALIVE = { new = true, queued = true, running = true, retried = true }
 local MINUTES_KEPT = 60
 -- Enough fields for the minutes kept and those of some sweeps more.
 local MINUTES_FIELDS_MAX = 4 * (MINUTES_KEPT + 30)
@@ -24,13 +25,16 @@ local queue, lock_ms, waits_max = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local deaths_max, finished_max = tonumber(ARGV[7]), tonumber(ARGV[8])
 local expired, taken = 0, 0
 
+-- Ends a result that is not kept any longer. Returns whether it was one.
 local function expire(jid)
   local job = read_job(jid)
-  if job then die(jid, job, 'expired') end
-  -- An entry whose job is gone must not stop later sweeps.
+  local has_ended = job and not ALIVE[job[STATUS]]
+  if has_ended then die(jid, job, 'expired') end
+  -- An entry whose job is gone, or was run again after Node had believed a late worker, must not stop later sweeps.
   call('ZREM', expires_key(queue), jid)
   call('ZREM', failed_key(queue), jid)
   expired = expired + 1
+  return has_ended
 end
 
 local function expire_due()
@@ -42,8 +46,7 @@ local function expire_surplus()
   local surplus = call('ZCARD', expires_key(queue)) - finished_max
   if surplus <= 0 then return end
   for _, jid in ipairs(call('ZRANGE', expires_key(queue), 0, math.min(surplus, SWEPT_MAX) - 1)) do
-    expire(jid)
-    call('UNLINK', job_key(jid))
+    if expire(jid) then call('UNLINK', job_key(jid)) end
   end
 end
 
@@ -59,7 +62,7 @@ local function take_away(job)
   call('HSET', key, 'deaths', string.format('%d', deaths))
   if deaths_max > 0 and deaths >= deaths_max then
     fail(job, string.format('%d workers were lost while they ran this job, the last was "%s"', deaths, old_worker))
-  elseif retries >= (tonumber(cjson.decode(job[OPTIONS]).retries) or 0) then
+  elseif retries >= option(table_of(job[OPTIONS]), 'retries') then
     fail(job, 'no more retries available')
   else
     call('HSET', key, 'retries', string.format('%d', retries + 1))

@@ -14,8 +14,10 @@ local function in_chunks(command, key, values)
   end
 end
 
--- A list out of JSON; an absent one and `{}` are empty lists.
-local function list_of(text)
+-- A list or an object out of JSON; `{}` is an empty list too. Other programs write here, and what makes no sense is
+-- empty: it must not stop what does.
+local function table_of(text)
   if not text or #text <= 2 then return {} end
-  return cjson.decode(text)
+  local ok, value = pcall(cjson.decode, text)
+  return ok and type(value) == 'table' and value or {}
 end

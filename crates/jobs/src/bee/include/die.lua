@@ -6,14 +6,14 @@ local function set_to_die(jid, job, ttl)
   call('PEXPIRE', job_key(jid), ttl)
   call('ZREM', expires_key(job[QUEUE]), jid)
   call('ZREM', failed_key(job[QUEUE]), jid)
-  for _, name in ipairs(list_of(job[TAGS])) do call('SREM', tags_key(name), jid) end
+  for _, name in ipairs(table_of(job[TAGS])) do call('SREM', tags_key(name), jid) end
   if job[PARENT] then call('SREM', children_key(job[PARENT]), jid) end
 end
 
 -- Ends a job with its last status. An original takes its duplicates with it; a duplicate dies alone, and so does
 -- a job that died before and has left its hash to others.
 local function die(jid, job, status)
-  local ttl = math.floor(tonumber(cjson.decode(job[OPTIONS]).ttl) or 0)
+  local ttl = math.floor(option(table_of(job[OPTIONS]), 'ttl'))
   call('HSET', job_key(jid), 'status', status)
   job[STATUS] = status
   if job[HASH] then

@@ -78,7 +78,7 @@ end
 
 -- The same for a job that is stored already.
 local function enter_stored(jid, job)
-  local options = cjson.decode(job[OPTIONS])
+  local options = table_of(job[OPTIONS])
   local status, happened = enter(jid, job[QUEUE], options.priority, host_in(options), job[TENANT])
   call('HSET', job_key(jid), 'status', status, 'history', with_entry(job[HISTORY], happened))
 end

@@ -10,6 +10,18 @@ local FIELDS = {
 local JID, QUEUE, DATA, OPTIONS, WORKER, STATUS, SUBMITTED, RETRIES, TAGS, HISTORY = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local RESULT, PARENT, HASH, DUPLICATE, FAILED_REASON, DEPENDANTS, ATTEMPTS, DEATHS, TENANT = 11, 12, 13, 14, 15, 16, 17, 18, 19
 
+-- What an option counts as when it is missing or makes no sense.
+local OPTION_DEFAULTS = { delay = 0, retries = 5, retryDelay = 30000, ttl = 1800000 }
+-- Ten years: no time is longer.
+local OPTION_MAX = 315360000000
+
+-- An option that is a number from 0 on.
+local function option(options, name)
+  local number = tonumber(options[name])
+  if not (number and number >= 0) then return OPTION_DEFAULTS[name] end
+  return math.min(number, OPTION_MAX)
+end
+
 -- All fields of a job, or nothing when there is no such job. What a stray write left under the key is no job.
 local function read_job(jid)
   local job = call('HMGET', job_key(jid), unpack(FIELDS))

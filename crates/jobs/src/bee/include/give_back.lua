@@ -4,12 +4,14 @@
 -- Puts a claimed job back at the head of its queue, as if nobody had claimed it.
 local function give_back(job)
   local jid, queue, tenant = job[JID], job[QUEUE], job[TENANT]
+  -- It does not run any more, so it cannot be what keeps its tenant from running this very job.
+  if tenant then call('SREM', tenant_running_key(queue, tenant), jid) end
   local history = with_entry(job[HISTORY], entry('released'))
   if tenant and not takes_place(jid, queue, tenant) then
     call('ZADD', parked_key(queue, tenant), 0, jid)
     call('HSET', job_key(jid), 'status', 'new', 'history', history)
   else
     call('HSET', job_key(jid), 'status', 'queued', 'history', history)
-    enqueue(jid, queue, score_for(queue_key(queue), 10))
+    enqueue(jid, queue, math.min(score_for(queue_key(queue), 10), now))
   end
 end

@@ -9,7 +9,7 @@ end
 
 local function release(jid, job)
   call('ZREM', waiting_key(job[QUEUE]), jid)
-  local delay = tonumber(cjson.decode(job[OPTIONS]).delay) or 0
+  local delay = option(table_of(job[OPTIONS]), 'delay')
   if delay > 0 then
     note(jid, delay_by(jid, job[QUEUE], delay))
   else
@@ -19,7 +19,7 @@ end
 
 -- Releases the jobs that waited for this one, each that waits for no other.
 local function release_dependants(job)
-  for _, jid in ipairs(list_of(job[DEPENDANTS])) do
+  for _, jid in ipairs(table_of(job[DEPENDANTS])) do
     -- A job can be listed twice, but waits once.
     local waited = call('SREM', dependencies_key(jid), job[JID]) == 1
     local dependant = waited and call('EXISTS', dependencies_key(jid)) == 0 and read_job(jid)
