@@ -43,5 +43,5 @@ pub use process::Process;
 pub use proxy::FaultProxy;
 pub use sentinel::Sentinel;
 pub use server::{RedisServer, RedisServerBuilder};
-pub use stores::{on_every_store, on_store, simulated_store};
+pub use stores::{on_every_store, on_every_store_at, on_store, simulated_store};
 pub use wait::{wait_for, wait_until, wait_until_async};

@@ -1,5 +1,7 @@
 //! The same test on every kind of store.
 
+use std::sync::Arc;
+
 use keyrack_engine::SimulatedHost;
 use keyrack_store::{Options, Store};
 
@@ -33,6 +35,33 @@ pub async fn on_every_store(test: impl AsyncFn(Store)) {
     on_store(&cluster.url(), &test).await;
 }
 
+/// Runs a test on every kind of store, each with a clock that stands at `now_ms` until it is moved.
+///
+/// This is the clock of the program: what the store itself does by time, such as expiry, goes by its own.
+///
+/// # Panics
+/// As [`on_every_store`].
+pub async fn on_every_store_at(now_ms: u64, test: impl AsyncFn(Store, SimulatedHost)) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = RedisServer::start();
+    let cluster = RedisCluster::start();
+    let urls = [
+        "embedded:memory".to_owned(),
+        format!("embedded:{}", folder.path().display()),
+        server.url(),
+        cluster.url(),
+    ];
+    for url in urls {
+        let clock = SimulatedHost::new(now_ms, 0);
+        let options = Options { clock: Some(Arc::new(clock.clone())), host: None };
+        let store = Store::open_with(url.parse().expect("a good URL"), options).await;
+        let store = store.unwrap_or_else(|error| panic!("could not open \"{url}\": {error}"));
+        let named = OnPanic(&url);
+        test(store, clock).await;
+        std::mem::forget(named);
+    }
+}
+
 /// Runs a test on one store. A panic names it.
 ///
 /// # Panics
@@ -63,10 +92,8 @@ impl Drop for OnPanic<'_> {
 /// Never: an engine in memory always opens.
 pub async fn simulated_store(now_ms: u64, seed: u64) -> (Store, SimulatedHost) {
     let clock = SimulatedHost::new(now_ms, seed);
-    let options = Options {
-        clock: Some(std::sync::Arc::new(clock.clone())),
-        host: Some(Box::new(clock.clone())),
-    };
+    let options =
+        Options { clock: Some(Arc::new(clock.clone())), host: Some(Box::new(clock.clone())) };
     let url = "embedded:memory".parse().expect("a good URL");
     let store = Store::open_with(url, options).await.expect("an engine in memory opens");
     (store, clock)
