@@ -1,4 +1,19 @@
 //! The Bee queue, through its public door.
 
+mod cancel;
+mod claim;
+mod ends;
+mod events;
+mod fields;
+mod groups;
+mod keys;
 mod life;
+mod limits;
 mod model;
+mod outages;
+mod reads;
+mod rig;
+mod score;
+mod statuses;
+mod submit;
+mod sweep;

@@ -30,7 +30,7 @@ use steps::{Plan, Step};
 use world::World;
 
 const SEEDS: u64 = 1_000;
-const STEPS: usize = 60;
+const STEPS: usize = 80;
 const THREADS: usize = 2;
 /// Runs that the search for a shorter one may take.
 const SHRINK_RUNS_MAX: usize = 400;

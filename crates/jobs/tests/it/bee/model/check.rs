@@ -69,7 +69,7 @@ fn check_job(jid: &str, job: &Fact, seen: &SeenJob, now: u64) -> Result<(), Stri
     )?;
     let tags: BTreeSet<String> = seen.list("tags").into_iter().collect();
     same(&what("the tags"), &job.tags.iter().map(|tag| (*tag).to_owned()).collect(), &tags)?;
-    history::check(jid, job, &seen.history())
+    history::check(jid, job, &seen.history)
 }
 
 /// Each job stands where its status says, and nowhere else.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use keyrack_jobs::bee::{EventStream, Heard, HistoryEntry, Hive, keys};
+use keyrack_jobs::bee::{EventStream, Heard, Hive, keys};
 
-use super::{check::same, world::queue_name};
+use super::{check::same, seen::Entry, world::queue_name};
 
 /// Ends that are announced with the whole job, by the name that they have in its history.
 const ENDS: [&str; 4] = ["completed", "failed", "duplicate", "canceled"];
@@ -46,7 +46,7 @@ impl Ears {
     }
 
     /// Whether what was heard of a job is what has happened to it.
-    pub(super) fn check(&self, jid: &str, history: &[HistoryEntry]) -> Result<(), String> {
+    pub(super) fn check(&self, jid: &str, history: &[Entry]) -> Result<(), String> {
         for end in ENDS {
             let happened = history.iter().filter(|entry| entry.event == end).count();
             let heard = self.ends.get(&(jid.to_owned(), end)).copied().unwrap_or(0);

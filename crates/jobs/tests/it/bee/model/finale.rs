@@ -1,6 +1,5 @@
 //! The end of a run: everybody works until nothing is left, and then nothing is.
 
-use keyrack_jobs::bee::HistoryEntry;
 use keyrack_lint::{Options, lint};
 
 use super::{
@@ -78,8 +77,8 @@ async fn drain(world: &mut World) -> Result<(), String> {
     Err(format!("jobs that never end: {open:#?}"))
 }
 
-fn events(job: &SeenJob) -> Vec<String> {
-    job.history().into_iter().map(|entry: HistoryEntry| entry.event).collect()
+fn events(job: &SeenJob) -> Vec<&str> {
+    job.history.iter().map(|entry| entry.event.as_str()).collect()
 }
 
 async fn expire(world: &mut World) -> Result<(), String> {

@@ -1,11 +1,12 @@
 //! What may follow what in the history of a job.
 
-use keyrack_jobs::bee::HistoryEntry;
-
-use super::facts::{Fact, Place};
+use super::{
+    facts::{Fact, Place},
+    seen::Entry,
+};
 
 /// Checks that a history is one that a job can have, and that it tells the ends that the job had.
-pub(super) fn check(jid: &str, job: &Fact, history: &[HistoryEntry]) -> Result<(), String> {
+pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), String> {
     let events: Vec<&str> = history.iter().map(|entry| entry.event.as_str()).collect();
     if events.first() != Some(&"submitted") {
         return Err(format!("the history of {jid} begins with {:?}", events.first()));

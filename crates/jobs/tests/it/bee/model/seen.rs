@@ -5,7 +5,7 @@ use std::{
     sync::LazyLock,
 };
 
-use keyrack_jobs::bee::{HistoryEntry, keys};
+use keyrack_jobs::bee::keys;
 use keyrack_keys::{Content, Registry};
 use keyrack_store::Store;
 
@@ -30,6 +30,7 @@ pub(super) struct Seen {
 #[derive(Debug)]
 pub(super) struct SeenJob {
     fields: HashMap<String, String>,
+    pub(super) history: Vec<Entry>,
     /// Milliseconds until it is gone.
     pub(super) pttl: Option<u64>,
 }
@@ -46,10 +47,13 @@ impl SeenJob {
     pub(super) fn list(&self, field: &str) -> Vec<String> {
         serde_json::from_str(self.text(field)).unwrap_or_default()
     }
+}
 
-    pub(super) fn history(&self) -> Vec<HistoryEntry> {
-        serde_json::from_str(self.text("history")).expect("a history")
-    }
+/// What happened to a job, as far as it is looked at here.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Entry {
+    pub(super) event: String,
+    pub(super) timestamp: u64,
 }
 
 impl Seen {
@@ -98,7 +102,9 @@ impl Seen {
         match key.family.content {
             Content::Hash(_) => {
                 let pttl = u64::try_from(read::<i64>(pttl)?).ok();
-                let job = SeenJob { fields: read(value)?, pttl };
+                let fields: HashMap<String, String> = read(value)?;
+                let history = serde_json::from_str(&fields["history"]).expect("a history");
+                let job = SeenJob { fields, history, pttl };
                 self.jobs.insert(id.1.concat(), job);
             }
             Content::SortedSet { .. } => {

@@ -46,6 +46,10 @@ pub(super) enum Step {
         claim: u64,
         end: Ending,
     },
+    /// The same worker looks for duplicates of a job it has lost.
+    CheckLate {
+        claim: u64,
+    },
     Leave {
         worker: u64,
     },
@@ -154,14 +158,15 @@ fn step(random: &mut Random, has_tenants: bool) -> Step {
             ends: (0..4).map(|_| ending(random)).collect(),
             max: random.pick(&[0, 0, 1, 2, 5]),
         },
-        63..67 => Step::SettleLate { claim: job, end: ending(random) },
+        63..66 => Step::SettleLate { claim: job, end: ending(random) },
+        66 => Step::CheckLate { claim: job },
         67..69 => Step::Leave { worker },
         69..72 => Step::Die { worker },
         72..76 => Step::Cancel { job },
         76..79 => Step::Retry { job },
         79..81 => Step::SetTags { job, tags: random.some(&TAGS) },
-        81..84 => Step::Set { queue, setting: setting(random) },
-        84..91 => Step::Sweep { queue, names_the_dead: random.once_in(2) },
+        81..86 => Step::Set { queue, setting: setting(random) },
+        86..92 => Step::Sweep { queue, names_the_dead: random.once_in(2) },
         _ => Step::Wait {
             ms: random.pick(&[
                 1, 1, 7, 50, 250, 1_000, 3_000, 6_000, 11_000, 46_000, 200_000, 3_600_000,
@@ -205,14 +210,14 @@ fn ending(random: &mut Random) -> Ending {
 }
 
 fn setting(random: &mut Random) -> Setting {
-    match random.below(8) {
+    match random.below(10) {
         0 => Setting::Paused(true),
         1 | 2 => Setting::Paused(false),
         3 => Setting::Concurrency(random.pick(&[None, Some(1), Some(2), Some(4)])),
         4 | 5 => {
             Setting::Rate(random.pick(&[None, Some((1, 500)), Some((4, 1_000)), Some((3, 900))]))
         }
-        6 => Setting::TenantConcurrency(random.pick(&[None, Some(1), Some(2)])),
+        6..8 => Setting::TenantConcurrency(random.pick(&[None, Some(1), Some(2)])),
         _ => Setting::OneTenant(random.pick(&TENANTS), random.pick(&[None, Some(1), Some(3)])),
     }
 }

@@ -36,6 +36,7 @@ pub(super) struct World {
     pub(super) workers: Vec<Worker>,
     dead: Vec<Worker>,
     n_workers: usize,
+    n_jobs: usize,
     /// What workers believe to have that have lost it.
     stale: Vec<Claim>,
     /// Every job there ever was.
@@ -56,6 +57,7 @@ pub(super) struct Claim {
     queue: usize,
     jid: String,
     attempt: u64,
+    job: Job,
     locked_until: u64,
 }
 
@@ -86,6 +88,7 @@ impl World {
             workers: Vec::new(),
             dead: Vec::new(),
             n_workers: 0,
+            n_jobs: 0,
             stale: Vec::new(),
             submitted: Vec::new(),
         };
@@ -113,6 +116,7 @@ impl World {
                 self.settle(self.nth_worker(*worker), ends, *max).await?;
             }
             Step::SettleLate { claim, end } => self.settle_late(*claim, *end).await?,
+            Step::CheckLate { claim } => self.check_late(*claim).await?,
             Step::Leave { worker } => self.leave(self.nth_worker(*worker)).await?,
             Step::Die { worker } => self.bury(self.nth_worker(*worker)),
             Step::Cancel { job } => self.cancel(*job).await?,
@@ -132,7 +136,7 @@ impl World {
         if let Some(ears) = &mut self.ears {
             ears.listen(&self.hive).await?;
             let mut jobs = self.seen.jobs.iter();
-            jobs.try_for_each(|(jid, job)| ears.check(jid, &job.history()))?;
+            jobs.try_for_each(|(jid, job)| ears.check(jid, &job.history))?;
         }
         let live = self.workers.iter().flat_map(|worker| &worker.claims);
         for claim in live.filter(|claim| claim.locked_until > self.facts.now) {
@@ -162,7 +166,8 @@ impl World {
     async fn submit(&mut self, requests: &[Request]) -> Checks {
         let (mut jobs, mut expected) = (Vec::new(), Vec::new());
         for request in requests {
-            let jid = format!("j{:03}", self.submitted.len());
+            let jid = format!("j{:03}", self.n_jobs);
+            self.n_jobs += 1;
             let after: Vec<String> =
                 request.after.iter().filter_map(|job| self.nth_job(*job)).collect();
             let parent = request.parent.and_then(|job| self.nth_job(job));
@@ -247,6 +252,7 @@ impl World {
                 queue,
                 jid: job.jid().into(),
                 attempt: job.attempts(),
+                job: job.clone(),
                 locked_until,
             });
         }
@@ -312,6 +318,21 @@ impl World {
         let (worker, queue) = (claim.worker.clone(), claim.queue);
         self.settle_claims(&worker, queue, &[(claim, end)], 0).await?;
         Ok(())
+    }
+
+    async fn check_late(&mut self, claim: u64) -> Checks {
+        if self.stale.is_empty() {
+            return Ok(());
+        }
+        let claim = self.stale[(claim % self.stale.len() as u64) as usize].clone();
+        let verdict = self.facts.verdict(&claim.jid, claim.worker.as_str(), claim.attempt);
+        if verdict == Verdict::Ok {
+            return Ok(());
+        }
+        let jobs = [(&claim.job, JobHash::new("late").expect("a hash"))];
+        let queue = queue_name(claim.queue);
+        let checked = self.hive.check_duplicates(&queue, &claim.worker, &jobs).await;
+        same("a late check", &vec![Checked::NotOurs(verdict)], &checked.map_err(failed)?)
     }
 
     async fn settle_claims(

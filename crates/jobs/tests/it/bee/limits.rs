@@ -1,0 +1,221 @@
+//! What limits the jobs of a queue, and how tenants share it.
+
+use keyrack_jobs::{
+    Error,
+    bee::{
+        Blocked, Claimed, End, Job, Limits, Rate, Status, Verdict,
+        keys::{self, Tenant},
+    },
+};
+
+use super::rig::{CARE, NOW, Rig, completed, everywhere, jid};
+
+async fn claim(rig: &Rig, max: usize) -> Claimed {
+    rig.hive.claim(&rig.queue, &rig.worker, max, CARE.lock).await.expect("claimed")
+}
+
+async fn put_many(rig: &Rig, n: usize) {
+    let jobs = (0..n).map(|_| rig.job()).collect();
+    rig.hive.submit_many(jobs).await.expect("submitted");
+}
+
+async fn limit(rig: &Rig, limits: Limits) {
+    rig.hive.set_limits(&rig.queue, &limits).await.expect("limits");
+}
+
+#[tokio::test]
+async fn limits_of_a_queue_hold_for_all_its_workers() {
+    everywhere(async |rig| {
+        a_paused_queue_starts_nothing_and_ends_what_runs(&rig.on("q1")).await;
+        no_more_run_at_once_than_may(&rig.on("q2")).await;
+        no_more_start_in_a_time_than_may(&rig.on("q3")).await;
+        limits_that_make_no_sense_are_refused(&rig.on("q4")).await;
+    })
+    .await;
+}
+
+async fn a_paused_queue_starts_nothing_and_ends_what_runs(rig: &Rig) {
+    put_many(rig, 2).await;
+    let job = rig.claim(1).await.remove(0);
+    rig.hive.pause(&rig.queue).await.expect("paused");
+    let nothing = claim(rig, 10).await;
+    assert_eq!((nothing.jobs.len(), nothing.blocked), (0, Some(Blocked::Paused)));
+    assert_eq!(rig.settle(&job, completed("1")).await, Verdict::Ok);
+    put_many(rig, 1).await;
+    assert!(claim(rig, 10).await.jobs.is_empty());
+    rig.hive.resume(&rig.queue).await.expect("resumed");
+    assert_eq!(claim(rig, 10).await.jobs.len(), 2);
+    assert!(!rig.exists(&rig.of_queue(keys::settings)).await, "nothing is set");
+}
+
+async fn no_more_run_at_once_than_may(rig: &Rig) {
+    put_many(rig, 6).await;
+    limit(rig, Limits { concurrency: Some(3), ..Limits::default() }).await;
+    let first = claim(rig, 2).await;
+    assert_eq!((first.jobs.len(), first.blocked), (2, None));
+    let other = rig.with_worker("w2");
+    let second = claim(&other, 10).await;
+    assert_eq!((second.jobs.len(), second.blocked), (1, Some(Blocked::Concurrency)));
+    let full = claim(rig, 1).await;
+    assert_eq!((full.jobs.len(), full.blocked), (0, Some(Blocked::Concurrency)));
+    rig.settle(&first.jobs[0], completed("1")).await;
+    assert_eq!(claim(rig, 10).await.jobs.len(), 1, "one for one");
+    limit(rig, Limits { concurrency: Some(1), ..Limits::default() }).await;
+    rig.settle(&first.jobs[1], completed("1")).await;
+    assert!(claim(rig, 10).await.jobs.is_empty(), "two are still too many");
+    limit(rig, Limits::default()).await;
+    assert_eq!(claim(rig, 10).await.jobs.len(), 2);
+}
+
+async fn no_more_start_in_a_time_than_may(rig: &Rig) {
+    limit(rig, Limits { rate: Some(Rate { max: 4, per_ms: 1_000 }), ..Limits::default() }).await;
+    put_many(rig, 20).await;
+    let begun = rig.now();
+    assert_eq!(claim(rig, 3).await.jobs.len(), 3);
+    let rest = claim(rig, 3).await;
+    assert_eq!((rest.jobs.len(), rest.blocked), (1, Some(Blocked::Rate)));
+    assert_eq!(rest.again_at, Some(begun + 250), "one quarter of a second for each");
+    rig.clock.advance_ms(249);
+    assert!(claim(rig, 3).await.jobs.is_empty());
+    rig.clock.advance_ms(1);
+    assert_eq!(claim(rig, 3).await.jobs.len(), 1);
+    rig.clock.advance_ms(600);
+    assert_eq!(claim(rig, 3).await.jobs.len(), 2, "850 ms have brought 3 after the first 4");
+    rig.assert_expires_in(&rig.of_queue(keys::rate), 1_000).await;
+    rig.clock.advance_ms(60_000);
+    assert_eq!(claim(rig, 10).await.jobs.len(), 4, "a long rest is not saved up");
+}
+
+async fn limits_that_make_no_sense_are_refused(rig: &Rig) {
+    let zero_tenant = [("acme".to_owned(), 0)].into();
+    for limits in [
+        Limits { concurrency: Some(0), ..Limits::default() },
+        Limits { tenant_concurrency: Some(0), ..Limits::default() },
+        Limits { rate: Some(Rate { max: 0, per_ms: 1 }), ..Limits::default() },
+        Limits { rate: Some(Rate { max: 1, per_ms: 0 }), ..Limits::default() },
+        Limits { tenants: zero_tenant, ..Limits::default() },
+    ] {
+        let refused = rig.hive.set_limits(&rig.queue, &limits).await;
+        assert!(matches!(refused, Err(Error::Invalid { .. })), "{limits:?}: {refused:?}");
+    }
+    assert!(!rig.exists(&rig.of_queue(keys::settings)).await);
+}
+
+#[tokio::test]
+async fn tenants_take_turns_and_keep_to_their_limits() {
+    everywhere(async |rig| {
+        a_busy_tenant_does_not_keep_others_waiting(&rig.on("q1")).await;
+        a_tenant_runs_no_more_than_it_may(&rig.on("q2")).await;
+        priorities_count_among_the_jobs_of_a_tenant(&rig.on("q3")).await;
+        a_job_given_back_is_its_tenants_next(&rig.on("q4")).await;
+    })
+    .await;
+}
+
+async fn put_for(rig: &Rig, tenant: &str, id: &str, priority: f64) {
+    let tenant = Tenant::new(tenant).expect("a tenant");
+    rig.submit(rig.job().id(jid(id)).tenant(tenant).priority(priority)).await;
+}
+
+fn ids(jobs: &[Job]) -> Vec<&str> {
+    jobs.iter().map(Job::jid).collect()
+}
+
+async fn a_busy_tenant_does_not_keep_others_waiting(rig: &Rig) {
+    for n in 1..=4 {
+        put_for(rig, "a", &format!("a{n}"), 0.0).await;
+        rig.clock.advance_ms(1);
+    }
+    for n in 1..=2 {
+        put_for(rig, "b", &format!("b{n}"), 0.0).await;
+        rig.clock.advance_ms(1);
+    }
+    rig.put("nobodys").await;
+    let order = rig.claim(100).await;
+    assert_eq!(ids(&order), ["a1", "b1", "nobodys", "a2", "b2", "a3", "a4"], "in one claim");
+}
+
+async fn a_tenant_runs_no_more_than_it_may(rig: &Rig) {
+    let tenants = [("big".to_owned(), 3)].into();
+    limit(rig, Limits { tenant_concurrency: Some(1), tenants, ..Limits::default() }).await;
+    for (tenant, n) in [("big", 5), ("small", 3)] {
+        for n in 1..=n {
+            put_for(rig, tenant, &format!("{tenant}{n}"), 0.0).await;
+        }
+    }
+    let running = rig.claim(100).await;
+    let of =
+        |jobs: &[Job], tenant: &str| jobs.iter().filter(|job| job.tenant() == Some(tenant)).count();
+    assert_eq!((of(&running, "big"), of(&running, "small")), (3, 1));
+    assert!(rig.claim(100).await.is_empty());
+    let small = running.iter().find(|job| job.tenant() == Some("small")).expect("one");
+    rig.settle(small, completed("1")).await;
+    assert_eq!(ids(&rig.claim(100).await), ["small2"]);
+    limit(rig, Limits { tenant_concurrency: Some(2), ..Limits::default() }).await;
+    assert_eq!(ids(&rig.claim(100).await), ["small3"], "a raised limit counts at once");
+    rig.clock.advance_ms(CARE.lock.as_millis() as u64);
+    assert_eq!(rig.sweep().await.taken_away, 5, "the dead do not count");
+    let again = rig.claim(100).await;
+    assert_eq!((of(&again, "big"), of(&again, "small")), (2, 2));
+}
+
+async fn priorities_count_among_the_jobs_of_a_tenant(rig: &Rig) {
+    for (id, priority) in [("p1", 0.0), ("p2", 0.0), ("p3", 0.0), ("p4", 10.0)] {
+        put_for(rig, "p", id, priority).await;
+        rig.clock.advance_ms(10);
+    }
+    let mut order = Vec::new();
+    while let Some(job) = rig.claim(1).await.pop() {
+        order.push(job.jid().to_owned());
+    }
+    assert_eq!(order, ["p1", "p2", "p4", "p3"], "next to the first that waits");
+}
+
+async fn a_job_given_back_is_its_tenants_next(rig: &Rig) {
+    limit(rig, Limits { tenant_concurrency: Some(1), ..Limits::default() }).await;
+    for id in ["g1", "g2"] {
+        put_for(rig, "g", id, 0.0).await;
+        rig.clock.advance_ms(10);
+    }
+    put_for(rig, "other", "h1", 0.0).await;
+    let job = rig.claim(1).await.remove(0);
+    assert_eq!(rig.settle(&job, End::Released).await, Verdict::Ok);
+    assert_eq!(rig.in_queue(keys::queue).await, ["g1", "h1"], "first again");
+    assert_eq!(rig.status(&jid("g2")).await, Status::New);
+    assert_eq!(ids(&rig.claim(10).await), ["g1", "h1"]);
+}
+
+/// Over any stretch of time no more jobs start than the burst and what the time brings, and no fewer.
+#[tokio::test]
+async fn a_rate_is_exact_over_any_stretch_of_time() {
+    use keyrack_testkit::simulated_store;
+    for (max, per_ms) in [(1, 100), (4, 1_000), (3, 1_000), (7, 60_000), (100, 1_000)] {
+        let (store, clock) = simulated_store(NOW, 1).await;
+        let hive = keyrack_jobs::bee::Hive::named(store, "host:1:hive");
+        let queue = super::rig::queue("emails");
+        let worker = hive.new_worker(&queue).expect("a worker");
+        let rate = Limits { rate: Some(Rate { max, per_ms }), ..Limits::default() };
+        hive.set_limits(&queue, &rate).await.expect("limits");
+        let jobs = (0..max * 6).map(|_| keyrack_jobs::bee::Submission::to(queue.clone()));
+        hive.submit_many(jobs.collect()).await.expect("submitted");
+        let mut starts: Vec<u64> = Vec::new();
+        // As a worker does: whenever it is told to ask again.
+        while starts.len() < max as usize * 6 {
+            let claimed = hive.claim(&queue, &worker, 2, CARE.lock).await.expect("claimed");
+            starts.extend(claimed.jobs.iter().map(|_| clock.now_ms() - NOW));
+            if let Some(again_at) = claimed.again_at {
+                assert!(again_at > clock.now_ms(), "it never asks in vain");
+                clock.advance_ms(again_at - clock.now_ms());
+            }
+        }
+        for (n, start) in starts.iter().enumerate().skip(max as usize) {
+            // Job n may start when n - max + 1 intervals have passed since the first.
+            let earliest = ((n as u64 - max + 1) * per_ms).div_ceil(max);
+            assert!(
+                (earliest..=earliest + 1).contains(start),
+                "{max} in {per_ms} ms: job {n} at {start}, not {earliest}"
+            );
+        }
+        assert!(starts[..max as usize].iter().all(|start| *start == 0), "a burst is allowed");
+    }
+}

@@ -1,0 +1,197 @@
+//! The sweep: expiry, lost locks, workers that are gone, and what must not stop it.
+
+use keyrack_jobs::bee::{Care, End, Failure, Job, Status, keys};
+
+use super::rig::{CARE, LOCK_MS, NOW, Rig, TTL_MS, completed, everywhere, failed_for_good, jid};
+
+#[tokio::test]
+async fn a_worker_that_is_gone_loses_its_jobs() {
+    everywhere(async |rig| {
+        a_silent_worker_loses_them_with_its_lock(&rig.on("q1")).await;
+        nodes_timing_gives_a_worker_four_locks(&rig.on("q2")).await;
+        a_worker_known_to_be_gone_loses_them_at_once(&rig.on("q3")).await;
+        a_job_that_loses_too_many_workers_fails_and_says_why(&rig.on("q4")).await;
+        a_worker_that_leaves_gives_them_back_first_in_line(&rig.on("q5")).await;
+    })
+    .await;
+}
+
+async fn a_silent_worker_loses_them_with_its_lock(rig: &Rig) {
+    rig.put("quiet").await;
+    rig.claim_one().await;
+    let talker = rig.with_worker("w2");
+    rig.put("loud").await;
+    talker.claim_one().await;
+    rig.clock.advance_ms(LOCK_MS - 1);
+    assert_eq!(rig.sweep().await.taken_away, 0);
+    talker.heartbeat().await;
+    rig.clock.advance_ms(1);
+    assert_eq!(rig.sweep().await.taken_away, 1, "within 15 s of the last sign of life");
+    assert_eq!(rig.status(&jid("quiet")).await, Status::Queued);
+    assert_eq!(rig.status(&jid("loud")).await, Status::Running);
+    let stored = rig.read(&jid("quiet")).await;
+    assert_eq!((stored.retries(), stored.deaths()), (1, 1));
+    let expected = ["submitted", "queued", "popped", "expiredLock", "queued"];
+    assert_eq!(rig.events_of(&jid("quiet")).await, expected);
+    assert_eq!(stored.history()[3].more["old_worker"], rig.worker.as_str());
+    assert!(rig.heartbeat().await.is_empty(), "it learns of that");
+}
+
+async fn nodes_timing_gives_a_worker_four_locks(rig: &Rig) {
+    rig.put("slow").await;
+    rig.hive.claim(&rig.queue, &rig.worker, 1, Care::BEE.lock).await.expect("claimed");
+    let begun = rig.now();
+    while rig.sweep_with(&Care::BEE, &[]).await.taken_away == 0 {
+        rig.clock.advance_ms(1_000);
+    }
+    assert_eq!(rig.now() - begun, 180_000);
+}
+
+async fn a_worker_known_to_be_gone_loses_them_at_once(rig: &Rig) {
+    rig.put("a").await;
+    rig.put("b").await;
+    rig.claim(2).await;
+    rig.heartbeat().await;
+    let swept = rig.sweep_with(&CARE, std::slice::from_ref(&rig.worker)).await;
+    assert_eq!(swept.taken_away, 2);
+    assert_eq!(rig.in_queue(keys::queue).await, ["a", "b"]);
+    assert!(!rig.exists(&rig.of_queue(keys::bees)).await, "nor is it listed");
+}
+
+async fn a_job_that_loses_too_many_workers_fails_and_says_why(rig: &Rig) {
+    let jid = rig.submit(rig.job().retries(100)).await;
+    for _ in 0..CARE.deaths_max {
+        rig.claim_one().await;
+        rig.clock.advance_ms(LOCK_MS);
+        rig.sweep().await;
+    }
+    let stored = rig.read(&jid).await;
+    assert_eq!(stored.status(), Status::Failed);
+    let reason = stored.failed_reason().expect("a reason");
+    assert!(reason.starts_with("3 workers were lost while they ran this job"), "{reason}");
+    assert!(reason.contains(rig.worker.as_str()), "{reason}");
+    assert_eq!(rig.in_queue(keys::failed).await, [jid.as_str()]);
+    rig.hive.retry(&jid).await.expect("again");
+    assert_eq!(rig.read(&jid).await.deaths(), 0, "by hand it gets all its chances again");
+}
+
+async fn a_worker_that_leaves_gives_them_back_first_in_line(rig: &Rig) {
+    for id in ["one", "two"] {
+        rig.put(id).await;
+        rig.clock.advance_ms(1_000);
+    }
+    let job = rig.claim(1).await.remove(0);
+    rig.submit(rig.job().id(jid("low")).priority(-5.0)).await;
+    rig.heartbeat().await;
+    let given_back = rig.hive.leave(&rig.queue, &rig.worker).await.expect("left");
+    assert_eq!(given_back, ["one"]);
+    let stored = rig.read(&jid("one")).await;
+    assert_eq!((stored.retries(), stored.deaths()), (0, 0), "it is nobody's fault");
+    let next = rig.claim(3).await;
+    let order: Vec<&str> = next.iter().map(Job::jid).collect();
+    assert_eq!(order, ["one", "two", "low"]);
+    assert_ne!(next[0].attempts(), job.attempts());
+    assert_eq!(rig.settle(&next[2], End::Released).await, keyrack_jobs::bee::Verdict::Ok);
+    rig.clock.advance_ms(1);
+    rig.put("late").await;
+    let order: Vec<String> = rig.in_queue(keys::queue).await;
+    assert_eq!(order[0], "low", "given back means first");
+}
+
+#[tokio::test]
+async fn the_sweep_ends_what_is_over_and_is_stopped_by_nothing() {
+    everywhere(async |rig| {
+        entries_whose_job_is_gone_are_taken_out(&rig.on("q1")).await;
+        a_job_that_came_back_to_life_does_not_expire(&rig.on("q2")).await;
+        no_more_results_are_kept_than_asked_for(&rig.on("q3")).await;
+        a_long_history_loses_its_middle_and_says_so(&rig.on("q4")).await;
+        tenants_are_put_right_after_workers_that_know_nothing_of_them(&rig.on("q5")).await;
+    })
+    .await;
+}
+
+async fn entries_whose_job_is_gone_are_taken_out(rig: &Rig) {
+    for key in [keys::expires, keys::locks, keys::failed] {
+        rig.ask::<()>("ZADD", &rig.of_queue(key), &["1", "ghost"]).await;
+    }
+    rig.run(rig.job().id(jid("real")), completed("1")).await;
+    rig.put("held").await;
+    rig.claim_one().await;
+    rig.clock.advance_ms(TTL_MS);
+    let swept = rig.sweep().await;
+    assert_eq!((swept.expired, swept.taken_away), (2, 1), "the ghost does not stop the others");
+    for key in [keys::expires, keys::locks, keys::failed] {
+        assert!(!rig.exists(&rig.of_queue(key)).await);
+    }
+}
+
+/// Node believes a worker that ends a job late, while another has it already.
+async fn a_job_that_came_back_to_life_does_not_expire(rig: &Rig) {
+    rig.put("alive").await;
+    let job = rig.claim_one().await;
+    let now = rig.now().to_string();
+    rig.ask::<()>("ZADD", &rig.of_queue(keys::expires), &[&now, "alive"]).await;
+    rig.sweep().await;
+    assert_eq!(rig.status(&jid("alive")).await, Status::Running);
+    rig.settle(&job, completed("1")).await;
+    assert_eq!(rig.in_queue(keys::expires).await, ["alive"]);
+}
+
+async fn no_more_results_are_kept_than_asked_for(rig: &Rig) {
+    for n in 0..5 {
+        rig.run(rig.job().id(jid(&format!("r{n}"))), completed("1")).await;
+        rig.clock.advance_ms(1);
+    }
+    let care = Care { finished_max: 2, ..CARE };
+    assert_eq!(rig.sweep_with(&care, &[]).await.expired, 3);
+    assert_eq!(rig.in_queue(keys::expires).await, ["r3", "r4"], "the newest");
+    let gone = jid("r0");
+    assert!(!rig.exists(&keys::job(&gone, &gone.group())).await, "at once");
+}
+
+async fn a_long_history_loses_its_middle_and_says_so(rig: &Rig) {
+    let jid = rig.submit(rig.job().retries(1_000).retry_delay_ms(0.0, false)).await;
+    let message = "x".repeat(200);
+    let mut n_entries = 2;
+    for _ in 0..150 {
+        let job = rig.claim_one().await;
+        rig.settle(&job, End::Failed(Failure::new(message.clone()))).await;
+        n_entries += 4;
+    }
+    let job = rig.claim_one().await;
+    rig.settle(&job, failed_for_good("enough")).await;
+    n_entries += 3;
+    let text = rig.fields(&jid).await["history"].clone();
+    assert!(text.len() < 40_000, "{} bytes", text.len());
+    let history = rig.read(&jid).await.history();
+    let notes: Vec<usize> =
+        (0..history.len()).filter(|at| history[*at].event == "trimmed").collect();
+    assert_eq!(notes.len(), 1, "one note tells of all");
+    let dropped = history[notes[0]].more["dropped"].as_u64().expect("a number");
+    assert_eq!(history.len() as u64 - 1 + dropped, n_entries, "nothing else is missing");
+    assert_eq!(history[0].event, "submitted", "the beginning stays");
+    assert_eq!(history.last().expect("an end").event, "failed", "and the end");
+    assert!(history.windows(2).all(|pair| pair[0].timestamp <= pair[1].timestamp) && NOW > 0);
+    let huge = "y".repeat(8_000);
+    let jid = rig.submit(rig.job().retries(100).retry_delay_ms(0.0, false)).await;
+    for _ in 0..40 {
+        let job = rig.claim_one().await;
+        rig.settle(&job, End::Failed(Failure::new(huge.clone()))).await;
+    }
+    let text = rig.fields(&jid).await["history"].clone();
+    assert!(text.len() < 60_000, "a few long messages are too much as well: {}", text.len());
+}
+
+async fn tenants_are_put_right_after_workers_that_know_nothing_of_them(rig: &Rig) {
+    let acme = keys::Tenant::new("acme").expect("a tenant");
+    for id in ["a1", "a2"] {
+        rig.submit(rig.job().id(jid(id)).tenant(acme.clone())).await;
+    }
+    // A Node worker takes the first and completes it.
+    rig.ask::<()>("ZREM", &rig.of_queue(keys::queue), &["a1"]).await;
+    let first = keys::job(&jid("a1"), &rig.queue.group());
+    rig.ask::<()>("HSET", &first, &["status", "completed"]).await;
+    assert!(rig.claim(1).await.is_empty());
+    rig.sweep().await;
+    assert_eq!(rig.claim(1).await[0].jid(), "a2");
+}
