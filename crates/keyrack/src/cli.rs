@@ -10,10 +10,10 @@ use std::{
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    Exit, Globals, config, keys, logging,
+    Exit, Globals, config, jobs, keys, logging,
     report::Report,
     serve,
-    settings::{File, Flags, GlobalFlags, ServeFlags, Settings},
+    settings::{File, Flags, GLOBAL, GlobalFlags, ServeFlags, Settings},
     store, work,
 };
 
@@ -28,16 +28,16 @@ struct Cli {
     #[command(flatten)]
     settings: GlobalFlags,
     /// Read settings from this file instead of keyrack.toml [env: KEYRACK_CONFIG]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     config: Option<PathBuf>,
     /// Print data as JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
     /// Print nothing but data and errors
-    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = GLOBAL)]
     quiet: bool,
     /// Log more; twice for everything
-    #[arg(long, short, global = true, action = ArgAction::Count)]
+    #[arg(long, short, global = true, action = ArgAction::Count, help_heading = GLOBAL)]
     verbose: u8,
 }
 
@@ -54,6 +54,8 @@ enum Command {
     Serve(ServeFlags),
     /// Run a command for each job of a queue
     Work(work::Args),
+    /// Put jobs into queues, look at them, and steer queues
+    Jobs(jobs::Args),
     /// Look up the declared keys, and check a database against them
     Keys(keys::Args),
     /// Look after the store
@@ -107,6 +109,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         match cli.command {
             None | Some(Command::Serve(_)) => serve::run(&globals).await,
             Some(Command::Work(args)) => work::run(args, &globals).await,
+            Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,
             Some(Command::Config(args)) => config::run(&args, &globals),
@@ -140,6 +143,23 @@ mod tests {
     #[test]
     fn arguments_are_declared_without_contradiction() {
         Cli::command().debug_assert();
+    }
+
+    /// clap takes arguments of one name for the same, so a job's data could become the data folder.
+    #[test]
+    fn no_argument_of_a_command_has_the_name_of_a_global_one() {
+        fn check(command: &clap::Command, globals: &[String]) {
+            for argument in command.get_arguments().filter(|argument| !argument.is_global_set()) {
+                let name = argument.get_id().to_string();
+                assert!(!globals.contains(&name), "\"{name}\" of \"{}\"", command.get_name());
+            }
+            command.get_subcommands().for_each(|command| check(command, globals));
+        }
+        let cli = Cli::command();
+        let globals = cli.get_arguments().filter(|argument| argument.is_global_set());
+        let globals: Vec<String> = globals.map(|argument| argument.get_id().to_string()).collect();
+        assert!(globals.contains(&"data".to_owned()));
+        check(&cli, &globals);
     }
 
     #[test]

@@ -8,7 +8,10 @@ use std::{
 
 use keyrack_store::{Store, StoreUrl};
 
-use crate::{Exit, Failure, settings::Settings};
+use crate::{
+    Exit, Failure,
+    settings::{RESP, Settings},
+};
 
 /// What every command is given beside its own arguments.
 pub struct Globals {
@@ -25,7 +28,13 @@ impl Globals {
     /// # Errors
     /// As [`Store::open`], or when the settings contradict each other.
     pub async fn open_store(&self) -> anyhow::Result<Store> {
-        Ok(Store::open(&self.settings.store_url()?).await?)
+        Store::open(&self.settings.store_url()?).await.map_err(|error| match error {
+            keyrack_store::Error::Folder { in_use: true, .. } => {
+                let failure = Failure::new(Exit::Conflict, error.to_string());
+                failure.hint(way_to_a_running_server(self.settings.value(&RESP))).into()
+            }
+            error => error.into(),
+        })
     }
 
     /// Opens the store to look into it: a data folder that is not there is an error and is not made.
@@ -63,6 +72,16 @@ impl Globals {
             // Nobody is left to tell when stderr is gone.
             let _ = writeln!(io::stderr(), "{words}");
         }
+    }
+}
+
+/// How to reach the server that has the folder, if its RESP setting is ours.
+fn way_to_a_running_server(resp: &str) -> String {
+    match resp {
+        "off" => "if \"keyrack serve\" has it, let it serve Redis clients with --resp ADDR, and give --store redis://ADDR".into(),
+        resp => format!(
+            "a running \"keyrack serve\" is reached with --store redis://{resp}, or at the address it printed as \"resp\""
+        ),
     }
 }
 

@@ -2,8 +2,9 @@
 //! and exit codes. It decides nothing about data.
 //!
 //! In reading order: `cli` is what can be typed; `settings` what can be set; `globals` what every command is given;
-//! `serve`, `work`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
-//! what they tell on the way; `duration` and `signals` what several of them need.
+//! `serve`, `work`, `jobs`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
+//! what they tell on the way; `duration`, `when`, `table`, `terminal` and `signals`
+//! what several of them need.
 
 mod cli;
 mod settings;
@@ -11,6 +12,7 @@ mod settings;
 mod globals;
 
 mod config;
+mod jobs;
 mod keys;
 mod serve;
 mod store;
@@ -18,6 +20,9 @@ mod work;
 
 mod duration;
 mod signals;
+mod table;
+mod terminal;
+mod when;
 
 mod exit;
 mod logging;

@@ -3,6 +3,7 @@
 use std::{error::Error, fmt, io};
 
 use keyrack_engine::log;
+use keyrack_jobs as jobs;
 use keyrack_store as store;
 
 use crate::{Exit, Failure};
@@ -63,7 +64,26 @@ fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
     if let Some(error) = error.downcast_ref::<log::Error>() {
         return Some(of_log(error));
     }
+    if let Some(error) = error.downcast_ref::<jobs::Error>() {
+        return of_jobs(error);
+    }
     error.downcast_ref::<store::Error>().map(of_store)
+}
+
+/// What each error about jobs means; that of the store comes next in the chain.
+fn of_jobs(error: &jobs::Error) -> Option<Verdict> {
+    use jobs::Error;
+
+    let exit = match error {
+        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
+        Error::NoSuchJob { .. } | Error::NoSuchQueue { .. } => Exit::NotFound,
+        Error::Exists { .. }
+        | Error::ParentCanceled { .. }
+        | Error::Conflict { .. }
+        | Error::QueueNotEmpty { .. } => Exit::Conflict,
+        Error::Store(_) => return None,
+    };
+    Some((exit, None))
 }
 
 /// What each error of a data folder's log means.
@@ -80,10 +100,7 @@ fn of_store(error: &store::Error) -> Verdict {
 
     let (exit, hint) = match error {
         Error::Url(_) => (Exit::Usage, None),
-        Error::Folder { in_use: true, .. } => (
-            Exit::Conflict,
-            Some("a running \"keyrack serve\" is reached with --store redis://127.0.0.1:7701"),
-        ),
+        Error::Folder { in_use: true, .. } => (Exit::Conflict, None),
         Error::Folder { in_use: false, .. } => (Exit::Failed, None),
         Error::Unreachable { .. } => (
             Exit::Unreachable,
@@ -153,6 +170,29 @@ mod tests {
         ] {
             let shown = format!("{error:?}");
             assert_eq!(exit_of(error), exit, "{shown}");
+        }
+    }
+
+    #[test]
+    fn every_error_about_jobs_has_its_exit_code() {
+        use jobs::Error;
+        let name = || "x".to_owned();
+        let part = jobs::bee::keys::QueueName::new("").expect_err("an empty name");
+        let lost = store::Error::Unreachable { target: name(), reason: name() };
+        for (error, exit) in [
+            (Error::Part(part), Exit::Usage),
+            (Error::Invalid { field: "delay", reason: name() }, Exit::Usage),
+            (Error::NoSuchJob { jid: name() }, Exit::NotFound),
+            (Error::NoSuchQueue { queue: name() }, Exit::NotFound),
+            (Error::Exists { jid: name() }, Exit::Conflict),
+            (Error::ParentCanceled { parent: name() }, Exit::Conflict),
+            (Error::Conflict { jid: name(), status: name(), hint: "" }, Exit::Conflict),
+            (Error::QueueNotEmpty { queue: name(), left: 1 }, Exit::Conflict),
+            (Error::Store(lost), Exit::Unreachable),
+        ] {
+            let shown = format!("{error:?}");
+            let report = Report::of(&anyhow!(error)).expect("an error to report");
+            assert_eq!(report.exit, exit, "{shown}");
         }
     }
 

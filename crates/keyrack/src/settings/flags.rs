@@ -29,6 +29,9 @@ impl Flags {
     }
 }
 
+/// What stands above flags that every command takes, in its help.
+pub(crate) const GLOBAL: &str = "Options of every command";
+
 /// The flags that every command takes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GlobalFlags(pub(crate) Flags);
@@ -44,8 +47,10 @@ fn in_scope(scope: FlagScope) -> impl Iterator<Item = &'static Setting> {
 fn augment(command: Command, scope: FlagScope) -> Command {
     command.args(in_scope(scope).map(|setting| {
         let default = setting.default.map(|text| format!(", default: {text}")).unwrap_or_default();
+        let heading = (scope == FlagScope::Every).then_some(GLOBAL);
         Arg::new(setting.key)
             .long(setting.key)
+            .help_heading(heading)
             .value_name(setting.value_name)
             .help(format!("{} [env: {}{default}]", setting.help, setting.env()))
             // Said twice, the last one counts, so that an alias can be overruled.

@@ -11,7 +11,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 pub(crate) use self::{
     file::File,
-    flags::{Flags, GlobalFlags, ServeFlags},
+    flags::{Flags, GLOBAL, GlobalFlags, ServeFlags},
     table::{DATA, HTTP, LOG, RESP, RESP_PASSWORD, STORE, Setting},
 };
 use crate::{Exit, Failure};

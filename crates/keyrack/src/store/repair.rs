@@ -1,16 +1,15 @@
 //! `keyrack store repair`.
 
-use std::{
-    io::{self, IsTerminal as _, Write as _},
-    path::Path,
-};
+use std::{io::Write as _, path::Path};
 
 use keyrack_engine::log::{self, Repair};
 use keyrack_http::human;
 use serde_json::{Value, json};
 
 use super::check::{damage_as_json, place};
-use crate::{Exit, Failure, Globals};
+use crate::{Exit, Globals, terminal::agreed};
+
+const QUESTION: &str = "cut the log there, keeping what is cut in files beside it?";
 
 /// Repairs the log in a folder, once the user agrees.
 pub(super) fn run(dir: &Path, yes: bool, globals: &Globals) -> anyhow::Result<Exit> {
@@ -18,7 +17,10 @@ pub(super) fn run(dir: &Path, yes: bool, globals: &Globals) -> anyhow::Result<Ex
     for damage in &report.damage {
         globals.say(format_args!("damaged: {}", place(damage)));
     }
-    if !report.damage.is_empty() && !yes && !agreed(dir)? {
+    if !report.damage.is_empty()
+        && !yes
+        && !agreed(QUESTION, &format!("repairing \"{}\"", dir.display()))?
+    {
         globals.say("nothing was changed");
         return Ok(Exit::Failed);
     }
@@ -39,20 +41,6 @@ pub(super) fn run(dir: &Path, yes: bool, globals: &Globals) -> anyhow::Result<Ex
         globals.say("repaired: the log ends before its first damage");
     }
     Ok(Exit::Ok)
-}
-
-/// Asks at a terminal; elsewhere nobody could answer.
-fn agreed(dir: &Path) -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
-        let message = format!("repairing \"{}\" needs to be confirmed", dir.display());
-        return Err(Failure::new(Exit::Usage, message).hint("give --yes").into());
-    }
-    let mut stderr = io::stderr();
-    write!(stderr, "cut the log there, keeping what is cut in files beside it? [y/N] ")?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn print(repair: &Repair, globals: &Globals) -> anyhow::Result<()> {

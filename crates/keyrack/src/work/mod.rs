@@ -1,10 +1,12 @@
 //! `keyrack work`: runs a command for each job of a queue.
 //!
 //! In reading order: `command` is what is run, `attempt` runs it once for one job, `verdict` is what its end means,
-//! `words` what it says on the way; `group` is how a command is ended with everything it has started; `tally` counts.
+//! `words` what it says on the way; `group` is how a command is ended with everything it has started; `tally` counts;
+//! `drain` waits for the end of all jobs.
 
 mod attempt;
 mod command;
+mod drain;
 mod group;
 mod tally;
 mod verdict;
@@ -20,18 +22,19 @@ use keyrack_jobs::bee::{
 };
 
 use self::{attempt::Attempts, command::Command, group::Groups, tally::Tally};
-use crate::{Exit, Globals, duration, signals::Signals};
+use crate::{Exit, Failure, Globals, duration, jobs::names, signals::Signals};
 
 /// The arguments of `keyrack work`.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = USAGE,
     after_long_help = PROTOCOL,
     after_help = "\"keyrack work --help\" tells what the command is given and what its end means.",
     group = ArgGroup::new("what").required(true).args(["exec", "argv"]),
 )]
 pub(crate) struct Args {
     /// The queue
-    #[arg(value_parser = parse_queue)]
+    #[arg(value_parser = names::queue)]
     queue: QueueName,
     /// The command, as a line for "sh -c"
     #[arg(long, value_name = "LINE")]
@@ -52,6 +55,9 @@ pub(crate) struct Args {
     /// How long running jobs may go on once the worker is told to stop; then they are given back
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration::parse)]
     finish: Duration,
+    /// Stop when no job of the queue is left to run or running; delayed ones are not waited for
+    #[arg(long)]
+    drain: bool,
     /// Leave out jobs with the same data as an earlier one whose result is still kept
     #[arg(long)]
     unique: bool,
@@ -60,31 +66,31 @@ pub(crate) struct Args {
     bee_timings: bool,
 }
 
+const USAGE: &str = "keyrack work [OPTIONS] <QUEUE> --exec <LINE>
+       keyrack work [OPTIONS] <QUEUE> -- <PROGRAM> [ARG]...";
+
 const PROTOCOL: &str = "\
-The command gets the job as a line of JSON on stdin; \"data\" in it is the list of arguments. KEYRACK_JOB_ID,
-KEYRACK_QUEUE and KEYRACK_ATTEMPT are in its environment.
+The command gets the job as a line of JSON on stdin; \"data\" in it is the list of arguments.
+KEYRACK_JOB_ID, KEYRACK_QUEUE and KEYRACK_ATTEMPT are in its environment.
 
   stdout   the result as JSON; nothing is null
-  stderr   a line \"progress: 40\" (any JSON) is told to whoever listens; other lines are passed on
+  stderr   a line \"progress: 40\" (any JSON) is told to whoever listens; others are passed on
 
-How it ends decides:
+Its exit code decides:
 
   0        completed, with the result; if stdout is not JSON, the attempt has failed
-  65       failed for good, there is no point in trying again (EX_DATAERR)
-  75       failed for now, to be tried again (EX_TEMPFAIL)
-  others   failed; tried again as often and as late as the job's options say
+  65       failed for good, trying again is pointless (EX_DATAERR)
+  75       failed for now (EX_TEMPFAIL)
+  others   failed; like 75, tried again as often and as late as the job's options say
 
-A job that is cancelled, and an attempt that takes too long, gets SIGTERM and after --grace SIGKILL, with
-everything it has started. The first SIGTERM or Ctrl-C lets running jobs finish, the second ends everything.
+A command whose job is cancelled, or that takes longer than --timeout, gets SIGTERM and after
+--grace SIGKILL, with everything it has started. The first SIGTERM or Ctrl-C to the worker lets
+running jobs finish; the second ends everything.
 
 Examples:
 
   keyrack work thumbnails --concurrency 4 -- ./thumbnail.py
   keyrack work emails --exec 'jq -r .data[0] | xargs send-email' --timeout 1m";
-
-fn parse_queue(name: &str) -> Result<QueueName, String> {
-    QueueName::new(name).map_err(|error| error.to_string())
-}
 
 /// Runs jobs until told to stop.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -124,12 +130,21 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         hive.store(),
         args.concurrency
     ));
+    let mut paused = false;
     let shutdown = async {
-        let signal = signals.first().await;
-        globals.say(format_args!("{signal}: stopping"));
+        tokio::select! {
+            signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
+            end = drain::wait(&hive, &args.queue), if args.drain => paused = end == drain::End::Paused,
+        }
     };
     worker.run(shutdown).await?;
     globals.say(format_args!("stopped: {tally}"));
+    if paused {
+        let message =
+            format!("the queue \"{}\" is paused, so the rest of its jobs cannot run", args.queue);
+        let hint = format!("let them with: keyrack jobs resume \"{}\"", args.queue);
+        return Err(Failure::new(Exit::Conflict, message).hint(hint).into());
+    }
     Ok(Exit::Ok)
 }
 

@@ -10,6 +10,8 @@ use std::{
 use keyrack_http::human;
 use keyrack_jobs::bee::{Failure, Job, worker::Stop};
 
+use crate::when;
+
 /// How an attempt ended, as far as the worker can tell.
 #[derive(Debug)]
 pub(super) enum Ended<'a> {
@@ -67,7 +69,7 @@ impl Tally {
 }
 
 fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
-    let took = elapsed(took);
+    let took = when::short(took);
     match ended {
         Ended::Completed => format!("completed in {took}"),
         Ended::Failed { message, retry } => {
@@ -81,15 +83,6 @@ fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
     }
 }
 
-/// A short time with its unit: `12 ms`, `3.4 s`, `2 min 5 s`.
-fn elapsed(time: Duration) -> String {
-    match time.as_millis() {
-        ms @ 0..1_000 => format!("{ms} ms"),
-        1_000..60_000 => format!("{:.1} s", time.as_secs_f64()),
-        _ => human::duration(time.as_secs()),
-    }
-}
-
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -100,16 +93,5 @@ impl fmt::Display for Tally {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_the_unit_that_suits_them() {
-        let told = [7, 999, 1_000, 59_949, 125_000].map(|ms| elapsed(Duration::from_millis(ms)));
-        assert_eq!(told, ["7 ms", "999 ms", "1.0 s", "59.9 s", "2 min 5 s"]);
     }
 }

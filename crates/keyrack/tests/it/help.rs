@@ -27,6 +27,26 @@ fn help_of_store_lists_its_commands() {
 }
 
 #[test]
+fn help_of_work_tells_what_a_command_is_given_and_what_its_end_means() {
+    assert_snapshot!(printed("work --help"));
+}
+
+#[test]
+fn help_of_jobs_lists_its_commands() {
+    assert_snapshot!(printed("jobs -h"));
+}
+
+#[test]
+fn help_of_submit_has_examples() {
+    assert_snapshot!(printed("jobs submit -h"));
+}
+
+#[test]
+fn help_of_stats_explains_its_columns() {
+    assert_snapshot!(printed("jobs stats -h"));
+}
+
+#[test]
 fn version_is_one_line() {
     assert_eq!(printed("--version"), format!("keyrack {}\n", env!("CARGO_PKG_VERSION")));
 }
@@ -35,7 +55,7 @@ fn version_is_one_line() {
 fn completions_name_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = printed(&format!("completions {shell}"));
-        for command in ["serve", "keys", "store", "config"] {
+        for command in ["serve", "work", "jobs", "keys", "store", "config"] {
             assert!(script.contains(command), "{shell} does not know {command}");
         }
     }

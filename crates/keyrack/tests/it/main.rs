@@ -1,11 +1,14 @@
 //! The built program, run as its users run it.
 
 mod program;
+mod world;
 
 mod config;
 mod endings;
 mod help;
+mod jobs;
 mod keys;
 mod pages;
 mod serve;
 mod store;
+mod work;

@@ -12,22 +12,22 @@ impl Serialize for Job {
         job.serialize_field("jid", self.jid())?;
         job.serialize_field("queue", self.queue())?;
         job.serialize_field("status", &self.status())?;
-        job.serialize_field("data", list(self.data()))?;
+        job.serialize_field("data", list(self.field("data")))?;
         job.serialize_field("options", &raw(self.options_json()))?;
         job.serialize_field("worker", &Some(self.worker()).filter(|worker| !worker.is_empty()))?;
         job.serialize_field("submitted", &self.submitted())?;
         job.serialize_field("retries", &self.retries())?;
         job.serialize_field("attempts", &self.attempts())?;
         job.serialize_field("deaths", &self.deaths())?;
-        job.serialize_field("tags", &self.tags())?;
+        job.serialize_field("tags", list(self.field("tags")))?;
         job.serialize_field("tenant", &self.tenant())?;
         job.serialize_field("parent", &self.parent())?;
         job.serialize_field("hash", &self.hash())?;
         job.serialize_field("duplicate", &self.duplicate_of())?;
         job.serialize_field("result", &self.result().and_then(raw))?;
         job.serialize_field("failedReason", &self.failed_reason())?;
-        job.serialize_field("dependants", &self.dependants())?;
-        job.serialize_field("history", &self.history())?;
+        job.serialize_field("dependants", list(self.field("dependants")))?;
+        job.serialize_field("history", list(self.field("history")))?;
         job.end()
     }
 }
@@ -38,9 +38,10 @@ fn raw(text: &str) -> Option<&RawValue> {
 }
 
 /// Lua writes an empty list as `{}`.
-fn list(text: &str) -> &RawValue {
+fn list(text: Option<&str>) -> &RawValue {
     let is_list = |text: &&RawValue| text.get().starts_with('[');
-    raw(text).filter(is_list).unwrap_or_else(|| serde_json::from_str("[]").expect("a list is JSON"))
+    let list = text.and_then(raw).filter(is_list);
+    list.unwrap_or_else(|| serde_json::from_str("[]").expect("a list is JSON"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,152 @@
+//! Which jobs a command is about: some by their ids, or all of a queue that meet a filter.
+
+use keyrack_http::human;
+use keyrack_jobs::{
+    Error,
+    bee::{
+        Bulk, Filter, Hive, Place,
+        keys::{Jid, QueueName},
+    },
+};
+use serde_json::json;
+
+use super::{names, open, open_queue};
+use crate::{Exit, Failure, Globals, terminal::agreed};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Chosen {
+    /// The jobs
+    #[arg(value_name = "JOB", value_parser = names::jid, required_unless_present = "queue",
+        conflicts_with_all = ["queue", "text", "tag"])]
+    pub(super) jids: Vec<Jid>,
+    /// All such jobs of this queue
+    #[arg(long, value_parser = names::queue)]
+    pub(super) queue: Option<QueueName>,
+    /// Of the queue only jobs with this text in their data, their id or a tag
+    #[arg(long, requires = "queue")]
+    pub(super) text: Option<String>,
+    /// Of the queue only jobs with this tag
+    #[arg(long, requires = "queue")]
+    pub(super) tag: Option<String>,
+    /// Do not ask, however many jobs there are
+    #[arg(long, short)]
+    pub(super) yes: bool,
+}
+
+/// What is done to the jobs, and the words for it.
+pub(super) struct Deed {
+    pub(super) bulk: Bulk,
+    /// As in "cancel 3 jobs?".
+    pub(super) verb: &'static str,
+    /// As in "3 jobs cancelled".
+    pub(super) done: &'static str,
+}
+
+/// Does it to all jobs chosen, once the user agrees if there are several. `places` are where a queue is looked through.
+pub(super) async fn run(
+    chosen: &Chosen,
+    deed: &Deed,
+    places: &[Place],
+    globals: &Globals,
+) -> anyhow::Result<Exit> {
+    match &chosen.queue {
+        Some(queue) => {
+            let filters = places.iter().map(|place| Filter {
+                place: *place,
+                text: chosen.text.clone(),
+                tag: chosen.tag.clone(),
+            });
+            by_filter(queue, filters.collect(), chosen.yes, deed, globals).await
+        }
+        None => by_id(&chosen.jids, chosen.yes, deed, globals).await,
+    }
+}
+
+async fn by_id(jids: &[Jid], yes: bool, deed: &Deed, globals: &Globals) -> anyhow::Result<Exit> {
+    let hive = open(globals).await?;
+    if jids.len() > 1 && !yes && !is_agreed(jids.len() as u64, deed)? {
+        return Ok(unchanged(globals));
+    }
+    let mut changed = Vec::new();
+    let mut failures = Vec::new();
+    for jid in jids {
+        let done = match deed.bulk {
+            Bulk::Cancel => hive.cancel(jid).await,
+            Bulk::Retry => hive.retry(jid).await.map(|()| vec![jid.to_string()]),
+        };
+        match done {
+            Ok(done) => changed.extend(done),
+            // One that is gone does not keep the others from it.
+            Err(error @ (Error::NoSuchJob { .. } | Error::Conflict { .. })) => failures.push(error),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    tell(changed.len() as u64, Some(&changed), deed, globals)?;
+    let last = failures.pop();
+    failures.iter().for_each(|error| globals.say(format_args!("error: {error}")));
+    last.map_or(Ok(Exit::Ok), |error| Err(error.into()))
+}
+
+async fn by_filter(
+    queue: &QueueName,
+    filters: Vec<Filter>,
+    yes: bool,
+    deed: &Deed,
+    globals: &Globals,
+) -> anyhow::Result<Exit> {
+    let hive = open_queue(globals, queue).await?;
+    if !yes {
+        let matched = each(&hive, queue, &filters, deed, true).await?;
+        if matched == 0 {
+            let message = format!("the queue \"{queue}\" has no such jobs");
+            return Err(Failure::new(Exit::NotFound, message).into());
+        }
+        if matched > 1 && !is_agreed(matched, deed)? {
+            return Ok(unchanged(globals));
+        }
+    }
+    let changed = each(&hive, queue, &filters, deed, false).await?;
+    tell(changed, None, deed, globals)?;
+    Ok(Exit::Ok)
+}
+
+/// Goes through all that meet one of the filters: how many there are, or how many were changed.
+async fn each(
+    hive: &Hive,
+    queue: &QueueName,
+    filters: &[Filter],
+    deed: &Deed,
+    is_dry_run: bool,
+) -> anyhow::Result<u64> {
+    let mut count = 0;
+    for filter in filters {
+        let mut cursor = None;
+        loop {
+            let done = hive.bulk(queue, filter, deed.bulk, is_dry_run, cursor.as_deref()).await?;
+            count += if is_dry_run { done.matched } else { done.changed };
+            cursor = done.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(count)
+}
+
+fn is_agreed(count: u64, deed: &Deed) -> anyhow::Result<bool> {
+    let what = format!("{} {}", deed.verb, human::counted(count, "job"));
+    agreed(&format!("{what}?"), &format!("to {what}"))
+}
+
+fn unchanged(globals: &Globals) -> Exit {
+    globals.say("nothing was changed");
+    Exit::Failed
+}
+
+fn tell(count: u64, jids: Option<&[String]>, deed: &Deed, globals: &Globals) -> anyhow::Result<()> {
+    if globals.json {
+        return globals.print_json(&json!({ "changed": count, "jobs": jids }));
+    }
+    globals.say(format_args!("{} {}", human::counted(count, "job"), deed.done));
+    Ok(())
+}

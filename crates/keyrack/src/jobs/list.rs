@@ -1,0 +1,155 @@
+//! `keyrack jobs list`.
+
+use std::{io::Write as _, str::FromStr};
+
+use keyrack_http::human;
+use keyrack_jobs::bee::{Filter, Hive, Job, PAGE_MAX, Place, keys::QueueName};
+use serde::Serialize;
+
+use super::{names, open_queue, rows};
+use crate::{Exit, Globals};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The queue
+    #[arg(value_parser = names::queue)]
+    queue: QueueName,
+    /// Only jobs that are running, queued, parked (until it is their tenant's turn), delayed, waiting (for other jobs),
+    /// failed or ended
+    #[arg(long = "in", value_name = "PLACE")]
+    place: Option<Place>,
+    /// Only jobs with this text in their data, their id or a tag
+    #[arg(long)]
+    text: Option<String>,
+    /// Only jobs with this tag
+    #[arg(long)]
+    tag: Option<String>,
+    /// List at most N jobs
+    #[arg(long, value_name = "N", default_value_t = 50,
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+    /// Go on where an earlier list ended
+    #[arg(long, value_name = "CURSOR")]
+    from: Option<From>,
+}
+
+/// Where a list goes on: a place, and a cursor in it.
+#[derive(Debug, Clone, PartialEq)]
+struct From {
+    place: Place,
+    cursor: Option<String>,
+}
+
+impl FromStr for From {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<From, String> {
+        let (place, cursor) = text.split_once('/').unwrap_or((text, ""));
+        let cursor = Some(cursor.to_owned()).filter(|cursor| !cursor.is_empty());
+        let place = place.parse().map_err(|_| "not a cursor that a list has printed".to_owned())?;
+        Ok(From { place, cursor })
+    }
+}
+
+impl std::fmt::Display for From {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.place, self.cursor.as_deref().unwrap_or_default())
+    }
+}
+
+/// The places of a whole queue, the liveliest first. The failed jobs are among those that have ended.
+const EVERYWHERE: [Place; 6] =
+    [Place::Running, Place::Queued, Place::Parked, Place::Delayed, Place::Waiting, Place::Ended];
+
+/// A part of a list, as JSON.
+#[derive(Serialize)]
+struct Part<'a> {
+    jobs: &'a [Job],
+    next: Option<String>,
+}
+
+/// Lists jobs.
+pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let hive = open_queue(globals, &args.queue).await?;
+    let (jobs, next) = args.jobs(&hive).await?;
+    let next = next.map(|next| next.to_string());
+    if globals.json {
+        globals.print_json(&Part { jobs: &jobs, next })?;
+        return Ok(Exit::Ok);
+    }
+    if jobs.is_empty() {
+        globals.say("no such jobs");
+    } else {
+        let mut out = globals.out();
+        rows::table(&jobs, hive.now_ms(), false).print(&mut out)?;
+        out.flush()?;
+    }
+    if let Some(next) = next {
+        let listed = human::counted(jobs.len() as u64, "job");
+        globals
+            .say(format_args!("{listed}; there are more: give a higher --limit, or --from {next}"));
+    }
+    Ok(Exit::Ok)
+}
+
+impl Args {
+    /// The jobs asked for, and where there are more.
+    async fn jobs(&self, hive: &Hive) -> anyhow::Result<(Vec<Job>, Option<From>)> {
+        let mut jobs = Vec::new();
+        let limit = self.limit as usize;
+        for place in self.places() {
+            let filter = Filter { place, text: self.text.clone(), tag: self.tag.clone() };
+            let from = self.from.as_ref().filter(|from| from.place == place);
+            let mut cursor = from.and_then(|from| from.cursor.clone());
+            loop {
+                if jobs.len() >= limit {
+                    let more = hive.list(&self.queue, &filter, cursor.as_deref(), 1).await?;
+                    if !more.jobs.is_empty() || more.next.is_some() {
+                        return Ok((jobs, Some(From { place, cursor })));
+                    }
+                    break;
+                }
+                let wanted = (limit - jobs.len()).min(PAGE_MAX);
+                let page = hive.list(&self.queue, &filter, cursor.as_deref(), wanted).await?;
+                jobs.extend(page.jobs);
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok((jobs, None))
+    }
+
+    /// Where to look, in order.
+    fn places(&self) -> Vec<Place> {
+        match (self.place, &self.from) {
+            (Some(place), _) => vec![place],
+            (None, None) => EVERYWHERE.to_vec(),
+            (None, Some(from)) => {
+                EVERYWHERE.into_iter().skip_while(|place| *place != from.place).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_cursor_reads_back() {
+        for text in ["queued/", "running/1:2/3"] {
+            assert_eq!(text.parse::<From>().map(|from| from.to_string()), Ok(text.to_owned()));
+        }
+        assert!("nowhere/1".parse::<From>().is_err());
+    }
+
+    #[test]
+    fn every_place_is_listed_but_failed_twice() {
+        let all: Vec<Place> =
+            Place::ALL.into_iter().filter(|place| *place != Place::Failed).collect();
+        assert!(all.iter().all(|place| EVERYWHERE.contains(place)));
+        assert_eq!(all.len(), EVERYWHERE.len());
+    }
+}

@@ -1,0 +1,169 @@
+//! `keyrack jobs submit --many`: jobs from a file, one on each line.
+
+mod lines;
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Write as _},
+    path::Path,
+};
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use keyrack_http::human;
+use keyrack_jobs::bee::{
+    Hive, Submission,
+    keys::{Jid, QueueName},
+};
+use serde_json::json;
+
+use self::lines::Lines;
+use crate::{Exit, Failure, Globals};
+
+/// Lines and bytes that are submitted at once; the hive makes smaller calls of them.
+const LINES_PER_BATCH: usize = 2_000;
+const BYTES_PER_BATCH: u64 = 8 * 1024 * 1024;
+/// Refused lines that are told one by one.
+const TOLD_MAX: u64 = 20;
+
+/// Submits the jobs of a file.
+pub(super) async fn run(file: &Path, queue: &QueueName, globals: &Globals) -> anyhow::Result<Exit> {
+    let (reader, bytes) = open(file)?;
+    let hive = Hive::open(globals.open_store().await?).await?;
+    let mut many = Many {
+        hive,
+        queue,
+        globals,
+        bar: bar(bytes, globals),
+        lines: Lines::new(reader),
+        submitted: 0,
+        refused: 0,
+    };
+    let ended = many.run().await;
+    many.bar.finish_and_clear();
+    let (submitted, refused) = (human::counted(many.submitted, "job"), many.refused);
+    // What was done before an error counts all the same.
+    globals.say(format_args!("{submitted} submitted, {} refused", human::count(refused)));
+    ended?;
+    if refused == 0 {
+        return Ok(Exit::Ok);
+    }
+    let message = format!("{} not submitted", human::counted(refused, "line"));
+    Err(Failure::new(Exit::Failed, message).into())
+}
+
+/// The lines, and how many bytes there are, if known.
+fn open(file: &Path) -> anyhow::Result<(Box<dyn BufRead>, Option<u64>)> {
+    if file == Path::new("-") {
+        return Ok((Box::new(BufReader::new(io::stdin())), None));
+    }
+    let failed = |error: io::Error| {
+        let exit =
+            if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failed };
+        Failure::new(exit, format!("could not read \"{}\": {error}", file.display()))
+    };
+    let opened = File::open(file).map_err(failed)?;
+    let meta = opened.metadata().map_err(failed)?;
+    let bytes = meta.is_file().then_some(meta.len());
+    Ok((Box::new(BufReader::with_capacity(256 * 1024, opened)), bytes))
+}
+
+fn bar(bytes: Option<u64>, globals: &Globals) -> ProgressBar {
+    let target =
+        if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(bytes, target);
+    let template = match bytes {
+        Some(_) => "{bar:32} {percent}%, {msg}, {eta} left",
+        None => "{spinner} {msg}, {elapsed}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+struct Many<'a> {
+    hive: Hive,
+    queue: &'a QueueName,
+    globals: &'a Globals,
+    bar: ProgressBar,
+    lines: Lines,
+    submitted: u64,
+    refused: u64,
+}
+
+/// Jobs to be submitted together, each with the number of its line.
+#[derive(Default)]
+struct Batch {
+    numbers: Vec<u64>,
+    jobs: Vec<Submission>,
+    refused: Vec<(u64, String)>,
+    bytes: u64,
+}
+
+impl Many<'_> {
+    async fn run(&mut self) -> anyhow::Result<()> {
+        loop {
+            let (batch, is_last) = self.read_batch()?;
+            let bytes = batch.bytes;
+            self.submit(batch).await?;
+            self.bar.inc(bytes);
+            self.bar.set_message(human::counted(self.submitted, "job"));
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_batch(&mut self) -> anyhow::Result<(Batch, bool)> {
+        let mut batch = Batch::default();
+        while batch.jobs.len() < LINES_PER_BATCH && batch.bytes < BYTES_PER_BATCH {
+            let Some(line) = self.lines.next().context("could not read the jobs")? else {
+                return Ok((batch, true));
+            };
+            batch.bytes += line.bytes;
+            match line.job(self.queue) {
+                Ok(None) => {}
+                Ok(Some(job)) => {
+                    batch.numbers.push(line.number);
+                    batch.jobs.push(job);
+                }
+                Err(reason) => batch.refused.push((line.number, reason)),
+            }
+        }
+        Ok((batch, false))
+    }
+
+    async fn submit(&mut self, batch: Batch) -> anyhow::Result<()> {
+        let answers = self.hive.submit_many(batch.jobs).await?;
+        let answers = answers.into_iter().map(|answer| answer.map_err(|error| error.to_string()));
+        let refused = batch.refused.into_iter().map(|(number, reason)| (number, Err(reason)));
+        let mut answers: Vec<_> = batch.numbers.into_iter().zip(answers).chain(refused).collect();
+        answers.sort_unstable_by_key(|(number, _)| *number);
+        let mut out = self.globals.out();
+        for (number, answer) in &answers {
+            match answer {
+                _ if self.globals.json => writeln!(out, "{}", as_json(*number, answer))?,
+                Ok(jid) => writeln!(out, "{jid}")?,
+                Err(reason) => self.tell(*number, reason),
+            }
+            *if answer.is_ok() { &mut self.submitted } else { &mut self.refused } += 1;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn tell(&self, number: u64, reason: &str) {
+        self.bar.suspend(|| match self.refused {
+            0..TOLD_MAX => self.globals.say(format_args!("line {number}: {reason}")),
+            TOLD_MAX => self.globals.say("more lines are refused, and not told"),
+            _ => {}
+        });
+    }
+}
+
+fn as_json(number: u64, answer: &Result<Jid, String>) -> serde_json::Value {
+    match answer {
+        Ok(jid) => json!({ "line": number, "jid": jid.as_str() }),
+        Err(reason) => json!({ "line": number, "error": reason }),
+    }
+}

@@ -1,0 +1,109 @@
+//! The terminal, if there is one: its width, its colours, and the person in front of it.
+
+use std::{
+    env,
+    io::{self, IsTerminal as _, Write as _},
+};
+
+use crate::{Exit, Failure};
+
+/// What a word is painted with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Color {
+    Red,
+    Green,
+    Yellow,
+    Blue,
+    Dim,
+}
+
+/// Paints words for stdout; without a terminal, or with `NO_COLOR`, it leaves them as they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// Paint for stdout.
+    pub(crate) fn for_stdout() -> Paint {
+        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Paint { on: io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb }
+    }
+
+    /// The words in their colour.
+    pub(crate) fn apply(self, color: Option<Color>, words: &str) -> String {
+        let code = match color {
+            Some(color) if self.on && !words.is_empty() => color.code(),
+            _ => return words.to_owned(),
+        };
+        format!("\u{1b}[{code}m{words}\u{1b}[0m")
+    }
+}
+
+impl Color {
+    fn code(self) -> u8 {
+        match self {
+            Color::Red => 31,
+            Color::Green => 32,
+            Color::Yellow => 33,
+            Color::Blue => 34,
+            Color::Dim => 2,
+        }
+    }
+}
+
+/// How many characters fit on a line of stdout, if it is a terminal.
+pub(crate) fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    // A terminal that does not know says 0.
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Text on one line, cut where it would not fit. What moves the cursor is left out: the text may be anybody's.
+pub(crate) fn one_line(text: &str, width: Option<usize>) -> String {
+    let chars = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
+    let mut line: String = chars.filter(|c| !c.is_control()).collect();
+    if let Some(width) = width
+        && line.chars().count() > width
+    {
+        line = line.chars().take(width.saturating_sub(1)).collect();
+        line.push('…');
+    }
+    line
+}
+
+/// Asks whether to go on. Where nobody could answer, `--yes` has to.
+pub(crate) fn agreed(question: &str, what: &str) -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() {
+        let failure = Failure::new(Exit::Usage, format!("{what} needs to be confirmed"));
+        return Err(failure.hint("give --yes").into());
+    }
+    let mut stderr = io::stderr();
+    write!(stderr, "{question} [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_where_it_would_not_fit() {
+        assert_eq!(one_line("grüße", Some(5)), "grüße");
+        assert_eq!(one_line("grüße!", Some(5)), "grüß…");
+        assert_eq!(one_line("anything", None), "anything");
+        assert_eq!(one_line("a\n\tb\u{1b}[31m\u{7}", None), "a  b[31m");
+    }
+
+    #[test]
+    fn words_are_painted_only_where_that_shows() {
+        let red = Some(Color::Red);
+        assert_eq!(Paint { on: true }.apply(red, "no"), "\u{1b}[31mno\u{1b}[0m");
+        assert_eq!(Paint { on: true }.apply(None, "no"), "no");
+        assert_eq!(Paint { on: false }.apply(red, "no"), "no");
+    }
+}

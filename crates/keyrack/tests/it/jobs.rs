@@ -1,0 +1,5 @@
+//! `keyrack jobs`, as its users see it.
+
+mod look;
+mod steer;
+mod submit;

@@ -1,0 +1,106 @@
+//! Cancelling, running again, pausing and limiting.
+
+use serde_json::json;
+
+use crate::world::World;
+
+#[test]
+fn one_job_is_cancelled_without_a_question_and_its_children_with_it() {
+    let world = World::new();
+    let parent = world.submit("1");
+    let child = world.submit(&format!("2 --parent {parent}"));
+    let run = world.run(&format!("jobs cancel {parent}"));
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), "2 jobs cancelled\n"));
+    assert_eq!(
+        (world.status(&parent), world.status(&child)),
+        ("canceled".into(), "canceled".into())
+    );
+}
+
+#[test]
+fn several_jobs_are_cancelled_only_with_yes() {
+    let world = World::new();
+    let (a, b) = (world.submit("1"), world.submit("2"));
+    let run = world.run(&format!("jobs cancel {a} {b}"));
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert_eq!(
+        run.failure(),
+        ("error: to cancel 2 jobs needs to be confirmed", Some("hint: give --yes"))
+    );
+    assert_eq!(world.status(&a), "queued");
+    let run = world.run(&format!("jobs cancel {a} nothing {b} --yes"));
+    assert_eq!(run.code, Some(3), "one was not there: {run:?}");
+    assert_eq!((world.status(&a), world.status(&b)), ("canceled".into(), "canceled".into()));
+}
+
+#[test]
+fn jobs_of_a_queue_are_cancelled_by_where_they_are_and_what_they_hold() {
+    let world = World::new();
+    let queued: Vec<String> = (0..3).map(|i| world.submit(&format!("{{\"n\":{i}}}"))).collect();
+    let delayed = world.submit("1 --delay 1h --tag later");
+    let run = world.run("jobs cancel --queue q --in queued --text \"n\":1 --yes --json");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&run.stdout).expect("JSON")["changed"], 1);
+    assert_eq!(world.status(&queued[1]), "canceled");
+    assert_eq!(world.run("jobs cancel --queue q --in delayed --tag other").code, Some(3));
+    let run = world.run("jobs cancel --queue q");
+    assert_eq!(run.failure().0, "error: to cancel 3 jobs needs to be confirmed");
+    assert_eq!(world.run("jobs cancel --queue q --yes").stderr, "3 jobs cancelled\n");
+    assert_eq!(world.status(&delayed), "canceled");
+    assert_eq!(world.run("jobs cancel --queue nothing --yes").code, Some(3));
+    assert_eq!(world.run("jobs cancel").code, Some(2));
+}
+
+#[test]
+fn failed_jobs_run_again_and_others_do_not() {
+    let world = World::new();
+    let jids: Vec<String> = (0..3).map(|_| world.submit("1")).collect();
+    world.drain("", "exit 65");
+    let done = world.submit("2");
+    world.drain("", "true");
+    let run = world.run(&format!("jobs retry {}", jids[0]));
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), "1 job queued again\n"));
+    let run = world.run(&format!("jobs retry {done}"));
+    assert_eq!(run.code, Some(4), "{run:?}");
+    assert!(run.failure().0.contains("is completed; only a failed, cancelled or expired job"));
+    assert_eq!(world.run("jobs retry --queue q --yes").stderr, "2 jobs queued again\n");
+    assert_eq!(world.json("jobs stats q")[0]["queued"], 3);
+}
+
+#[test]
+fn paused_queue_starts_nothing_until_it_is_resumed() {
+    let world = World::new();
+    let jid = world.submit("1");
+    assert_eq!(world.run("jobs pause q").stderr, "\"q\" is paused; jobs that run go on\n");
+    assert!(world.printed("jobs stats").contains("q (paused)"));
+    assert_eq!(world.run("work q --drain --exec true").code, Some(4));
+    assert_eq!(world.status(&jid), "queued");
+    assert_eq!(world.run("jobs resume q").stderr, "\"q\" goes on\n");
+    world.drain("", "true");
+    assert_eq!(world.status(&jid), "completed");
+    assert_eq!(world.run("jobs resume nothing").code, Some(3));
+}
+
+#[test]
+fn limits_are_set_one_by_one_and_lifted() {
+    let world = World::new();
+    assert_eq!(world.run("jobs limits q").code, Some(3), "no such queue yet");
+    assert_eq!(
+        world.printed("jobs limits q --concurrency 4 --rate 10/1s"),
+        "4 at once\n10 starts in 1s\n"
+    );
+    world.printed(
+        "jobs limits q --concurrency none --tenant-concurrency 2 --tenant acme=3 --tenant b=1",
+    );
+    let expected = json!({
+        "concurrency": null, "rate": { "max": 10, "per_ms": 1000 }, "tenant_concurrency": 2,
+        "tenants": { "acme": 3, "b": 1 },
+    });
+    assert_eq!(world.json("jobs limits q"), expected);
+    let lifted = world.printed(
+        "jobs limits q --rate none --tenant-concurrency none --tenant acme=none --tenant b=none",
+    );
+    assert_eq!(lifted, "no limits\n");
+    let run = world.run("jobs limits q --concurrency 0");
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.failure().0.contains("or pause the queue"), "{run:?}");
+}

@@ -1,0 +1,132 @@
+//! Putting jobs in.
+
+use std::fs;
+
+use serde_json::{Value as Json, json};
+
+use crate::world::World;
+
+#[test]
+fn every_option_reaches_the_job() {
+    let world = World::new();
+    let (before, parent) = (world.submit("0"), world.submit("0"));
+    let jid = world.submit(&format!(
+        "1 \"two\" [3] --priority -2.5 --delay 5m --tag a --tag b --after {before} --after-tags --parent {parent} \
+         --tenant acme --host worker-7 --retries 2 --retry-delay 1m30s --progressive --ttl 7d --id my-own"
+    ));
+    assert_eq!(jid, "my-own");
+    let job = world.job(&jid);
+    assert_eq!(job["data"], json!([1, "two", [3]]));
+    assert_eq!(
+        job["options"],
+        json!({
+            "priority": -2.5, "delay": 300_000, "dependencies": [before], "dependenciesOnTags": true,
+            "preferredHostname": "worker-7", "retries": 2, "retryDelay": 90_000, "progressiveDelay": true,
+            "ttl": 604_800_000,
+        })
+    );
+    assert_eq!((&job["tags"], &job["tenant"]), (&json!(["a", "b"]), &json!("acme")));
+    assert_eq!(job["parent"], json!(parent));
+    assert_eq!(world.json("jobs submit q --id other"), json!({ "jid": "other" }));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
+    let world = World::new();
+    let long = format!("\"{}\"", "x".repeat(2 << 20));
+    fs::write(world.path("long"), format!("[{long}]\n")).expect("written");
+    for (line, words) in [
+        ("jobs submit q alice", "a text is written with its quotes, as in '\"alice\"'"),
+        ("jobs submit q 1 --delay=-5s", "write a number and a unit"),
+        ("jobs submit q 1 --delay 11h61y", "write a number and a unit"),
+        ("jobs submit q 1 --after-tags", "the job has no tags"),
+        ("jobs submit mail/send 1 --after x", "only jobs of one group"),
+        ("jobs submit q 1 --id a:b", "\"a:b\" has characters other than"),
+        ("jobs submit q 1 --many long", "cannot be used with"),
+    ] {
+        let run = world.run(line);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{line}: {run:?}");
+        assert!(run.stderr.contains(words), "{line}: {run:?}");
+    }
+    let run = world.run("jobs submit q --many long");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    assert!(run.stderr.contains("line 1: more than "), "{run:?}");
+    assert_eq!(world.run("jobs list q").code, Some(3), "there is no such queue");
+}
+
+#[test]
+fn taken_id_ends_with_4() {
+    let world = World::new();
+    world.submit("--id mine");
+    let run = world.run("jobs submit q --id mine");
+    assert_eq!(run.code, Some(4), "{run:?}");
+    assert!(run.failure().0.contains("there is a job \"mine\" already"));
+}
+
+#[test]
+fn waiting_prints_the_result_and_ends_as_the_job_does() {
+    let world = World::new();
+    let _work =
+        world.work("", "read -r job; case $job in *'[0]'*) echo '{\"sum\":3}';; *) exit 65;; esac");
+    let run = world.run("jobs submit q 0 --wait=20s");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "{\"sum\":3}\n"), "{run:?}");
+    let run = world.run("jobs submit q 1 --wait --quiet");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    assert!(run.failure().0.ends_with("has ended as failed: the command ended with exit code 65"));
+    let job = world.run("jobs submit q 0 --wait --quiet --json");
+    let job: Json = serde_json::from_str(&job.stdout).expect("JSON");
+    assert_eq!((&job["status"], &job["result"]), (&json!("completed"), &json!({ "sum": 3 })));
+}
+
+#[test]
+fn patience_of_a_wait_ends() {
+    let world = World::new();
+    let run = world.run("jobs submit q 0 --wait=50ms --id slow");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let expected = "error: the job \"slow\" has not ended within 50 ms";
+    assert_eq!(
+        run.failure(),
+        (expected, Some("hint: \"keyrack jobs why slow\" tells what it waits for"))
+    );
+}
+
+#[test]
+fn many_jobs_come_from_lines_and_bad_lines_are_told() {
+    let world = World::new();
+    let lines = "[1]\n\n{\"data\":[2],\"priority\":3,\"jid\":\"two\"}\nthree\n{\"email\":4}\n[5]";
+    fs::write(world.path("jobs.ndjson"), lines).expect("written");
+    let run = world.run("jobs submit q --many jobs.ndjson");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let jids: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!((jids.len(), jids[1]), (3, "two"));
+    assert!(run.stderr.starts_with(
+        "line 4: neither a list of arguments nor an object\nline 5: unknown field `email`"
+    ));
+    assert!(
+        run.stderr.ends_with("3 jobs submitted, 2 refused\nerror: 2 lines not submitted\n"),
+        "{run:?}"
+    );
+    assert_eq!(world.job(jids[2])["data"], json!([5]));
+    assert_eq!(world.job("two")["options"]["priority"], 3);
+
+    let run = world.run("jobs submit q --many jobs.ndjson --json");
+    let answers: Vec<Json> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let numbers: Vec<&Json> = answers.iter().map(|answer| &answer["line"]).collect();
+    assert_eq!(numbers, [1, 3, 4, 5, 6]);
+    assert!(answers[1]["error"].as_str().is_some_and(|error| error.contains("\"two\" already")));
+    assert_eq!(world.run("jobs submit q --many nothing").code, Some(3));
+}
+
+#[test]
+fn many_jobs_come_from_stdin_too() {
+    let world = World::new();
+    let lines = (0..5_000).map(|i| format!("[{i}]\n")).collect::<String>();
+    fs::write(world.path("lines"), lines).expect("written");
+    let mut command = world.keyrack("jobs submit q --many -");
+    command.stdin(fs::File::open(world.path("lines")).expect("the lines"));
+    let run = crate::program::Run::of(command);
+    assert_eq!((run.code, run.stdout.lines().count()), (Some(0), 5_000));
+    assert_eq!(run.stderr, "5,000 jobs submitted, 0 refused\n");
+    assert_eq!(world.json("jobs stats q")[0]["queued"], 5_000);
+}

@@ -1,0 +1,5 @@
+//! `keyrack work`: commands that run jobs.
+
+mod endings;
+mod life;
+mod protocol;
