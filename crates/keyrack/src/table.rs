@@ -17,17 +17,18 @@ pub(crate) struct Cell {
     text: String,
     color: Option<Color>,
     is_number: bool,
+    keeps_end: bool,
 }
 
 impl Cell {
     /// A cell with its colour.
     pub(crate) fn painted(text: impl Into<String>, color: Option<Color>) -> Cell {
-        Cell { text: text.into(), color, is_number: false }
+        Cell { text: text.into(), color, is_number: false, keeps_end: false }
     }
 
     /// A cell that stands at the right of its column.
     pub(crate) fn number(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), color: None, is_number: true }
+        Cell { is_number: true, ..Cell::painted(text, None) }
     }
 
     /// The same in this colour.
@@ -35,8 +36,23 @@ impl Cell {
         Cell { color, ..self }
     }
 
+    /// The same, but if there is too little room its beginning is left out.
+    pub(crate) fn keeping_end(self) -> Cell {
+        Cell { keeps_end: true, ..self }
+    }
+
     fn width(&self) -> usize {
         self.text.chars().count()
+    }
+
+    /// As much as there is room for.
+    fn cut(&self, room: Option<usize>) -> String {
+        match room {
+            Some(room) if self.keeps_end => {
+                self.text.chars().skip(self.width().saturating_sub(room)).collect()
+            }
+            room => terminal::one_line(&self.text, room),
+        }
     }
 }
 
@@ -73,10 +89,9 @@ impl Table {
         line_width: Option<usize>,
     ) -> io::Result<()> {
         let titles = self.titles.iter().enumerate().map(|(column, title)| Cell {
-            text: (*title).to_owned(),
-            color: Some(Color::Dim),
             // A title stands where its column does.
             is_number: self.rows.first().is_some_and(|row| row[column].is_number),
+            ..Cell::painted(*title, Some(Color::Dim))
         });
         let titles: Vec<Cell> = titles.collect();
         let width = |column: usize| {
@@ -110,7 +125,7 @@ fn line(row: &[Cell], widths: &[usize], paint: Paint, line_width: Option<usize>)
     let room = line_width.map(|width| width.saturating_sub(used).max(LAST_WIDTH_MIN));
     let pad = if last.is_number { widths[widths.len() - 1] - last.width() } else { 0 };
     line += &" ".repeat(pad);
-    line += &paint.apply(last.color, &terminal::one_line(&last.text, room));
+    line += &paint.apply(last.color, &last.cut(room));
     line.trim_end().to_owned()
 }
 
@@ -141,5 +156,6 @@ grüße  1,000  rather long words
     fn last_column_is_cut_to_the_line() {
         assert_eq!(printed(Some(30)).lines().last(), Some("grüße  1,000  rather long wor…"));
         assert_eq!(printed(Some(1)).lines().last(), Some("grüße  1,000  rather lo…"));
+        assert_eq!(Cell::from("past present").keeping_end().cut(Some(7)), "present");
     }
 }

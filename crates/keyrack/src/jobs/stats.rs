@@ -126,7 +126,7 @@ fn table(all: &[Stats], now_ms: u64) -> Table {
             Cell::number(oldest.unwrap_or_else(|| "-".into())),
             number(pace.submitted),
             number(pace.ended),
-            Cell::painted(pace.bars(20), Some(Color::Green)),
+            Cell::painted(pace.bars(20), Some(Color::Green)).keeping_end(),
         ]);
     }
     table
