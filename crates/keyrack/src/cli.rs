@@ -10,7 +10,7 @@ use std::{
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    Exit, Globals, config, jobs, keys, logging,
+    Exit, Globals, config, jobs, keys, logging, recurring,
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, ServeFlags, Settings},
@@ -56,6 +56,8 @@ enum Command {
     Work(work::Args),
     /// Put jobs into queues, look at them, and steer queues
     Jobs(jobs::Args),
+    /// Look at the jobs that run by the calendar, and steer them
+    Recurring(recurring::Args),
     /// Look up the declared keys, and check a database against them
     Keys(keys::Args),
     /// Look after the store
@@ -110,6 +112,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             None | Some(Command::Serve(_)) => serve::run(&globals).await,
             Some(Command::Work(args)) => work::run(args, &globals).await,
             Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
+            Some(Command::Recurring(args)) => recurring::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,
             Some(Command::Config(args)) => config::run(&args, &globals),

@@ -45,6 +45,10 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
             writeln!(out, "{text}")?;
         }
     }
+    let recurring = globals.settings.recurring_text();
+    if !recurring.is_empty() {
+        write!(out, "\n{recurring}")?;
+    }
     out.flush()?;
     Ok(Exit::Ok)
 }

@@ -2,7 +2,7 @@
 //! and exit codes. It decides nothing about data.
 //!
 //! In reading order: `cli` is what can be typed; `settings` what can be set; `globals` what every command is given;
-//! `serve`, `work`, `jobs`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
+//! `serve`, `work`, `jobs`, `recurring`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
 //! what they tell on the way; `duration`, `when`, `table`, `terminal` and `signals`
 //! what several of them need.
 
@@ -14,6 +14,7 @@ mod globals;
 mod config;
 mod jobs;
 mod keys;
+mod recurring;
 mod serve;
 mod store;
 mod work;

@@ -67,7 +67,25 @@ fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
     if let Some(error) = error.downcast_ref::<jobs::Error>() {
         return of_jobs(error);
     }
+    if let Some(error) = error.downcast_ref::<jobs::recurring::Error>() {
+        return of_recurring(error);
+    }
     error.downcast_ref::<store::Error>().map(of_store)
+}
+
+/// What each error about recurring jobs means; its cause comes next in the chain.
+fn of_recurring(error: &jobs::recurring::Error) -> Option<Verdict> {
+    use jobs::recurring::Error;
+
+    let exit = match error {
+        Error::Definition { .. } | Error::SameDigest { .. } | Error::NobodyKnows { .. } => {
+            Exit::Usage
+        }
+        Error::NoSuchJob { .. } => Exit::NotFound,
+        Error::OtherList { .. } => Exit::Conflict,
+        Error::Hot(_) | Error::Bee { .. } | Error::Store(_) => return None,
+    };
+    Some((exit, None))
 }
 
 /// What each error about jobs means; that of the store comes next in the chain.
@@ -189,6 +207,27 @@ mod tests {
             (Error::Conflict { jid: name(), status: name(), hint: "" }, Exit::Conflict),
             (Error::QueueNotEmpty { queue: name(), left: 1 }, Exit::Conflict),
             (Error::Store(lost), Exit::Unreachable),
+        ] {
+            let shown = format!("{error:?}");
+            let report = Report::of(&anyhow!(error)).expect("an error to report");
+            assert_eq!(report.exit, exit, "{shown}");
+        }
+    }
+
+    #[test]
+    fn every_error_about_recurring_jobs_has_its_exit_code() {
+        use jobs::recurring::{DefinitionError, Error};
+        let name = || "x".to_owned();
+        let lost = || store::Error::Unreachable { target: name(), reason: name() };
+        let no_job = jobs::Error::NoSuchJob { jid: name() };
+        for (error, exit) in [
+            (Error::Definition { name: name(), reason: DefinitionError::NoName }, Exit::Usage),
+            (Error::SameDigest { first: name(), second: name() }, Exit::Usage),
+            (Error::NobodyKnows { names: vec![name()] }, Exit::Usage),
+            (Error::NoSuchJob { name: name() }, Exit::NotFound),
+            (Error::OtherList { found: name(), ours: name() }, Exit::Conflict),
+            (Error::Bee { queue: name(), source: no_job }, Exit::NotFound),
+            (Error::Store(lost()), Exit::Unreachable),
         ] {
             let shown = format!("{error:?}");
             let report = Report::of(&anyhow!(error)).expect("an error to report");

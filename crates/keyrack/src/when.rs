@@ -24,6 +24,11 @@ pub(crate) fn date_time(at_ms: u64) -> String {
     local(at_ms).strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()
 }
 
+/// The same without milliseconds, for moments that have none.
+pub(crate) fn date_time_to_the_second(at_ms: u64) -> String {
+    local(at_ms).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 /// A moment of today: `08:13:42`.
 pub(crate) fn time_of_day(at_ms: u64) -> String {
     local(at_ms).strftime("%H:%M:%S").to_string()

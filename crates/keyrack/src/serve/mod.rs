@@ -7,6 +7,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use keyrack_engine::{Engine, Listener, Recovery};
 use keyrack_http::{Server, human};
+use keyrack_jobs::{
+    bee::Hive,
+    recurring::{self, Recurring, Scheduler},
+};
 use keyrack_store::Store;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -35,9 +39,14 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     let listener = listener.map_err(|error| bind_failed(&globals.settings, &HTTP, &error))?;
     globals.say(format_args!("  http   http://{}", listener.local_addr()?));
     let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
+    let scheduler = scheduler(&store, globals).await?;
     globals.say("ready; stop with Ctrl-C");
 
     let (stop, stopping) = watch::channel(false);
+    if let Some(scheduler) = scheduler {
+        // It may be stopped at any moment, so nobody waits for it.
+        tokio::spawn(scheduler.run(stopped(stopping.clone())));
+    }
     let mut http = tokio::spawn(Server::new(store.clone()).run(listener, stopped(stopping)));
     tokio::select! {
         signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
@@ -96,6 +105,18 @@ fn say_recovery(store: &Store, recovery: &Recovery, globals: &Globals) {
             cut.reason
         ));
     }
+}
+
+/// What runs the jobs that the settings file defines, if there are any.
+async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Scheduler>> {
+    let definitions = globals.settings.recurring();
+    if definitions.is_empty() {
+        return Ok(None);
+    }
+    globals.say(format_args!("  jobs   {} by the calendar", definitions.len()));
+    let hive = Hive::open(store.clone()).await?;
+    let recurring = Recurring::new(hive, definitions.to_vec())?;
+    Ok(Some(Scheduler::new(recurring, recurring::Settings::default())))
 }
 
 /// Opens the embedded store's own port; a server has one already.

@@ -5,6 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use keyrack_jobs::recurring::Definition;
+use serde::Deserialize;
+
 use super::table::{SETTINGS, Setting};
 use crate::{Exit, Failure};
 
@@ -16,7 +19,21 @@ const NAME: &str = "keyrack.toml";
 pub(crate) struct File {
     path: PathBuf,
     values: Vec<(&'static str, String)>,
+    /// `[[recurring]]`, read.
+    recurring: Vec<Definition>,
+    /// `[[recurring]]` as it was written.
+    recurring_text: String,
 }
+
+/// The part of the file that is no setting.
+#[derive(Deserialize)]
+struct Tables {
+    #[serde(default)]
+    recurring: Vec<Definition>,
+}
+
+/// The name of that part.
+const RECURRING: &str = "recurring";
 
 impl File {
     /// Reads the file that was named, or else `keyrack.toml` if there is one.
@@ -37,10 +54,16 @@ impl File {
         let wrong = |message: String| {
             Failure::new(Exit::Usage, format!("in \"{}\": {message}", path.display()))
         };
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let misread = |error: toml::de::Error| {
             let line = error.span().map_or(1, |span| line_at(text, span.start));
             wrong(format!("line {line}: {}", error.message()))
-        })?;
+        };
+        let mut table: toml::Table = text.parse().map_err(misread)?;
+        // Read from the text itself, so that what is wrong has a line.
+        let tables: Tables = toml::from_str(text).map_err(misread)?;
+        let recurring = table
+            .remove(RECURRING)
+            .map(|value| toml::Table::from_iter([(RECURRING.to_owned(), value)]));
         let value = |(key, value): (String, toml::Value)| {
             let setting = SETTINGS.iter().find(|setting| setting.key == key);
             let setting = setting.ok_or_else(|| {
@@ -53,12 +76,27 @@ impl File {
             }
         };
         let values = table.into_iter().map(value).collect::<Result<_, Failure>>()?;
-        Ok(File { path: path.to_owned(), values })
+        Ok(File {
+            path: path.to_owned(),
+            values,
+            recurring: tables.recurring,
+            recurring_text: recurring.map(|table| table.to_string()).unwrap_or_default(),
+        })
     }
 
     /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The jobs that run by the calendar.
+    pub(crate) fn recurring(&self) -> &[Definition] {
+        &self.recurring
+    }
+
+    /// The same as it was written, comments aside.
+    pub(crate) fn recurring_text(&self) -> &str {
+        &self.recurring_text
     }
 
     /// What it says about a setting.
@@ -84,7 +122,7 @@ fn nearest(key: &str) -> String {
         }
         _ => {
             let keys: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
-            format!("there are {}", keys.join(", "))
+            format!("there are {} and [[{RECURRING}]]", keys.join(", "))
         }
     }
 }

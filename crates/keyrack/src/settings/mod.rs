@@ -9,6 +9,8 @@ mod table;
 
 use std::{ffi::OsString, path::PathBuf};
 
+use keyrack_jobs::recurring::Definition;
+
 pub(crate) use self::{
     file::File,
     flags::{Flags, GLOBAL, GlobalFlags, ServeFlags},
@@ -20,6 +22,8 @@ use table::SETTINGS;
 /// Every setting with its value and where that came from.
 pub(crate) struct Settings {
     all: Vec<Settled>,
+    recurring: Vec<Definition>,
+    recurring_text: String,
 }
 
 /// One setting with its value.
@@ -60,7 +64,11 @@ impl Settings {
             };
             Ok(Settled { setting, value, origin })
         };
-        Ok(Settings { all: SETTINGS.iter().copied().map(settle).collect::<Result<_, Failure>>()? })
+        Ok(Settings {
+            all: SETTINGS.iter().copied().map(settle).collect::<Result<_, Failure>>()?,
+            recurring: file.map(|file| file.recurring().to_vec()).unwrap_or_default(),
+            recurring_text: file.map(|file| file.recurring_text().to_owned()).unwrap_or_default(),
+        })
     }
 
     /// All settings, in the order of the table.
@@ -72,6 +80,16 @@ impl Settings {
     pub(crate) fn get(&self, setting: &Setting) -> &Settled {
         let found = self.all.iter().find(|settled| settled.setting.key == setting.key);
         found.expect("every setting is in the table")
+    }
+
+    /// The jobs that run by the calendar. Only the file can define them.
+    pub(crate) fn recurring(&self) -> &[Definition] {
+        &self.recurring
+    }
+
+    /// The same in the form of a settings file.
+    pub(crate) fn recurring_text(&self) -> &str {
+        &self.recurring_text
     }
 
     /// The value of a setting that has a default.

@@ -55,7 +55,10 @@ fn unknown_key_is_refused_with_the_nearest_known_one() {
     assert_eq!(failure.to_string(), "in \"keyrack.toml\": there is no setting \"htpp\"");
     assert_eq!(failure.hint_text(), Some("did you mean \"http\"?"));
     let failure = file("zzz = 1").expect_err("no such setting");
-    assert_eq!(failure.hint_text(), Some("there are store, data, http, resp, resp-password, log"));
+    assert_eq!(
+        failure.hint_text(),
+        Some("there are store, data, http, resp, resp-password, log and [[recurring]]")
+    );
 }
 
 #[test]
@@ -90,4 +93,31 @@ fn no_two_settings_share_a_key() {
     let keys: std::collections::HashSet<_> =
         settings.all().iter().map(|settled| settled.setting.key).collect();
     assert_eq!(keys.len(), settings.all().len());
+}
+
+#[test]
+fn recurring_jobs_are_read_with_their_arguments_in_order() {
+    let text = "log = 'info'\n[[recurring]]\nname = 'ping'\nzone = 'UTC'\nseconds = [0]\n\
+                kwargs = { zoo = 1, ant = 'x' }\n";
+    let settings = settled(&[], &[], text);
+    let job = &settings.recurring()[0];
+    assert_eq!(job.name(), "ping");
+    let kwargs = serde_json::to_string(job.kwargs()).expect("JSON");
+    assert_eq!(kwargs, r#"{"zoo":1,"ant":"x"}"#);
+    let again = settled(&[], &[], settings.recurring_text());
+    assert_eq!(again.recurring_text(), settings.recurring_text());
+    assert_eq!(serde_json::to_string(again.recurring()[0].kwargs()).expect("JSON"), kwargs);
+}
+
+#[test]
+fn wrong_recurring_job_is_refused_with_its_place_and_name() {
+    let failure =
+        file("log = 'info'\n\n[[recurring]]\nname = 'ping'\nzone = 'Mars'\nseconds = [0]\n");
+    let failure = failure.expect_err("no such zone").to_string();
+    assert!(
+        failure
+            .starts_with("in \"keyrack.toml\": line 3: the recurring job \"ping\" is not valid: "),
+        "{failure}"
+    );
+    assert!(file("recurring = 'daily'").is_err());
 }

@@ -47,6 +47,11 @@ fn help_of_stats_explains_its_columns() {
 }
 
 #[test]
+fn help_of_recurring_tells_how_jobs_are_defined() {
+    assert_snapshot!(printed("recurring -h"));
+}
+
+#[test]
 fn version_is_one_line() {
     assert_eq!(printed("--version"), format!("keyrack {}\n", env!("CARGO_PKG_VERSION")));
 }
@@ -55,7 +60,7 @@ fn version_is_one_line() {
 fn completions_name_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = printed(&format!("completions {shell}"));
-        for command in ["serve", "work", "jobs", "keys", "store", "config"] {
+        for command in ["serve", "work", "jobs", "recurring", "keys", "store", "config"] {
             assert!(script.contains(command), "{shell} does not know {command}");
         }
     }

@@ -9,6 +9,7 @@ mod help;
 mod jobs;
 mod keys;
 mod pages;
+mod recurring;
 mod serve;
 mod store;
 mod work;

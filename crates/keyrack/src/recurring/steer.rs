@@ -1,0 +1,36 @@
+//! `keyrack recurring run`, `pause` and `resume`.
+
+use keyrack_http::human;
+
+use super::{failed, open};
+use crate::{Exit, Globals};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The name of the recurring job
+    name: String,
+}
+
+/// Queues a job now.
+pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let recurring = open(globals).await?;
+    let count = recurring.run_now(&args.name).await.map_err(|error| failed(error, &recurring))?;
+    globals.say(format_args!("{} queued", human::counted(count as u64, "job")));
+    Ok(Exit::Ok)
+}
+
+/// Keeps a job from being queued.
+pub(super) async fn pause(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let recurring = open(globals).await?;
+    recurring.pause(&args.name).await.map_err(|error| failed(error, &recurring))?;
+    globals.say(format_args!("\"{}\" is paused", args.name));
+    Ok(Exit::Ok)
+}
+
+/// Lets a job be queued again.
+pub(super) async fn resume(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let recurring = open(globals).await?;
+    recurring.resume(&args.name).await.map_err(|error| failed(error, &recurring))?;
+    globals.say(format_args!("\"{}\" goes on", args.name));
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,121 @@
+//! `keyrack recurring`, and what `keyrack serve` makes of it.
+
+use std::fs;
+
+use keyrack_testkit::wait_until;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use crate::program::{Run, Serve};
+
+/// A job each second for a Bee queue, one that never came so far for the hot queue.
+const FILE: &str = r#"
+[[recurring]]
+name = "tick"
+zone = "UTC"
+cron = "* * * * * *"
+kwargs = { zoo = 1, ant = "x" }
+queue = "ticks"
+
+[[recurring]]
+name = "new year"
+zone = "Europe/Berlin"
+months = [1]
+days_of_month = [1]
+hours = [0]
+minutes = [0]
+seconds = [0]
+"#;
+
+fn folder(file: &str) -> TempDir {
+    let dir = TempDir::new().expect("a folder");
+    fs::write(dir.path().join("keyrack.toml"), file).expect("the file is written");
+    dir
+}
+
+#[track_caller]
+fn json(dir: &TempDir, line: &str) -> Json {
+    let run = Run::line_in(dir.path(), line);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    serde_json::from_str(&run.stdout).expect("JSON")
+}
+
+#[test]
+fn serve_queues_what_is_due() {
+    let dir = folder(FILE);
+    let serve = Serve::start(dir.path());
+    assert!(serve.words().contains("  jobs   2 by the calendar\n"), "{}", serve.words());
+    let store = format!("--store redis://{}", serve.resp());
+    let stats = || json(&dir, &format!("jobs stats --json {store}"));
+    wait_until("a job to be queued", || stats()[0]["queued"].as_u64() >= Some(1));
+    let jobs = json(&dir, &format!("jobs list ticks --json --limit 1 {store}"));
+    assert_eq!(jobs["jobs"][0]["data"], json!([{ "zoo": 1, "ant": "x" }]));
+
+    let list = json(&dir, &format!("recurring list --json {store}"));
+    assert_eq!(list["in_force"], true);
+    let new_year = &list["jobs"][1];
+    assert_eq!((&new_year["name"], &new_year["queue"]), (&json!("new year"), &json!(null)));
+    // Berlin's new year is an hour before that of UTC.
+    assert_eq!(new_year["next_run"].as_u64().map(|ms| ms / 1000 % 3600), Some(0));
+    let run = Run::line_in(dir.path(), &format!("recurring list {store}"));
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines[0].starts_with("NAME      NEXT RUN             TO        WHEN"), "{run:?}");
+    assert!(lines[1].ends_with("ticks     cron * * * * * * in UTC"), "{run:?}");
+    assert!(lines[2].contains("  jobs:hot  months 1, "), "{run:?}");
+}
+
+#[test]
+fn paused_job_is_not_queued_and_can_be_run_by_hand() {
+    let dir = folder(FILE);
+    let serve = Serve::start(dir.path());
+    let store = format!("--store redis://{}", serve.resp());
+    let run = |name: &str, verb: &str| {
+        let mut command = crate::program::keyrack(dir.path());
+        command.args(["recurring", verb, name]).args(store.split(' '));
+        Run::of(command)
+    };
+    assert_eq!(run("new year", "pause").stderr, "\"new year\" is paused\n");
+    let list = || json(&dir, &format!("recurring list --json {store}"));
+    assert_eq!(list()["jobs"][1]["paused"], true);
+    assert_eq!(run("new year", "run").stderr, "1 job queued\n");
+    let mut redis = serve.redis();
+    let queued: Vec<String> =
+        redis::cmd("LRANGE").arg("jobs:hot").arg(0).arg(-1).query(&mut redis).expect("a list");
+    assert_eq!(queued.len(), 1);
+    assert!(queued[0].starts_with(r#"{"name":"new year","kwargs":{}"#), "{queued:?}");
+    assert_eq!(run("new year", "resume").stderr, "\"new year\" goes on\n");
+    assert_eq!(list()["jobs"][1]["paused"], false);
+
+    let missing = run("newyear", "run");
+    assert_eq!(missing.code, Some(3), "{missing:?}");
+    let expected =
+        ("error: there is no recurring job \"newyear\"", Some("hint: did you mean \"new year\"?"));
+    assert_eq!(missing.failure(), expected);
+}
+
+#[test]
+fn list_says_whether_it_runs() {
+    let dir = folder(FILE);
+    let url = keyrack_testkit::RedisServer::start();
+    let store = format!("--store {}", url.url());
+    let list = |dir: &TempDir| Run::line_in(dir.path(), &format!("recurring list {store}"));
+    assert!(list(&dir).stderr.starts_with("this list does not run yet"));
+    let _serve = Serve::start_with(dir.path(), &store, &[]);
+    wait_until("the list to run", || list(&dir).stderr.is_empty());
+    let other = folder(&FILE.replace("new year", "old year"));
+    assert!(list(&other).stderr.starts_with("another list of recurring jobs runs in this store"));
+    let none = folder("");
+    assert!(list(&none).stderr.starts_with("no recurring jobs; [[recurring]] in keyrack.toml"));
+    let pause = Run::line_in(other.path(), &format!("recurring pause tick {store}"));
+    assert_eq!(pause.code, Some(4), "{pause:?}");
+}
+
+#[test]
+fn wrong_definition_is_told_with_its_line() {
+    let dir = folder("[[recurring]]\nname = 'x'\nzone = 'UTC'\ncron = '99 * * * *'\n");
+    let run = Run::line_in(dir.path(), "recurring list");
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let (error, _) = run.failure();
+    let start = "error: in \"keyrack.toml\": line 1: the recurring job \"x\" is not valid: the cron expression \"99 * * * *\"";
+    assert!(error.starts_with(start), "{error}");
+}
