@@ -8,6 +8,7 @@ mod endings;
 mod help;
 mod jobs;
 mod keys;
+mod kill;
 mod pages;
 mod recurring;
 mod serve;
