@@ -16,10 +16,13 @@ struct Generated {
     content: fn() -> String,
 }
 
-const FILES: &[Generated] = &[Generated {
-    path: "docs/keys.md",
-    content: || keyrack_keys::docs(keyrack_contract::registry()),
-}];
+const FILES: &[Generated] = &[
+    Generated {
+        path: "docs/keys.md",
+        content: || keyrack_keys::docs(keyrack_contract::registry()),
+    },
+    Generated { path: "docs/openapi.json", content: keyrack_http::openapi },
+];
 
 /// Writes every generated file that is not up to date.
 pub(crate) fn write() -> Result<()> {

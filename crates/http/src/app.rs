@@ -2,12 +2,21 @@
 
 use std::time::{Duration, Instant};
 
+use keyrack_jobs::{
+    Error,
+    bee::{Hive, Waiters},
+    recurring::{self, Definition, Recurring},
+};
 use keyrack_store::Store;
+use tokio::sync::{OnceCell, Semaphore, watch};
 
-use crate::{census::Census, observe::Requests};
+use crate::{census::Census, metrics::Totals, observe::Requests};
 
 /// How long the store may take to answer a PING before it counts as gone.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How many requests may wait or stream at once: each holds a connection.
+const WAITING_MAX: usize = 5_000;
 
 /// What every route is given.
 #[derive(Debug)]
@@ -15,13 +24,66 @@ pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) census: Census,
     pub(crate) requests: Requests,
+    pub(crate) totals: Totals,
+    /// A place for each request that waits or streams.
+    pub(crate) waiting: Semaphore,
+    definitions: Vec<Definition>,
+    jobs: OnceCell<Jobs>,
+    stopping: watch::Sender<bool>,
     started: Instant,
 }
 
+/// The job queues.
+#[derive(Debug)]
+pub(crate) struct Jobs {
+    pub(crate) hive: Hive,
+    pub(crate) waiters: Waiters,
+}
+
 impl App {
-    pub(crate) fn new(store: Store) -> App {
+    pub(crate) fn new(store: Store, definitions: Vec<Definition>) -> App {
         let census = Census::new(store.clone());
-        App { store, census, requests: Requests::new(), started: Instant::now() }
+        App {
+            store,
+            census,
+            requests: Requests::new(),
+            totals: Totals::default(),
+            waiting: Semaphore::new(WAITING_MAX),
+            definitions,
+            jobs: OnceCell::new(),
+            stopping: watch::Sender::new(false),
+            started: Instant::now(),
+        }
+    }
+
+    /// The job queues, opened when they are first asked for: the server runs while its store is away.
+    pub(crate) async fn jobs(&self) -> Result<&Jobs, Error> {
+        let open = async || {
+            let hive = Hive::open(self.store.clone()).await?;
+            let waiters = Waiters::new(&hive);
+            Ok(Jobs { hive, waiters })
+        };
+        self.jobs.get_or_try_init(open).await
+    }
+
+    /// The list of recurring jobs.
+    pub(crate) async fn recurring(&self) -> Result<Recurring, recurring::Error> {
+        let jobs = self.jobs().await.map_err(|error| match error {
+            Error::Store(error) => recurring::Error::Store(error),
+            source => recurring::Error::Bee { queue: String::new(), source },
+        })?;
+        Recurring::new(jobs.hive.clone(), self.definitions.clone())
+    }
+
+    /// Tells requests that wait to come to an end.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Resolves when the server is about to stop.
+    pub(crate) async fn stopped(&self) {
+        // The sender is a field of this very value, so there is no other end than being told.
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 
     /// For how long the server has been up.

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse as _, Response},
 };
 
 use crate::{app::App, problem::Problem};
 
 /// How soon to ask again; a store that restarts is back within seconds.
-const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("2");
+const RETRY_AFTER_S: u32 = 2;
 
 /// The process runs and can answer.
 pub(crate) async fn livez() -> &'static str {
@@ -22,11 +22,10 @@ pub(crate) async fn livez() -> &'static str {
 pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Response {
     match app.ping().await {
         Ok(_) => "ok\n".into_response(),
-        Err(reason) => {
-            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
-                .title("the store does not answer")
-                .detail(reason);
-            ([(header::RETRY_AFTER, RETRY_AFTER_S)], problem).into_response()
-        }
+        Err(reason) => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
+            .title("the store does not answer")
+            .detail(reason)
+            .retry_after(RETRY_AFTER_S)
+            .into_response(),
     }
 }

@@ -1,13 +1,15 @@
-//! keyrack over HTTP: health, metrics and the pages.
+//! keyrack over HTTP: the API, health, metrics and the pages.
 //!
 //! [`Server`] takes a store and serves it until told to stop. In reading order: `server` has the routes; `app` is what
-//! every route is given; `health`, `metrics` and `pages` answer; `census` counts the keys of each family without being
+//! every route is given; `api`, `health`, `metrics` and `pages` answer; `census` counts the keys of each family without being
 //! a burden to the store; `problem` is how errors look; `headers` and `observe` stand round all of them; [`human`]
 //! writes numbers for people.
 
 mod server;
 
 mod app;
+
+mod api;
 
 mod health;
 mod metrics;
@@ -22,4 +24,5 @@ mod problem;
 
 pub mod human;
 
+pub use api::openapi;
 pub use server::Server;

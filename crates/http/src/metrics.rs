@@ -1,5 +1,6 @@
 //! `/metrics`, as Prometheus reads it.
 
+mod jobs;
 mod process;
 mod snapshot;
 
@@ -12,6 +13,7 @@ use axum::{
 };
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
+pub(crate) use self::jobs::Totals;
 use self::snapshot::Snapshot;
 use crate::{app::App, problem::Problem};
 

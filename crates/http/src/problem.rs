@@ -6,30 +6,48 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::pages::ErrorPage;
 
 /// An error, in the form of RFC 9457.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Problem {
-    /// The short word that programs tell errors by.
-    #[serde(rename = "type")]
     kind: &'static str,
     title: &'static str,
-    #[serde(serialize_with = "as_number")]
     status: StatusCode,
-    #[serde(skip_serializing_if = "String::is_empty")]
     detail: String,
+    field: Option<String>,
+    retry_after_s: Option<u32>,
 }
 
-fn as_number<S: serde::Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u16(status.as_u16())
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemBody<'a> {
+    /// The short word that programs tell errors by.
+    #[serde(rename = "type")]
+    kind: &'a str,
+    /// What happened, in words that are always the same for this type.
+    title: &'a str,
+    /// The status of the response.
+    status: u16,
+    /// What happened this time, and what to do.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    detail: &'a str,
+    /// The field of the request that is wrong, if one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    /// The same as `detail`, or else `title`, for clients that look here.
+    message: &'a str,
+    /// The same as `message`.
+    markdown: &'a str,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, kind: &'static str) -> Problem {
         let title = status.canonical_reason().unwrap_or_default();
-        Problem { kind, title, status, detail: String::new() }
+        Problem { kind, title, status, detail: String::new(), field: None, retry_after_s: None }
     }
 
     /// What happened, in a few words that are always the same.
@@ -42,6 +60,42 @@ impl Problem {
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Problem {
         self.detail = detail.into();
         self
+    }
+
+    /// Which field of the request is wrong.
+    pub(crate) fn field(mut self, field: impl Into<String>) -> Problem {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// The same problem of the one in this place of a list.
+    pub(crate) fn within(mut self, place: usize) -> Problem {
+        self.field = Some(match self.field {
+            Some(field) => format!("[{place}].{field}"),
+            None => format!("[{place}]"),
+        });
+        self.detail = format!("[{place}]: {}", self.detail);
+        self
+    }
+
+    /// After how many seconds the same request may well succeed.
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Problem {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// As it goes over the wire.
+    pub(crate) fn body(&self) -> ProblemBody<'_> {
+        let message = if self.detail.is_empty() { self.title } else { &self.detail };
+        ProblemBody {
+            kind: self.kind,
+            title: self.title,
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            field: self.field.as_deref(),
+            message,
+            markdown: message,
+        }
     }
 
     /// As a page when a browser asks, as JSON otherwise.
@@ -61,8 +115,12 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         const TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
-        let body = serde_json::to_vec(&self).unwrap_or_default();
-        (self.status, [(header::CONTENT_TYPE, TYPE)], body).into_response()
+        let body = serde_json::to_vec(&self.body()).unwrap_or_default();
+        let mut response = (self.status, [(header::CONTENT_TYPE, TYPE)], body).into_response();
+        if let Some(seconds) = self.retry_after_s {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 

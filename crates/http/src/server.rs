@@ -2,11 +2,12 @@
 
 use std::{future::Future, io, sync::Arc};
 
-use axum::{Router, middleware, routing::get};
+use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
+use keyrack_jobs::recurring::Definition;
 use keyrack_store::Store;
 use tokio::net::TcpListener;
 
-use crate::{app::App, assets, headers, health, metrics, observe, pages, problem};
+use crate::{api, app::App, assets, headers, health, metrics, observe, pages, problem};
 
 /// keyrack's HTTP server.
 #[derive(Debug)]
@@ -17,7 +18,12 @@ pub struct Server {
 impl Server {
     /// A server for a store.
     pub fn new(store: Store) -> Server {
-        Server { app: Arc::new(App::new(store)) }
+        Server::with_recurring(store, Vec::new())
+    }
+
+    /// A server for a store that knows of recurring jobs.
+    pub fn with_recurring(store: Store, definitions: Vec<Definition>) -> Server {
+        Server { app: Arc::new(App::new(store, definitions)) }
     }
 
     /// Serves until `stop` resolves, then lets the requests under way come to their end.
@@ -29,6 +35,12 @@ impl Server {
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
+        let app = self.app.clone();
+        let stop = async move {
+            stop.await;
+            // Requests that wait would otherwise hold up the end.
+            app.stop();
+        };
         axum::serve(listener, self.router()).with_graceful_shutdown(stop).await
     }
 
@@ -43,8 +55,10 @@ impl Server {
             .route("/livez", get(health::livez))
             .route("/readyz", get(health::readyz))
             .route("/metrics", get(metrics::metrics))
+            .merge(api::router())
             .fallback(problem::no_such_page)
             .method_not_allowed_fallback(problem::no_such_method)
+            .layer(DefaultBodyLimit::max(api::BODY_BYTES_MAX))
             .layer(middleware::map_response(headers::add))
             .layer(observe)
             .with_state(self.app)

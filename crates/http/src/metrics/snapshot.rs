@@ -15,7 +15,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::process::Process;
+use super::{jobs::JobMetrics, process::Process};
 use crate::{app::App, census::Counts};
 
 /// The state of process and store at one moment.
@@ -25,6 +25,7 @@ pub(super) struct Snapshot {
     ping: Option<Duration>,
     info: Option<Info>,
     counts: Option<Arc<Counts>>,
+    jobs: Option<JobMetrics>,
     kind: Kind,
 }
 
@@ -42,12 +43,15 @@ impl Snapshot {
     pub(super) async fn take(app: &App) -> Snapshot {
         let ping = app.ping().await.ok();
         // A store that does not answer a PING would only hold up the rest.
-        let (info, counts) = match ping {
-            Some(_) => tokio::join!(async { app.store.info().await.ok() }, app.census.latest()),
-            None => (None, None),
+        let (info, counts, jobs) = match ping {
+            Some(_) => {
+                let info = async { app.store.info().await.ok() };
+                tokio::join!(info, app.census.latest(), JobMetrics::take(app))
+            }
+            None => (None, None, None),
         };
         let kind = app.store.kind();
-        Snapshot { uptime: app.uptime(), process: Process::now(), ping, info, counts, kind }
+        Snapshot { uptime: app.uptime(), process: Process::now(), ping, info, counts, jobs, kind }
     }
 
     /// The snapshot as metrics. What is not known is left out rather than told as zero.
@@ -69,6 +73,9 @@ impl Snapshot {
         }
         if let Some(counts) = &self.counts {
             add_counts(store, counts);
+        }
+        if let Some(jobs) = &self.jobs {
+            jobs.add_to(keyrack.sub_registry_with_prefix("jobs"));
         }
         registry
     }
@@ -110,7 +117,7 @@ fn add_counts(store: &mut Registry, counts: &Counts) {
     gauge(store, "undeclared_keys", "Keys that no family declares", counts.undeclared);
 }
 
-fn gauge(registry: &mut Registry, name: &str, help: &str, value: u64) {
+pub(super) fn gauge(registry: &mut Registry, name: &str, help: &str, value: u64) {
     let gauge = Gauge::<u64, AtomicU64>::default();
     gauge.set(value);
     registry.register(name, help, gauge);

@@ -40,7 +40,6 @@ pub enum EventKind {
     /// The queue was resumed, or its limits have changed: jobs that could not start may be able to now.
     Resumed,
     /// Something that this version does not know.
-    #[serde(other)]
     Other,
 }
 
@@ -121,11 +120,16 @@ pub enum Heard {
 #[derive(Debug)]
 pub struct EventStream {
     messages: SelectAll<Subscription>,
+    /// Whether it listens to anything yet.
+    is_listening: bool,
 }
 
 impl EventStream {
     /// What happens next; `None` only when the store itself is gone.
     pub async fn next(&mut self) -> Option<Heard> {
+        if !self.is_listening {
+            return std::future::pending().await;
+        }
         loop {
             match self.messages.next().await? {
                 Published::Gap => return Some(Heard::Gap),
@@ -143,7 +147,10 @@ impl EventStream {
     /// # Errors
     /// When the store cannot be reached.
     pub async fn join(&mut self, hive: &Hive, queues: &[QueueName]) -> Result<(), Error> {
-        self.messages.push(hive.subscribe(queues).await?);
+        if !queues.is_empty() {
+            self.messages.push(hive.subscribe(queues).await?);
+            self.is_listening = true;
+        }
         Ok(())
     }
 }
@@ -154,7 +161,7 @@ impl Hive {
     /// # Errors
     /// When the store cannot be reached.
     pub async fn events(&self, queues: &[QueueName]) -> Result<EventStream, Error> {
-        let mut stream = EventStream { messages: SelectAll::new() };
+        let mut stream = EventStream { messages: SelectAll::new(), is_listening: false };
         stream.join(self, queues).await?;
         Ok(stream)
     }

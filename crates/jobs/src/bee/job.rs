@@ -229,6 +229,7 @@ pub struct HistoryEntry {
     /// What happened.
     pub event: String,
     /// When, in unix milliseconds.
+    #[serde(serialize_with = "plain_number")]
     pub timestamp: f64,
     /// The hive whose call made it happen.
     #[serde(default)]

@@ -98,6 +98,14 @@ impl Outcome {
         Outcome { jid: job.jid().to_owned(), attempt: Some(job.attempts()), options: None, end }
     }
 
+    fn check(&self) -> Result<(), Error> {
+        self.options.as_deref().map_or(Ok(()), check_options)?;
+        match &self.end {
+            End::Completed { result, .. } => check_result(result),
+            End::Failed(_) | End::Released => Ok(()),
+        }
+    }
+
     fn args(&self) -> [String; 6] {
         let (what, text, how) = match &self.end {
             End::Completed { result, ttl_ms } => {
@@ -172,14 +180,7 @@ impl Hive {
         max: usize,
         lock: Duration,
     ) -> Result<Settled, Error> {
-        for outcome in outcomes {
-            if let End::Completed { result, .. } = &outcome.end {
-                check_result(result)?;
-            }
-            if let Some(options) = &outcome.options {
-                check_options(options)?;
-            }
-        }
+        outcomes.iter().try_for_each(Outcome::check)?;
         let args: Vec<String> = outcomes.iter().flat_map(Outcome::args).collect();
         let call = self
             .call_on_queue(&SETTLE, queue)

@@ -5,7 +5,12 @@ use std::collections::BTreeMap;
 use keyrack_store::{Script, script};
 use serde::Serialize;
 
-use super::{heartbeat::WorkerInfo, hive::Hive, keys::QueueName, queue::Limits};
+use super::{
+    heartbeat::WorkerInfo,
+    hive::Hive,
+    keys::{self, QueueName, WorkerId},
+    queue::Limits,
+};
 use crate::Error;
 
 static STATS: Script = script!("stats.lua", "include/call.lua", "include/keys.lua");
@@ -117,6 +122,23 @@ impl Hive {
             workers: workers.into_iter().map(WorkerStats::from_reply).collect(),
             minutes: minutes_of(&minutes, now),
         })
+    }
+}
+
+impl Hive {
+    /// What a worker of a queue has told about itself, if anything.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn worker_info(
+        &self,
+        queue: &QueueName,
+        worker: &WorkerId,
+    ) -> Result<Option<WorkerInfo>, Error> {
+        let mut cmd = redis::cmd("HGET");
+        cmd.arg(&*self.store().place(&keys::workers(queue, &queue.group()))).arg(worker.as_str());
+        let info: Option<String> = cmd.query_async(&mut self.store().connection()).await?;
+        Ok(info.and_then(|info| serde_json::from_str(&info).ok()))
     }
 }
 

@@ -188,13 +188,26 @@ impl Submission {
         !self.dependencies.is_empty() || self.options.dependencies_on_tags
     }
 
+    /// The arguments as a JSON list.
+    pub fn data_json(&self) -> String {
+        format!("[{}]", self.args.join(","))
+    }
+
+    /// Whether it makes sense by itself: whatever else can refuse it lies in the store.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn validate(&self) -> Result<(), Error> {
+        self.clone().prepare().map(drop)
+    }
+
     /// The six values that the script takes for it.
     fn prepare(mut self) -> Result<Prepared, Error> {
         self.check()?;
         let group = self.queue.group();
         let is_fresh = self.jid.is_none();
         let jid = self.jid.take().unwrap_or_else(|| Jid::fresh(&group));
-        let data = format!("[{}]", self.args.join(","));
+        let data = self.data_json();
         if data.len() > DATA_BYTES_MAX {
             let reason = format!(
                 "{} bytes; at most {DATA_BYTES_MAX} are taken, so store it elsewhere and pass its name",

@@ -83,7 +83,9 @@ impl Waiters {
         }
     }
 
-    /// Settles jobs and claims the next in one step; when there are none, waits for some as [`Waiters::claim`] does.
+    /// Settles jobs and claims the next in one step, without waiting.
+    ///
+    /// Dropping the future, or what it returns, gives the claimed jobs back; what was to be settled is.
     ///
     /// # Errors
     /// As [`Hive::settle`].
@@ -91,7 +93,6 @@ impl Waiters {
         &self,
         outcomes: Vec<Outcome>,
         claim: &Claim,
-        wait: Duration,
     ) -> Result<(Vec<Verdict>, Caught), Error> {
         let (tell, told) = oneshot::channel();
         let (hive, its) = (self.hive.clone(), claim.clone());
@@ -103,12 +104,7 @@ impl Waiters {
             }));
         });
         let nothing = |_| Ok((Vec::new(), Caught::nothing(&self.hive, claim)));
-        let (verdicts, caught) = told.await.unwrap_or_else(nothing)?;
-        if !caught.is_empty() || claim.max == 0 || wait.is_zero() {
-            return Ok((verdicts, caught));
-        }
-        // The outcomes are settled, which the caller has to learn even if the store fails now.
-        Ok((verdicts, self.claim(claim, wait).await.unwrap_or(caught)))
+        told.await.unwrap_or_else(nothing)
     }
 
     /// Claims in a task of its own: the answer finds its way back even if nobody waits for it any more.
@@ -239,7 +235,8 @@ impl Caught {
         &self.claimed
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
         self.claimed.jobs.is_empty()
     }
 

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use keyrack_store::Store;
 use keyrack_testkit::{FaultProxy, RedisServer, on_every_store};
 
@@ -89,6 +90,7 @@ async fn what_happens_to_jobs_is_heard_in_order() {
         assert_eq!(event.kind, EventKind::Completed);
         assert_eq!(event.job.expect("the job").result(), Some("[1]"));
 
+        assert!(hive.events(&[]).await.expect("listening").next().now_or_never().is_none());
         let late = QueueName::new("reports").expect("a queue");
         events.join(&hive, std::slice::from_ref(&late)).await.expect("listening");
         hive.resume(&late).await.expect("resumed");

@@ -127,28 +127,22 @@ async fn a_claim_given_up_while_the_store_answers_gives_the_job_back() {
 }
 
 #[tokio::test]
-async fn a_settled_job_makes_room_for_one_that_comes_later() {
+async fn what_was_to_be_settled_is_although_nobody_waits_for_the_next() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
         let waiters = Waiters::new(&hive);
         let claim = claim(&hive, 1);
-        hive.put("a").await;
+        let first = hive.put("a").await;
         let job = hive.take(&claim.worker, 1).await.remove(0);
-        let settling = {
-            let (waiters, claim) = (waiters.clone(), claim.clone());
-            let outcome = Outcome::of(&job, completed("7"));
-            tokio::spawn(async move {
-                let (verdicts, caught) =
-                    waiters.settle(vec![outcome], &claim, PATIENCE).await.expect("settled");
-                (verdicts, ids(caught))
-            })
-        };
-        let jid = job.id().expect("an id");
-        let ended = hive.outcome(&jid, PATIENCE).await.expect("looked").expect("ended");
-        assert_eq!(ended.result(), Some("7"), "told before there is anything else to do");
         let next = hive.put("b").await;
-        let (verdicts, claimed) = settling.await.expect("no panic");
-        assert_eq!((verdicts, claimed), (vec![Verdict::Ok], vec![next.to_string()]));
+        let outcome = Outcome::of(&job, completed("7"));
+        assert!(waiters.settle(vec![outcome.clone()], &claim).now_or_never().is_none());
+        is_back(&hive, &next).await;
+        assert_eq!(hive.job(&first).await.expect("the job").result(), Some("7"));
+
+        let (verdicts, caught) = waiters.settle(vec![outcome], &claim).await.expect("settled");
+        assert_eq!(verdicts, [Verdict::Lost], "a job ends once");
+        assert_eq!(ids(caught), [next.as_str()]);
     })
     .await;
 }

@@ -1,0 +1,127 @@
+//! The API under `/api/1`, and its description.
+//!
+//! One module for each noun, with its routes and what goes over the wire. Every handler says in an attribute what the
+//! description at `/openapi.json` says about it, and a route cannot be added without. In reading order: `queues` and
+//! `jobs` are what people look at; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
+//! jobs; `events` streams what happens; `recurring` is what runs by the calendar. `error` is the one table from errors
+//! to statuses, `extract` reads requests, `guard` keeps web pages of other sites out.
+
+mod bulk;
+mod error;
+mod events;
+mod extract;
+mod guard;
+mod jobs;
+mod queues;
+mod recurring;
+mod search;
+mod submit;
+mod view;
+mod wait;
+mod worker;
+
+use std::sync::Arc;
+
+use axum::{Router, http::header, middleware, response::IntoResponse, routing::get};
+use utoipa::{
+    OpenApi,
+    openapi::{Content, PathItem, Ref, RefOr, ResponseBuilder, path::Operation},
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(crate) use self::extract::BODY_BYTES_MAX;
+use crate::{app::App, problem::ProblemBody};
+
+/// What the description says about the API as a whole.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "keyrack",
+        description = "Application state on documented Redis keys. Errors are `application/problem+json`; times are unix \
+                       milliseconds. In paths, a slash in the name of a queue or job is written `%2F`.",
+    ),
+    components(schemas(ProblemBody)),
+    tags(
+        (name = "queues", description = "Queues as a whole"),
+        (name = "jobs", description = "Jobs"),
+        (name = "worker", description = "Running jobs, from any language"),
+        (name = "recurring", description = "What runs by the calendar"),
+    ),
+)]
+struct Description;
+
+/// The routes of the API, with its description.
+pub(crate) fn router() -> Router<Arc<App>> {
+    let (router, description) = described().split_for_parts();
+    let description: Arc<str> = text(description).into();
+    let show = async move || {
+        ([(header::CONTENT_TYPE, "application/json")], description.to_string()).into_response()
+    };
+    router.layer(middleware::from_fn(guard::guard)).route("/openapi.json", get(show))
+}
+
+/// The description of the API as OpenAPI 3.1, as it stands in `docs/openapi.json`.
+pub fn openapi() -> String {
+    text(described().into_openapi())
+}
+
+fn text(mut description: utoipa::openapi::OpenApi) -> String {
+    // Any request can fail, and all failures look alike.
+    let body = Content::new(Some(Ref::from_schema_name("Problem")));
+    let problem = ResponseBuilder::new()
+        .description("The request could not be carried out")
+        .content("application/problem+json", body)
+        .build();
+    let components = description.components.get_or_insert_default();
+    components.responses.insert("Problem".into(), problem.into());
+    let problem = RefOr::Ref(Ref::from_response_name("Problem"));
+    for operation in description.paths.paths.values_mut().flat_map(operations) {
+        for response in operation.responses.responses.values_mut() {
+            if let RefOr::T(response) = response
+                && response.description.is_empty()
+            {
+                response.description = "Done".into();
+            }
+        }
+        operation.responses.responses.insert("default".into(), problem.clone());
+    }
+    let mut text = description.to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut path.get, &mut path.put, &mut path.post, &mut path.delete].into_iter().flatten()
+}
+
+fn described() -> OpenApiRouter<Arc<App>> {
+    let api = OpenApiRouter::new()
+        .routes(routes!(queues::list))
+        .routes(routes!(queues::show, queues::delete))
+        .routes(routes!(queues::pause))
+        .routes(routes!(queues::resume))
+        .routes(routes!(queues::limits, queues::set_limits))
+        .routes(routes!(jobs::list, submit::submit))
+        .routes(routes!(bulk::cancel))
+        .routes(routes!(bulk::retry))
+        .routes(routes!(jobs::show, jobs::cancel))
+        .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::why))
+        .routes(routes!(jobs::set_tags))
+        .routes(routes!(jobs::outcome))
+        .routes(routes!(search::search))
+        .routes(routes!(events::events))
+        .routes(routes!(worker::claim))
+        .routes(routes!(worker::heartbeat))
+        .routes(routes!(worker::settle))
+        .routes(routes!(worker::leave))
+        .routes(routes!(worker::progress))
+        .routes(routes!(worker::complete))
+        .routes(routes!(worker::fail))
+        .routes(routes!(worker::release))
+        .routes(routes!(recurring::list))
+        .routes(routes!(recurring::run))
+        .routes(routes!(recurring::pause))
+        .routes(routes!(recurring::resume));
+    OpenApiRouter::with_openapi(Description::openapi()).nest("/api/1", api)
+}

@@ -1,0 +1,137 @@
+use axum::{http::header, response::IntoResponse as _};
+use keyrack_jobs::bee::keys::QueueName;
+
+use super::*;
+
+/// What a client gets: status, type, field and the seconds to wait.
+#[track_caller]
+fn check(problem: impl Into<Problem>, expected: (u16, &str, Option<&str>, Option<u32>)) {
+    let problem = problem.into();
+    let body = serde_json::to_value(problem.body()).expect("JSON");
+    let response = problem.into_response();
+    let wait = response.headers().get(header::RETRY_AFTER);
+    let wait = wait.map(|wait| wait.to_str().expect("text").parse().expect("a number"));
+    let told = (
+        response.status().as_u16(),
+        body["type"].as_str().expect("a type"),
+        body["field"].as_str(),
+        wait,
+    );
+    assert_eq!(told, expected, "{body}");
+    assert_eq!(body["status"], expected.0);
+    assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+}
+
+fn jid() -> String {
+    "j".into()
+}
+
+fn unreachable() -> store::Error {
+    store::Error::Unreachable { target: "the store".into(), reason: "refused".into() }
+}
+
+fn answered(code: &'static str) -> store::Error {
+    let reply = format!("-{code} what happened\r\n");
+    let value = redis::parse_redis_value(reply.as_bytes()).and_then(redis::Value::extract_error);
+    value.expect_err("an error").into()
+}
+
+#[test]
+fn a_bad_name_is_422() {
+    check(Error::Part(QueueName::new("").expect_err("empty")), (422, "bad_name", None, None));
+}
+
+#[test]
+fn a_bad_value_is_422_and_names_its_field() {
+    let error = Error::Invalid { field: "delay", reason: "-1".into() };
+    check(error, (422, "invalid", Some("delay"), None));
+}
+
+#[test]
+fn a_missing_job_is_404() {
+    check(Error::NoSuchJob { jid: jid() }, (404, "job_not_found", None, None));
+}
+
+#[test]
+fn a_missing_queue_is_404() {
+    check(Error::NoSuchQueue { queue: "q".into() }, (404, "queue_not_found", None, None));
+}
+
+#[test]
+fn a_job_that_exists_is_409() {
+    check(Error::Exists { jid: jid() }, (409, "job_exists", None, None));
+}
+
+#[test]
+fn a_cancelled_parent_is_409() {
+    check(Error::ParentCanceled { parent: jid() }, (409, "parent_canceled", None, None));
+}
+
+#[test]
+fn a_job_in_another_state_is_409() {
+    let error = Error::Conflict { jid: jid(), status: "queued".into(), hint: "wait" };
+    check(error, (409, "job_conflict", None, None));
+}
+
+#[test]
+fn a_queue_with_jobs_is_409() {
+    check(
+        Error::QueueNotEmpty { queue: "q".into(), left: 1 },
+        (409, "queue_not_empty", None, None),
+    );
+}
+
+#[test]
+fn a_store_that_is_away_is_503_with_a_time_to_come_back() {
+    check(Error::Store(unreachable()), (503, "store_unavailable", None, Some(2)));
+    check(Error::Store(answered("LOADING")), (503, "store_unavailable", None, Some(2)));
+}
+
+#[test]
+fn a_store_without_memory_is_503() {
+    check(Error::Store(answered("OOM")), (503, "store_unavailable", None, Some(2)));
+}
+
+#[test]
+fn a_store_that_refuses_is_500_and_its_words_are_kept_back() {
+    let problem = Problem::from(Error::Store(answered("NOPERM")));
+    let body = serde_json::to_string(&problem.body()).expect("JSON");
+    assert!(!body.contains("what happened"), "{body}");
+    check(problem, (500, "store_failed", None, None));
+}
+
+#[test]
+fn a_missing_recurring_job_is_404() {
+    let error = recurring::Error::NoSuchJob { name: "n".into() };
+    check(error, (404, "recurring_job_not_found", None, None));
+}
+
+#[test]
+fn another_list_of_recurring_jobs_is_409() {
+    let error = recurring::Error::OtherList { found: "a".into(), ours: "b".into() };
+    check(error, (409, "other_list", None, None));
+}
+
+#[test]
+fn what_befalls_the_queue_of_a_recurring_job_is_told_as_for_any_job() {
+    let source = Error::Store(unreachable());
+    let error = recurring::Error::Bee { queue: "q".into(), source };
+    check(error, (503, "store_unavailable", None, Some(2)));
+    check(recurring::Error::Store(unreachable()), (503, "store_unavailable", None, Some(2)));
+}
+
+#[test]
+fn a_recurring_job_that_cannot_be_made_is_500() {
+    let error = recurring::Error::NobodyKnows { names: vec!["n".into()] };
+    check(error, (500, "store_failed", None, None));
+}
+
+#[test]
+fn a_problem_in_a_list_names_its_place() {
+    let problem = invalid("delay", "-1").within(3);
+    check(problem, (422, "invalid", Some("[3].delay"), None));
+    check(
+        bad_name(&QueueName::new("").expect_err("empty")).within(0),
+        (422, "bad_name", Some("[0]"), None),
+    );
+}

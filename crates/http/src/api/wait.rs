@@ -1,0 +1,34 @@
+//! Requests that wait: for how long they may, and how many of them.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::sync::SemaphorePermit;
+
+use super::error::invalid;
+use crate::{app::App, problem::Problem};
+
+/// The longest wait: proxies hang up on requests that take longer.
+pub(super) const WAIT_S_MAX: f64 = 60.0;
+
+/// How soon to come back when there is no place to wait.
+const RETRY_AFTER_S: u32 = 1;
+
+/// A place to wait or to stream, for as long as the request lasts.
+pub(super) fn place(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
+    app.waiting.try_acquire().map_err(|_| {
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting")
+            .title("too many requests wait already")
+            .detail("come back in a moment, or ask without waiting")
+            .retry_after(RETRY_AFTER_S)
+    })
+}
+
+/// The time that a request is willing to wait.
+pub(super) fn time(wait_s: Option<f64>) -> Result<Duration, Problem> {
+    let seconds = wait_s.unwrap_or(0.0);
+    if !(0.0..=WAIT_S_MAX).contains(&seconds) {
+        return Err(invalid("wait_s", format!("{seconds}; give 0 to {WAIT_S_MAX} seconds")));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}

@@ -1,0 +1,15 @@
+//! The API over real HTTP, on loopback.
+
+mod site;
+
+mod bad_input;
+mod events;
+mod jobs;
+mod outages;
+mod queues;
+mod recurring;
+mod submit;
+mod worker;
+
+mod description;
+mod documented;

@@ -1,0 +1,123 @@
+//! Queues as a whole.
+
+use serde_json::json;
+
+use crate::site::Site;
+
+#[tokio::test]
+async fn queues_are_listed_page_by_page() {
+    let site = Site::start().await;
+    assert_eq!(site.get("/api/1/queues").await.ok(), json!({"queues": [], "next": null}));
+    for queue in ["c", "a", "mail%2Fsend", "b"] {
+        site.submit(queue, json!({"data": [1]})).await;
+    }
+    let (mut names, mut path) = (Vec::new(), "/api/1/queues?limit=3".to_owned());
+    loop {
+        let page = site.get(&path).await.ok();
+        for queue in page["queues"].as_array().expect("a list") {
+            assert_eq!(queue["queued"], 1);
+            names.push(queue["queue"].as_str().expect("a name").to_owned());
+        }
+        match page["next"].as_str() {
+            Some(next) => path = format!("/api/1/queues?limit=3&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(names, ["a", "b", "c", "mail/send"]);
+    for limit in ["0", "201", "many"] {
+        let refused = site.get(&format!("/api/1/queues?limit={limit}")).await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some("limit"));
+    }
+}
+
+#[tokio::test]
+async fn a_queue_is_shown_with_its_workers_and_minutes() {
+    let site = Site::start().await;
+    site.submit("emails", json!({"data": ["a"]})).await;
+    site.claim("emails", "mailer", 1).await;
+    site.submit("emails", json!({"data": ["b"], "delay": 60000})).await;
+    let shown = site.get("/api/1/queues/emails").await.ok();
+    assert_eq!((&shown["running"], &shown["delayed"]), (&1.into(), &1.into()));
+    assert_eq!(shown["workers"][0]["worker"], "mailer:0:http:emails");
+    assert_eq!(shown["workers"][0]["info"]["listens"], false);
+    assert_eq!(shown["minutes"].as_array().map(|minutes| !minutes.is_empty()), Some(true));
+}
+
+#[tokio::test]
+async fn a_paused_queue_says_so_to_its_workers() {
+    let site = Site::start().await;
+    site.submit("emails", json!({})).await;
+    let paused = site.post("/api/1/queues/emails/pause", json!({})).await.ok();
+    assert_eq!(paused, json!({"queue": "emails", "paused": true}));
+    let claimed = site.post("/api/1/queues/emails/claim", json!({})).await.ok();
+    assert_eq!((&claimed["jobs"], &claimed["blocked"]), (&json!([]), &json!("paused")));
+    let resumed = site.send("POST", "/api/1/queues/emails/resume", &[], "").await.ok();
+    assert_eq!(resumed["paused"], false, "no body is as good as an empty one");
+    assert_eq!(site.claim("emails", "mailer", 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn limits_are_set_before_the_first_job_and_shown() {
+    let site = Site::start().await;
+    let limits = json!({
+        "concurrency": 2, "rate": {"max": 100, "per_ms": 1000}, "tenant_concurrency": 1, "tenants": {"acme": 2},
+    });
+    assert_eq!(site.put("/api/1/queues/emails/limits", limits.clone()).await.ok(), limits);
+    assert_eq!(site.get("/api/1/queues/emails/limits").await.ok(), limits);
+    assert_eq!(site.get("/api/1/queues/emails").await.ok()["limits"], limits);
+    for _ in 0..3 {
+        site.submit("emails", json!({})).await;
+    }
+    assert_eq!(site.claim("emails", "mailer", 10).await.len(), 2);
+
+    for (limits, field) in [
+        (json!({"concurrency": 0}), "concurrency"),
+        (json!({"concurrency": -1}), "concurrency"),
+        (json!({"rate": {"max": 1}}), "rate"),
+        (json!({"rate": {"max": 1, "per_ms": "soon"}}), "rate.per_ms"),
+    ] {
+        let refused = site.put("/api/1/queues/emails/limits", limits).await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some(field));
+    }
+    assert_eq!(site.get("/api/1/queues/emails/limits").await.ok(), limits, "nothing was changed");
+}
+
+#[tokio::test]
+async fn only_an_empty_queue_is_deleted() {
+    let site = Site::start().await;
+    let jid = site.submit("emails", json!({})).await;
+    let refused = site.delete("/api/1/queues/emails").await;
+    assert!(refused.problem(409, "queue_not_empty").contains("still holds 1 jobs"));
+    site.delete(&format!("/api/1/jobs/{jid}")).await.ok();
+    assert_eq!(site.delete("/api/1/queues/emails").await.status, 204);
+    site.get("/api/1/queues/emails").await.problem(404, "queue_not_found");
+}
+
+#[tokio::test]
+async fn the_numbers_of_queues_are_metrics() {
+    let site = Site::start().await;
+    for _ in 0..3 {
+        site.submit("emails", json!({})).await;
+    }
+    let job = site.claim("emails", "mailer", 1).await.remove(0);
+    let done = json!({"worker": "mailer", "attempt": 1, "result": 7});
+    let path = format!("/api/1/jobs/{}/complete", job["jid"].as_str().expect("an id"));
+    site.post(&path, done).await.ok();
+    let metrics = site.get("/metrics").await.body;
+    for line in [
+        "keyrack_jobs_queues 1\n",
+        "keyrack_jobs_held{queue=\"emails\",place=\"queued\"} 2\n",
+        "keyrack_jobs_held{queue=\"emails\",place=\"ended\"} 1\n",
+        "keyrack_jobs_submitted_total{queue=\"emails\"} 3\n",
+        "keyrack_jobs_claimed_total{queue=\"emails\"} 1\n",
+        "keyrack_jobs_completed_total{queue=\"emails\"} 1\n",
+        "keyrack_jobs_failed_total{queue=\"emails\"} 0\n",
+        "keyrack_jobs_workers{queue=\"emails\"} 1\n",
+        "keyrack_jobs_paused{queue=\"emails\"} 0\n",
+        "keyrack_jobs_oldest_seconds{queue=\"emails\"} ",
+    ] {
+        assert!(metrics.contains(line), "no {line:?} in\n{metrics}");
+    }
+}

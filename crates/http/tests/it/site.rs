@@ -1,0 +1,243 @@
+//! A server of one's own, and a client that is no more than HTTP needs.
+
+use std::{collections::HashMap, net::SocketAddr};
+
+use keyrack_http::Server;
+use keyrack_jobs::{
+    bee::{Hive, keys::Jid},
+    recurring::Definition,
+};
+use keyrack_store::Store;
+use serde_json::Value as Json;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+/// A running server.
+pub(crate) struct Site {
+    pub(crate) addr: SocketAddr,
+    pub(crate) hive: Hive,
+    stop: Option<oneshot::Sender<()>>,
+    served: JoinHandle<std::io::Result<()>>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    headers: HashMap<String, String>,
+    pub(crate) body: String,
+}
+
+impl Site {
+    /// A server for a store in memory.
+    pub(crate) async fn start() -> Site {
+        Site::on("embedded:memory", Vec::new()).await
+    }
+
+    pub(crate) async fn on(url: &str, definitions: Vec<Definition>) -> Site {
+        let store = Store::open(url).await.expect("a store");
+        let hive = Hive::open(store.clone()).await.expect("a hive");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let addr = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel();
+        let server = Server::with_recurring(store, definitions);
+        let served = tokio::spawn(server.run(listener, async {
+            let _ = stopped.await;
+        }));
+        Site { addr, hive, stop: Some(stop), served }
+    }
+
+    /// Tells the server to stop and waits until it has.
+    pub(crate) async fn stop(mut self) {
+        drop(self.stop.take());
+        (&mut self.served).await.expect("no panic").expect("served");
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], "").await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &[], "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Json) -> Answer {
+        self.send("POST", path, &[], &body.to_string()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Json) -> Answer {
+        self.send("PUT", path, &[], &body.to_string()).await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut stream = self.open(method, path, headers, body).await;
+        let mut response = Vec::new();
+        // A server that refuses a large body closes the connection while we still send it.
+        let _ = stream.read_to_end(&mut response).await;
+        Answer::parse(&String::from_utf8(response).expect("text"))
+    }
+
+    /// Sends a request and leaves the answer to come.
+    pub(crate) async fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TcpStream {
+        let mut stream = TcpStream::connect(self.addr).await.expect("the server answers");
+        let mut head =
+            format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.addr);
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let _ = stream.write_all(body.as_bytes()).await;
+        stream
+    }
+
+    /// Opens a stream of events and reads its head.
+    pub(crate) async fn stream(&self, path: &str, headers: &[(&str, &str)]) -> Events {
+        let stream = self.open("GET", path, headers, "").await;
+        let mut events = Events { lines: BufReader::new(stream) };
+        let status = events.line().await;
+        assert_eq!(status, "HTTP/1.1 200 OK");
+        let mut is_stream = false;
+        loop {
+            match events.line().await.to_ascii_lowercase().as_str() {
+                "" => break,
+                "content-type: text/event-stream" => is_stream = true,
+                _ => {}
+            }
+        }
+        assert!(is_stream);
+        events
+    }
+
+    /// Submits a job and returns its id.
+    pub(crate) async fn submit(&self, queue: &str, job: Json) -> Jid {
+        let answer = self.post(&format!("/api/1/queues/{queue}/jobs"), job).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        Jid::new(answer.json()["jid"].as_str().expect("an id")).expect("an id")
+    }
+
+    /// Claims up to so many jobs of a queue under a name.
+    pub(crate) async fn claim(&self, queue: &str, worker: &str, max: usize) -> Vec<Json> {
+        let body = serde_json::json!({"worker": worker, "max": max});
+        let answer = self.post(&format!("/api/1/queues/{queue}/claim"), body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["jobs"].as_array().expect("a list").clone()
+    }
+}
+
+impl Answer {
+    fn parse(response: &str) -> Answer {
+        let (head, body) =
+            response.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{response:?}"));
+        let mut lines = head.split("\r\n");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).expect("a status");
+        let header = |line: &str| {
+            let (name, value) = line.split_once(": ").expect("a header");
+            (name.to_ascii_lowercase(), value.to_owned())
+        };
+        Answer {
+            status: status.parse().expect("a number"),
+            headers: lines.map(header).collect(),
+            body: body.to_owned(),
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn json(&self) -> Json {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body, after making sure of the status.
+    #[track_caller]
+    pub(crate) fn ok(&self) -> Json {
+        assert_eq!(self.status, 200, "{self:?}");
+        self.json()
+    }
+
+    /// Makes sure that this is a problem of that status and type, and returns its detail.
+    #[track_caller]
+    pub(crate) fn problem(&self, status: u16, kind: &str) -> String {
+        assert_eq!(self.status, status, "{self:?}");
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        let body = self.json();
+        assert_eq!((&body["type"], &body["status"]), (&kind.into(), &status.into()), "{self:?}");
+        assert_eq!(body["message"], body["markdown"], "{self:?}");
+        assert!(body["title"].is_string(), "{self:?}");
+        body["message"].as_str().expect("a message").to_owned()
+    }
+
+    /// The field that a problem names.
+    pub(crate) fn field(&self) -> Option<String> {
+        self.json()["field"].as_str().map(Into::into)
+    }
+}
+
+/// A stream of server-sent events.
+pub(crate) struct Events {
+    lines: BufReader<TcpStream>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) data: Json,
+}
+
+impl Events {
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.lines.read_line(&mut line).await.expect("a line");
+        assert!(read > 0, "the stream has ended");
+        line.trim_end().to_owned()
+    }
+
+    /// The next line that is a comment.
+    pub(crate) async fn comment(&mut self) {
+        while !self.line().await.starts_with(':') {}
+    }
+
+    /// The next event.
+    pub(crate) async fn next(&mut self) -> Event {
+        let (mut id, mut kind, mut data) = (String::new(), String::new(), None);
+        loop {
+            // Chunk sizes and comments are passed over.
+            let line = self.line().await;
+            match line.split_once(": ") {
+                Some(("id", text)) => id = text.to_owned(),
+                Some(("event", text)) => kind = text.to_owned(),
+                Some(("data", text)) => data = Some(serde_json::from_str(text).expect("JSON")),
+                _ => {}
+            }
+            if let (true, Some(data)) = (line.is_empty(), data.take_if(|_| line.is_empty())) {
+                return Event { id, kind, data };
+            }
+        }
+    }
+
+    /// Whether the server has ended the stream in good order.
+    pub(crate) async fn ends(mut self) {
+        let mut rest = Vec::new();
+        self.lines.read_to_end(&mut rest).await.expect("a whole stream");
+    }
+}

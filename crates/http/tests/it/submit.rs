@@ -1,0 +1,107 @@
+//! Submitting jobs.
+
+use serde_json::json;
+
+use crate::site::Site;
+
+const PATH: &str = "/api/1/queues/emails/jobs";
+
+#[tokio::test]
+async fn a_submitted_job_is_where_it_is_said_to_be() {
+    let site = Site::start().await;
+    let answer = site.post(PATH, json!({"data": ["alice"], "retries": 1, "ttl": 5000})).await;
+    assert_eq!(answer.status, 201);
+    let body = answer.json();
+    assert_eq!((&body["queue"], &body["created"]), (&"emails".into(), &true.into()));
+    let location = answer.header("location").expect("a location");
+    let job = site.get(location).await.ok();
+    assert_eq!((&job["jid"], &job["data"]), (&body["jid"], &json!(["alice"])));
+    assert_eq!((&job["options"]["retries"], &job["options"]["ttl"]), (&1.into(), &5000.into()));
+}
+
+#[tokio::test]
+async fn every_option_reaches_the_job() {
+    let site = Site::start().await;
+    let other = site.submit("emails", json!({"jid": "other"})).await;
+    let job = json!({
+        "jid": "mine", "data": [], "priority": -1, "delay": 1000, "dependencies": [other.as_str()],
+        "dependenciesOnTags": true, "preferredHostname": "h", "retries": 0, "retryDelay": 7, "progressiveDelay": true,
+        "ttl": 9, "tags": ["t"], "parent": other.as_str(), "tenant": "acme",
+    });
+    site.submit("emails", job).await;
+    let shown = site.get("/api/1/jobs/mine").await.ok();
+    let options = json!({
+        "priority": -1, "delay": 1000, "dependencies": ["other"], "dependenciesOnTags": true, "preferredHostname": "h",
+        "retries": 0, "retryDelay": 7, "progressiveDelay": true, "ttl": 9,
+    });
+    assert_eq!(shown["options"], options);
+    assert_eq!((&shown["parent"], &shown["tenant"]), (&"other".into(), &"acme".into()));
+    site.post(PATH, json!({"jid": "mine"})).await.problem(409, "job_exists");
+}
+
+#[tokio::test]
+async fn a_list_is_submitted_as_a_whole_or_not_at_all() {
+    let site = Site::start().await;
+    let jobs = json!([{"data": [1]}, {"data": [2], "jid": "second"}]);
+    let answer = site.post(PATH, jobs).await;
+    assert_eq!(answer.status, 201);
+    let jobs = answer.json()["jobs"].as_array().expect("a list").clone();
+    assert_eq!((jobs.len(), &jobs[1]), (2, &json!({"jid": "second", "created": true})));
+
+    let refused = site.post(PATH, json!([{"data": [3]}, {"delay": -1}])).await;
+    let detail = refused.problem(422, "invalid");
+    assert!(detail.starts_with("[1]: delay: -1 ms; give 0 to"), "{detail}");
+    assert_eq!(refused.field().as_deref(), Some("[1].delay"));
+    let refused = site.post(PATH, json!([{"data": [3]}, {"dalay": 1}])).await;
+    refused.problem(422, "invalid");
+    assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 2, "nothing was half done");
+
+    let mixed = site.post(PATH, json!([{"jid": "second"}, {"jid": "third"}])).await;
+    assert_eq!(mixed.status, 207);
+    let jobs = mixed.json()["jobs"].clone();
+    assert_eq!(jobs[0]["problem"]["type"], "job_exists");
+    assert_eq!(jobs[1]["created"], true);
+    assert_eq!(site.post(PATH, json!([])).await.json(), json!({"jobs": []}));
+}
+
+#[tokio::test]
+async fn the_same_key_gives_the_same_job() {
+    let site = Site::start().await;
+    let send = async |key: &str, body: &str| {
+        site.send("POST", PATH, &[("Idempotency-Key", key)], body).await
+    };
+    let first = send("order 7", r#"{"data": ["a", 1.50]}"#).await;
+    let again = send("order 7", r#"{"data": ["a", 1.5]}"#).await;
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(first.json()["jid"], again.json()["jid"]);
+    assert_eq!(again.json()["created"], false);
+    let other = send("order 8", r#"{"data": ["a", 1.5]}"#).await;
+    assert_eq!(other.status, 201);
+    assert_ne!(first.json()["jid"], other.json()["jid"]);
+    let reused = send("order 7", r#"{"data": ["b"]}"#).await;
+    reused.problem(422, "idempotency_key_reused");
+    assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 2);
+
+    let list = r#"[{"data": [1]}, {"data": [2]}]"#;
+    let (first, again) = (send("batch", list).await.json(), send("batch", list).await.json());
+    assert_eq!(first["jobs"][1]["jid"], again["jobs"][1]["jid"]);
+    assert_ne!(first["jobs"][0]["jid"], first["jobs"][1]["jid"]);
+    assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 4);
+    for key in ["", &"x".repeat(256), "grüße"] {
+        let refused = send(key, "{}").await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some("Idempotency-Key"));
+    }
+}
+
+#[tokio::test]
+async fn one_key_means_another_job_in_another_queue() {
+    let site = Site::start().await;
+    let key = [("Idempotency-Key", "k")];
+    let one = site.send("POST", PATH, &key, "{}").await.json();
+    let other = site.send("POST", "/api/1/queues/mail%2Fsend/jobs", &key, "{}").await;
+    assert_eq!(other.status, 201);
+    assert_ne!(one["jid"], other.json()["jid"]);
+    let location = other.header("location").expect("a location");
+    assert_eq!(site.get(location).await.ok()["queue"], "mail/send");
+}

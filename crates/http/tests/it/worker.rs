@@ -1,0 +1,274 @@
+//! Running jobs over HTTP.
+
+use std::time::Duration;
+
+use keyrack_testkit::wait_until_async;
+use serde_json::{Value as Json, json};
+
+use crate::site::Site;
+
+fn id(job: &Json) -> String {
+    job["jid"].as_str().expect("an id").to_owned()
+}
+
+/// What waits in a queue, and what runs.
+async fn counts(site: &Site) -> (u64, u64) {
+    let stats = site.get("/api/1/queues/emails").await.ok();
+    let number = |name: &str| stats[name].as_u64().expect("a number");
+    (number("queued"), number("running"))
+}
+
+#[tokio::test]
+async fn a_job_is_claimed_reported_on_and_completed() {
+    let site = Site::start().await;
+    site.submit("emails", json!({"data": ["alice"], "tags": ["t"], "tenant": "acme"})).await;
+    let claimed = site.post("/api/1/queues/emails/claim", json!({"max": 5})).await.ok();
+    let worker = claimed["worker"].as_str().expect("an id").to_owned();
+    let job = &claimed["jobs"][0];
+    assert_eq!((&job["data"], &job["attempt"]), (&json!(["alice"]), &1.into()));
+    assert_eq!((&job["queue"], &job["tenant"]), (&"emails".into(), &"acme".into()));
+
+    let path = format!("/api/1/jobs/{}", id(job));
+    let mut events = site.stream("/api/1/jobs/events?queue=emails", &[]).await;
+    let told = site.post(&format!("{path}/progress"), json!({"progress": {"percent": 40}})).await;
+    assert_eq!(told.status, 204);
+    let event = events.next().await;
+    assert_eq!(
+        (event.kind.as_str(), &event.data["progress"]),
+        ("progress", &json!({"percent": 40}))
+    );
+
+    let body = format!(
+        r#"{{"worker": "{worker}", "attempt": 1, "result": {{"id": 12345678901234567890123}}}}"#
+    );
+    let done = site.send("POST", &format!("{path}/complete"), &[], &body).await.ok();
+    assert_eq!(done["verdict"], "ok");
+    let shown = site.get(&path).await;
+    assert!(shown.body.contains("\"result\":{\"id\":12345678901234567890123}"), "{}", shown.body);
+    assert_eq!(shown.ok()["status"], "completed");
+    let late = site.post(&format!("{path}/progress"), json!({"progress": 100})).await;
+    late.problem(409, "job_conflict");
+}
+
+#[tokio::test]
+async fn an_end_told_twice_counts_once_and_is_answered_alike() {
+    let site = Site::start().await;
+    let jid = site.submit("emails", json!({"retries": 0})).await;
+    site.claim("emails", "mailer", 1).await;
+    let complete = format!("/api/1/jobs/{jid}/complete");
+    let done = json!({"worker": "mailer", "attempt": 1, "result": [1]});
+    assert_eq!(
+        site.post(&complete, done.clone()).await.ok(),
+        site.post(&complete, done).await.ok()
+    );
+    let other = json!({"worker": "mailer", "attempt": 1, "result": [2]});
+    site.post(&complete, other).await.problem(409, "job_lost");
+    let older = json!({"worker": "mailer", "attempt": 0, "result": [1]});
+    site.post(&complete, older).await.problem(409, "job_lost");
+}
+
+#[tokio::test]
+async fn a_failed_job_is_tried_again_unless_that_makes_no_sense() {
+    let site = Site::start().await;
+    let jid = site.submit("emails", json!({"retryDelay": 0})).await;
+    let fail = format!("/api/1/jobs/{jid}/fail");
+    site.claim("emails", "mailer", 1).await;
+    site.post(&fail, json!({"worker": "mailer", "attempt": 1, "message": "busy"})).await.ok();
+    let again = site.claim("emails", "mailer", 1).await.remove(0);
+    assert_eq!((&again["attempt"], &again["retries"]), (&2.into(), &1.into()));
+    let failed =
+        json!({"worker": "mailer", "attempt": 2, "message": "no such address", "retry": false});
+    site.post(&fail, failed).await.ok();
+    let job = site.get(&format!("/api/1/jobs/{jid}")).await.ok();
+    assert_eq!(
+        (&job["status"], &job["failedReason"]),
+        (&"failed".into(), &"no such address".into())
+    );
+    let unexplained = site.post(&fail, json!({"worker": "mailer"})).await;
+    assert!(unexplained.problem(422, "invalid").contains("message"));
+    let soon = json!({"worker": "mailer", "message": "m", "retryDelay": -5});
+    let refused = site.post(&fail, soon).await;
+    refused.problem(422, "invalid");
+    assert_eq!(refused.field().as_deref(), Some("retryDelay"));
+}
+
+#[tokio::test]
+async fn a_claim_waits_for_a_job() {
+    let site = Site::start().await;
+    let body = json!({"worker": "mailer", "wait_s": 60});
+    let claiming = site.post("/api/1/queues/emails/claim", body);
+    let submitting = async {
+        let stats = async || site.hive.queues().await.expect("queues");
+        wait_until_async("the worker to be known", async || !stats().await.is_empty()).await;
+        site.submit("emails", json!({"data": [7]})).await
+    };
+    let (claimed, jid) = tokio::join!(claiming, submitting);
+    assert_eq!(claimed.ok()["jobs"][0]["jid"], jid.as_str());
+    let empty = site.post("/api/1/queues/emails/claim", json!({"wait_s": 0.01})).await.ok();
+    assert_eq!(empty["jobs"], json!([]));
+}
+
+#[tokio::test]
+async fn a_client_that_went_away_swallows_no_job() {
+    let site = Site::start().await;
+    for _ in 0..20 {
+        let body = json!({"wait_s": 60}).to_string();
+        let gone = site.open("POST", "/api/1/queues/emails/claim", &[], &body).await;
+        wait_until_async("the worker to be known", async || {
+            !site.hive.queues().await.expect("queues").is_empty()
+        })
+        .await;
+        drop(gone);
+        // Whether the server has noticed by now or not.
+        let jid = site.submit("emails", json!({})).await;
+        let body = json!({"worker": "other", "wait_s": 60});
+        let claimed = site.post("/api/1/queues/emails/claim", body).await.ok();
+        assert_eq!(claimed["jobs"][0]["jid"], jid.as_str());
+        site.delete(&format!("/api/1/jobs/{jid}")).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn a_batch_is_settled_and_the_next_claimed_in_one_request() {
+    let site = Site::start().await;
+    for n in 0..6 {
+        site.submit("emails", json!({"data": [n], "retries": 0})).await;
+    }
+    let jobs = site.claim("emails", "mailer", 4).await;
+    let outcomes = json!([
+        {"jid": id(&jobs[0]), "attempt": 1, "end": "completed", "result": {"a": 1}},
+        {"jid": id(&jobs[1]), "attempt": 1, "end": "failed", "message": "no"},
+        {"jid": id(&jobs[2]), "attempt": 1, "end": "released"},
+        {"jid": id(&jobs[3]), "attempt": 9, "end": "completed"},
+        {"jid": "nobody", "end": "completed"},
+    ]);
+    let body = json!({"worker": "mailer", "outcomes": outcomes, "max": 2, "wait_s": 60});
+    let settled = site.post("/api/1/queues/emails/settle", body).await.ok();
+    assert_eq!(settled["verdicts"], json!(["ok", "ok", "ok", "lost", "gone"]));
+    assert_eq!(settled["worker"], "mailer:0:http:emails");
+    assert_eq!(settled["jobs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(counts(&site).await, (1, 3));
+
+    for (outcome, field) in [
+        (json!({"jid": "x", "end": "completed", "message": "m"}), "[0].message"),
+        (json!({"jid": "x", "end": "failed", "result": 1, "message": "m"}), "[0].result"),
+        (json!({"jid": "x", "end": "failed"}), "[0].message"),
+        (json!({"jid": "x", "end": "vanished"}), "outcomes[0].end"),
+    ] {
+        let body = json!({"worker": "mailer", "outcomes": [outcome]});
+        let refused = site.post("/api/1/queues/emails/settle", body).await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some(field));
+    }
+}
+
+#[tokio::test]
+async fn a_settled_worker_waits_for_the_next_job() {
+    let site = Site::start().await;
+    let first = site.submit("emails", json!({})).await;
+    site.claim("emails", "mailer", 1).await;
+    let outcome = json!({"jid": first.as_str(), "attempt": 1, "end": "completed"});
+    let body = json!({"worker": "mailer", "outcomes": [outcome], "max": 1, "wait_s": 60});
+    let settling = site.post("/api/1/queues/emails/settle", body);
+    let submitting = async {
+        let path = format!("/api/1/jobs/{first}/outcome?wait_s=60");
+        assert_eq!(site.get(&path).await.ok()["ended"], true);
+        site.submit("emails", json!({})).await
+    };
+    let (settled, next) = tokio::join!(settling, submitting);
+    let settled = settled.ok();
+    assert_eq!(
+        (&settled["verdicts"], &settled["jobs"][0]["jid"]),
+        (&json!(["ok"]), &next.as_str().into())
+    );
+}
+
+#[tokio::test]
+async fn a_heartbeat_tells_what_is_lost_and_gives_back_what_was_never_heard_of() {
+    let site = Site::start().await;
+    for _ in 0..3 {
+        site.submit("emails", json!({})).await;
+    }
+    let jobs = site.claim("emails", "mailer", 3).await;
+    site.delete(&format!("/api/1/jobs/{}", id(&jobs[0]))).await.ok();
+    let path = "/api/1/queues/emails/heartbeat";
+    let alive = site.post(path, json!({"worker": "mailer"})).await.ok();
+    assert_eq!(alive["jobs"].as_array().map(Vec::len), Some(2), "by itself it gives nothing back");
+
+    let holding = json!([id(&jobs[0]), id(&jobs[1])]);
+    let alive = site.post(path, json!({"worker": "mailer", "holding": holding})).await.ok();
+    assert_eq!((&alive["jobs"], &alive["lost"]), (&json!([id(&jobs[1])]), &json!([id(&jobs[0])])));
+    assert_eq!(counts(&site).await, (1, 1));
+    site.post(path, json!({})).await.problem(422, "invalid");
+}
+
+#[tokio::test]
+async fn a_worker_that_restarts_under_its_name_gets_what_it_lost() {
+    let site = Site::start().await;
+    let jid = site.submit("emails", json!({})).await;
+    site.claim("emails", "mailer", 1).await;
+    let body = json!({"worker": "mailer", "holding": []});
+    let claimed = site.post("/api/1/queues/emails/claim", body).await.ok();
+    assert_eq!(
+        (&claimed["jobs"][0]["jid"], &claimed["jobs"][0]["attempt"]),
+        (&jid.as_str().into(), &2.into())
+    );
+}
+
+#[tokio::test]
+async fn jobs_are_given_back_one_by_one_or_all_at_once() {
+    let site = Site::start().await;
+    for _ in 0..3 {
+        site.submit("emails", json!({})).await;
+    }
+    let jobs = site.claim("emails", "mailer", 3).await;
+    let path = format!("/api/1/jobs/{}/release", id(&jobs[0]));
+    site.post(&path, json!({"worker": "mailer", "attempt": 1})).await.ok();
+    assert_eq!(counts(&site).await, (1, 2));
+    let left = site.post("/api/1/queues/emails/leave", json!({"worker": "mailer"})).await.ok();
+    assert_eq!(left["released"].as_array().map(Vec::len), Some(2));
+    assert_eq!(counts(&site).await, (3, 0));
+    assert_eq!(site.get("/api/1/queues/emails").await.ok()["workers"], json!([]));
+}
+
+#[tokio::test]
+async fn who_does_not_have_a_job_cannot_end_it() {
+    let site = Site::start().await;
+    let jid = site.submit("emails", json!({})).await;
+    let complete = format!("/api/1/jobs/{jid}/complete");
+    let done = |worker: &str| json!({"worker": worker, "attempt": 1, "result": null});
+    site.post(&complete, done("mailer")).await.problem(409, "job_lost");
+    site.claim("emails", "mailer", 1).await;
+    site.post(&complete, done("other")).await.problem(409, "job_lost");
+    site.delete(&format!("/api/1/jobs/{jid}")).await.ok();
+    let canceled = site.post(&complete, done("mailer")).await;
+    assert!(canceled.problem(409, "job_canceled").contains("forget it"));
+    site.post("/api/1/jobs/nobody/complete", done("mailer")).await.problem(404, "job_not_found");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_lets_go_of_those_who_wait() {
+    let site = Site::start().await;
+    let jid = site.submit("other", json!({})).await;
+    let outcome = format!("/api/1/jobs/{jid}/outcome?wait_s=60");
+    let (mut claim, mut outcome, events) = (
+        site.open("POST", "/api/1/queues/emails/claim", &[], r#"{"wait_s": 60}"#).await,
+        site.open("GET", &outcome, &[], "").await,
+        site.stream("/api/1/jobs/events", &[]).await,
+    );
+    wait_until_async("the claim to wait", async || {
+        site.hive.queues().await.expect("queues").len() == 2
+    })
+    .await;
+    let stopping = tokio::time::timeout(Duration::from_secs(20), site.stop());
+    let reading = async {
+        for stream in [&mut claim, &mut outcome] {
+            let mut answer = String::new();
+            tokio::io::AsyncReadExt::read_to_string(stream, &mut answer).await.expect("an answer");
+            assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        }
+        events.ends().await;
+    };
+    let (stopped, ()) = tokio::join!(stopping, reading);
+    stopped.expect("far sooner than those who wait would have had enough");
+}
