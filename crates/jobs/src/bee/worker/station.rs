@@ -300,16 +300,22 @@ impl Station {
         self.reserved -= answer.max;
         match answer.result {
             Ok(settled) => {
+                if self.backoff > BACKOFF_MIN {
+                    tracing::info!(queue = %self.shared.queue, "the store is back");
+                }
                 self.backoff = BACKOFF_MIN;
                 self.forget(&answer.outcomes);
                 self.take_claimed(settled.claimed, answer.max).await;
             }
             Err(error) => {
                 self.outcomes.extend(answer.outcomes);
+                // Told when it begins, not every time.
+                if self.backoff == BACKOFF_MIN {
+                    tracing::warn!(queue = %self.shared.queue, %error, "the store cannot be reached; trying again until it can");
+                }
                 self.not_before = Some(Instant::now() + self.backoff);
                 self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
                 self.hungry = true;
-                tracing::debug!(queue = %self.shared.queue, %error, "the store cannot be reached; will try again");
             }
         }
     }
