@@ -9,3 +9,8 @@ pub mod hot;
 pub mod recurring;
 
 pub use error::Error;
+
+/// The guide, whose examples are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/jobs.md")]
+pub struct Guide;

@@ -97,13 +97,13 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     if let Some(Command::Completions { shell }) = cli.command {
         return completions(shell);
     }
-    let (mut flags, is_serve) =
-        (cli.settings.0, matches!(cli.command, None | Some(Command::Serve(_))));
+    let mut flags = cli.settings.0;
     if let Some(Command::Serve(serve)) = &cli.command {
         flags = flags.and(serve.0.clone());
     }
     let settings = settle(&flags, cli.config)?;
-    logging::start(&settings, cli.quiet, cli.verbose, is_serve)?;
+    let runs_on = matches!(cli.command, None | Some(Command::Serve(_) | Command::Work(_)));
+    logging::start(&settings, cli.quiet, cli.verbose, runs_on)?;
     let globals = Globals { settings, json: cli.json, quiet: cli.quiet };
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

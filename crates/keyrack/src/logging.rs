@@ -9,19 +9,20 @@ use crate::{
     settings::{LOG, Origin, Settings},
 };
 
-/// Sends log events to stderr. `--quiet` and `--verbose` win over the default, not over a filter that was asked for.
+/// Sends log events to stderr, more of them for a command that runs on until it is stopped. `--quiet` and `--verbose`
+/// win over the default, not over a filter that was asked for.
 pub(crate) fn start(
     settings: &Settings,
     quiet: bool,
     verbose: u8,
-    is_serve: bool,
+    runs_on: bool,
 ) -> Result<(), Failure> {
     let log = settings.get(&LOG);
     let filter = match (&log.origin, quiet, verbose) {
         (Origin::Default, true, _) => "error",
         (Origin::Default, false, 1) => "info,keyrack=debug,keyrack_http=debug,keyrack_store=debug",
         (Origin::Default, false, 2..) => "trace",
-        (Origin::Default, false, 0) if is_serve => "warn,keyrack=info",
+        (Origin::Default, false, 0) if runs_on => "warn,keyrack=info,keyrack_jobs=info",
         _ => settings.value(&LOG),
     };
     let filter = EnvFilter::try_new(filter).map_err(|error| {

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration::parse)]
     finish: Duration,
     /// Stop when no job of the queue is left to run or running; delayed ones are not waited for
-    #[arg(long)]
+    #[arg(long, visible_alias = "once")]
     drain: bool,
     /// Leave out jobs with the same data as an earlier one whose result is still kept
     #[arg(long)]

@@ -5,6 +5,7 @@ mod world;
 
 mod config;
 mod endings;
+mod guide;
 mod help;
 mod jobs;
 mod keys;

@@ -1,0 +1,52 @@
+//! The guides, typed as they are printed.
+
+use std::{env, fs, path::Path, process::Command};
+
+use tempfile::TempDir;
+
+use crate::program::{Run, Serve};
+
+/// The `sh` blocks of a page, but for the one that starts the server.
+fn lines_to_type(page: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    let text = fs::read_to_string(&path).expect("the page");
+    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.filter(|block| !block.starts_with("keyrack serve")).collect()
+}
+
+/// Types lines into a shell, with a server at hand; everything has to go well.
+fn type_lines(lines: &str) -> (TempDir, Serve, Run) {
+    let dir = TempDir::new().expect("a folder");
+    let serve = Serve::start(dir.path());
+    let program = Path::new(env!("CARGO_BIN_EXE_keyrack")).parent().expect("a folder");
+    let path = env::var("PATH").expect("a PATH");
+    let lines = lines.replace("127.0.0.1:7701", &serve.resp().to_string());
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", &lines]).current_dir(dir.path());
+    shell.env("PATH", format!("{}:{path}", program.display()));
+    let run = Run::of(shell);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    (dir, serve, run)
+}
+
+#[test]
+fn guide_to_jobs_can_be_typed_as_it_is_printed() {
+    let lines = lines_to_type("docs/jobs.md");
+    let (dir, serve, run) = type_lines(&lines);
+    assert!(run.stdout.contains("\"hello Alan\"\n"), "{run:?}");
+    let store = format!("--store redis://{}", serve.resp());
+    let listed = Run::line_in(dir.path(), &format!("jobs list greetings --json {store}")).stdout;
+    for result in ["hello Ada", "hello Grace", "hello Alan"] {
+        assert!(listed.contains(result), "{listed}");
+    }
+    assert_eq!(fs::read_to_string(dir.path().join("ids")).expect("the ids").lines().count(), 1000);
+}
+
+#[test]
+fn example_of_the_readme_can_be_typed_as_it_is_printed() {
+    let jobs = lines_to_type("README.md");
+    let start = jobs.find("export KEYRACK_STORE").expect("the example");
+    let end = jobs[start..].find("list greetings\n").expect("its end") + start;
+    let (_dir, _serve, run) = type_lines(&format!("{}list greetings\n", &jobs[start..end]));
+    assert!(run.stdout.contains("  completed  "), "{run:?}");
+}
