@@ -15,7 +15,7 @@ local canceled, seen = {}, {}
 -- The worker may stop what it does for the job.
 local function take_from_worker(job)
   unlock(job[JID], job[QUEUE], job[WORKER])
-  publish(worker_events_key(job[WORKER]), event_text('canceled', job[JID], job[QUEUE]))
+  tell_worker('canceled', job)
   if job[TENANT] then left_worker(job[JID], job[QUEUE], job[TENANT]) end
 end
 

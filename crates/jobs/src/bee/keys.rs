@@ -75,6 +75,13 @@ const EVENT: json::Schema = json::Object(&[
     ("progress", json::Maybe(&json::Any)),
 ]);
 
+const ORDER: json::Schema = json::Object(&[
+    ("type", json::String),
+    ("queue", json::String),
+    ("jid", json::String),
+    ("attempt", json::Number),
+]);
+
 keys! {
     owner = "jobs.bee", origin = Document(&["003"]);
 
@@ -319,12 +326,12 @@ keys! {
         => channel(Json(&EVENT).means("a `new` event")),
         example = "bee:ch:host:worker-7";
 
-    /// What concerns one worker: `canceled` and `lost` jobs that it should stop working on.
+    /// What concerns one worker: `canceled` and `lost` jobs that it should stop working on, and the `attempt` of each.
     ///
     /// A keyrack worker listens here as long as it lives. Nobody listening is how the sweep notices a closed
     /// connection; its question is an empty message.
     worker_events(worker: WorkerId) in group: Group = "bee:ch:worker:<worker>"
-        => channel(AnyOf(&[Json(&EVENT), Words(&[""])]).means("the event, or the question whether anybody listens")),
+        => channel(AnyOf(&[Json(&ORDER), Words(&[""])]).means("the event, or the question whether anybody listens")),
         origin = Added,
         example = "bee:ch:worker:mac.local:87362:b355de80-54e5-11e3-9023-57b39a72bd38:emails:b671c480-54e5-11e3";
 }

@@ -55,7 +55,7 @@ local function take_away(job)
   local jid, old_worker = job[JID], job[WORKER]
   taken = taken + 1
   unlock(jid, queue, old_worker)
-  publish(worker_events_key(old_worker), event_text('lost', jid, queue))
+  tell_worker('lost', job)
   job[HISTORY] = with_entry(job[HISTORY], entry('expiredLock', ',"old_worker":' .. quoted(old_worker)))
   local deaths, retries = tonumber(job[DEATHS] or '0') + 1, tonumber(job[RETRIES]) or 0
   local key = job_key(jid)

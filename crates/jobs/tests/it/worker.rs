@@ -3,4 +3,5 @@
 mod bench;
 mod ends;
 mod outages;
+mod regains;
 mod stops;

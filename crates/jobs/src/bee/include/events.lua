@@ -54,6 +54,12 @@ local function event_text(kind, jid, queue)
   return '{"type":"' .. kind .. '","jid":' .. quoted(jid) .. ',"queue":' .. quoted(queue) .. '}'
 end
 
+-- Tells a worker what it has lost, and in which attempt: it may have got the same job again.
+local function tell_worker(kind, job)
+  publish(worker_events_key(job[WORKER]), '{"type":"' .. kind .. '","jid":' .. quoted(job[JID])
+    .. ',"queue":' .. quoted(job[QUEUE]) .. ',"attempt":' .. (tonumber(job[ATTEMPTS]) or 0) .. '}')
+end
+
 -- Announces what happened to a job, with the whole job: listeners act on the message without reading the key.
 local function announce(kind, job)
   local channel = queue_events_key(job[QUEUE])

@@ -159,7 +159,7 @@ async fn beat(
     let calls_before = shared.registry.calls();
     let kept = shared.hive.heartbeat(&shared.queue, &shared.worker, care.lock, Some(info)).await?;
     for jid in known_before.iter().filter(|jid| !kept.contains(*jid)) {
-        shared.registry.stop(jid, Stop::Lost);
+        shared.registry.stop(jid, None, Stop::Lost);
     }
     let unknown: HashSet<String> =
         kept.into_iter().filter(|jid| !shared.registry.knows(jid)).collect();
@@ -204,7 +204,8 @@ fn carry_out(registry: &Registry, order: &[u8]) {
         _ => return,
     };
     if let Some(jid) = order["jid"].as_str() {
-        registry.stop(jid, reason);
+        // The message may be about an attempt before the one that runs now.
+        registry.stop(jid, order["attempt"].as_u64(), reason);
     }
 }
 

@@ -80,8 +80,11 @@ impl Registry {
         self.running.lock().keys().cloned().collect()
     }
 
-    pub(super) fn stop(&self, jid: &str, reason: Stop) {
-        if let Some(context) = self.running.lock().get(jid) {
+    /// Stops a job, in this attempt if one is named.
+    pub(super) fn stop(&self, jid: &str, attempt: Option<u64>, reason: Stop) {
+        if let Some(context) = self.running.lock().get(jid)
+            && attempt.is_none_or(|attempt| attempt == context.job().attempts())
+        {
             context.stop(reason);
         }
     }
@@ -323,7 +326,12 @@ impl Station {
     fn forget(&self, outcomes: &[Outcome]) {
         let mut running = self.shared.registry.running.lock();
         for outcome in outcomes {
-            running.remove(&outcome.jid);
+            // A job that was lost may have been claimed again before its first attempt came to its end.
+            let is_same =
+                |context: &Context| outcome.attempt.is_none_or(|n| n == context.job().attempts());
+            if running.get(&outcome.jid).is_some_and(is_same) {
+                running.remove(&outcome.jid);
+            }
         }
     }
 
@@ -354,7 +362,9 @@ impl Station {
     fn start(&mut self, job: Job) {
         let context = Context::new(self.shared.hive.clone(), job);
         let jid = context.job().jid().to_owned();
-        self.shared.registry.running.lock().insert(jid, context.clone());
+        if let Some(earlier) = self.shared.registry.running.lock().insert(jid, context.clone()) {
+            earlier.stop(Stop::Lost);
+        }
         self.busy += 1;
         let (handler, settings, finish) =
             (self.handler.clone(), Arc::clone(&self.settings), self.finish.clone());

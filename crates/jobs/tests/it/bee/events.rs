@@ -157,10 +157,16 @@ async fn workers_hear_what_they_have_lost(rig: &Rig) {
         heard.filter(|(on, _)| *on == channel).map(|(_, body)| body).collect()
     };
     rig.hive.cancel(&jid("w1")).await.expect("cancelled");
-    assert_eq!(to_worker().await, [json!({"type": "canceled", "jid": "w1", "queue": "q5"})]);
+    assert_eq!(
+        to_worker().await,
+        [json!({"type": "canceled", "jid": "w1", "queue": "q5", "attempt": 1})]
+    );
     rig.clock.advance_ms(LOCK_MS);
     rig.sweep().await;
-    assert_eq!(to_worker().await, [json!({"type": "lost", "jid": "w2", "queue": "q5"})]);
+    assert_eq!(
+        to_worker().await,
+        [json!({"type": "lost", "jid": "w2", "queue": "q5", "attempt": 1})]
+    );
     assert!(rig.hive.is_listening(&rig.queue, &rig.worker).await.expect("asked"));
     let other = rig.with_worker("nobody");
     assert!(!rig.hive.is_listening(&rig.queue, &other.worker).await.expect("asked"));
