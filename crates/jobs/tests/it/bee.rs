@@ -14,6 +14,7 @@ mod outages;
 mod reads;
 mod rig;
 mod score;
+mod scripts;
 mod statuses;
 mod submit;
 mod sweep;

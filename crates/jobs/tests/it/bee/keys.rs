@@ -103,7 +103,9 @@ async fn locks_last_until_the_job_ends_and_heartbeats_renew_them(rig: &Rig) {
     assert_eq!(rig.scores(&locks).await, until(rig.now() + LOCK_MS));
     assert_eq!(rig.members(&mine).await, BTreeSet::from(["job".into()]));
     rig.clock.advance_ms(4_000);
-    assert_eq!(rig.heartbeat().await, BTreeSet::from(["job".into()]));
+    rig.ask::<()>("SADD", &mine, &["stranger"]).await;
+    assert_eq!(rig.heartbeat().await, BTreeSet::from(["job".into()]), "only what it has");
+    assert_eq!(rig.members(&mine).await, BTreeSet::from(["job".into()]));
     assert_eq!(rig.scores(&locks).await, until(rig.now() + LOCK_MS));
     rig.settle(&job, completed("1")).await;
     assert!(!rig.exists(&locks).await && !rig.exists(&mine).await);

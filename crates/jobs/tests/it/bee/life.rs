@@ -1,8 +1,7 @@
 //! A job's way through the queue, on every store.
 
 use keyrack_jobs::bee::{
-    Care, End, Failure, Hive, Outcome, Status, Submission, Verdict,
-    keys::{QueueName, Tenant},
+    Care, End, Failure, Hive, Outcome, Status, Submission, Verdict, keys::QueueName,
 };
 use keyrack_testkit::on_every_store;
 
@@ -72,42 +71,6 @@ async fn dependants_of_another_queue_are_released_when_the_last_dependency_fails
             (Status::Failed, Some("no such address"))
         );
         assert_eq!(hive.job(&second).await.expect("the job").status(), Status::Queued);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn tenants_take_turns() {
-    on_every_store(async |store| {
-        let hive = Hive::open(store).await.expect("a hive");
-        let worker = hive.new_worker(&queue()).expect("a worker");
-        for (tenant, n) in [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2), ("c", 1)] {
-            let tenant = Tenant::new(tenant).expect("a tenant");
-            let job = Submission::to(queue()).arg(format!("{tenant}{n}")).tenant(tenant);
-            hive.submit(job).await.expect("submitted");
-        }
-        let mut order = Vec::new();
-        while let Some(job) =
-            hive.claim(&queue(), &worker, 1, LOCK).await.expect("claimed").jobs.pop()
-        {
-            order.push(job.args()[0].as_str().expect("text").to_owned());
-        }
-        assert_eq!(order, ["a1", "b1", "c1", "a2", "b2", "a3"]);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn the_children_of_a_cancelled_job_are_cancelled_with_it() {
-    on_every_store(async |store| {
-        let hive = Hive::open(store).await.expect("a hive");
-        let parent = hive.submit(Submission::to(queue())).await.expect("submitted");
-        let child =
-            hive.submit(Submission::to(queue()).parent(parent.clone())).await.expect("submitted");
-        let canceled = hive.cancel(&parent).await.expect("cancelled");
-        assert_eq!(canceled, [child.as_str(), parent.as_str()]);
-        let refused = hive.submit(Submission::to(queue()).parent(parent)).await;
-        assert!(matches!(refused, Err(keyrack_jobs::Error::ParentCanceled { .. })), "{refused:?}");
     })
     .await;
 }

@@ -1,0 +1,170 @@
+//! The scripts themselves: they name the keys that are declared, and no variable that is not there.
+
+mod names;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use keyrack_jobs::bee::keys::{
+    self, Group, Hostname, Jid, JobHash, QueueName, Tag, Tenant, WorkerId,
+};
+use keyrack_keys::{Key, Layout};
+use keyrack_store::Store;
+use keyrack_testkit::RedisServer;
+
+/// Keys that no script names: they belong to no group.
+const GLOBAL: [&str; 3] = ["queues", "hive_options", "scripts"];
+
+/// What the generated script calls its arguments: the parameters of the functions that make keys.
+const PARAMETERS: [&str; 7] = ["jid", "name", "queue", "hash", "tenant", "worker", "host"];
+/// Names with everything that has a meaning in keys or patterns; ids of jobs are never coded.
+const NAMES: [&str; 7] = [
+    "mail~0192-x_y.z",
+    "a tag: 100% {of} *?[]\\^é",
+    "ein: Name {mit} 50% *",
+    "#?[x]^",
+    "tenant/1 ü",
+    "ho-st:1:u_u:q ü%*:x{y}",
+    "höst.example",
+];
+
+/// The keys as they are declared, by the names of their families.
+fn declared() -> BTreeMap<&'static str, Key> {
+    let group = Group::new("bee").expect("a group");
+    let [jid, name, queue, hash, tenant, worker, host] = NAMES;
+    let (jid, name) = (Jid::new(jid).expect("an id"), Tag::new(name).expect("a tag"));
+    let (queue, hash) =
+        (QueueName::new(queue).expect("a queue"), JobHash::new(hash).expect("a hash"));
+    let tenant = Tenant::new(tenant).expect("a tenant");
+    let worker = WorkerId::new(worker).expect("a worker");
+    let host = Hostname::new(host).expect("a host");
+    BTreeMap::from([
+        ("job", keys::job(&jid, &group)),
+        ("dependencies", keys::dependencies(&jid, &group)),
+        ("children", keys::children(&jid, &group)),
+        ("tags", keys::tags(&name, &group)),
+        ("queue", keys::queue(&queue, &group)),
+        ("delayed", keys::delayed(&queue, &group)),
+        ("waiting", keys::waiting(&queue, &group)),
+        ("failed", keys::failed(&queue, &group)),
+        ("expires", keys::expires(&queue, &group)),
+        ("locks", keys::locks(&queue, &group)),
+        ("bees", keys::bees(&queue, &group)),
+        ("workers", keys::workers(&queue, &group)),
+        ("settings", keys::settings(&queue, &group)),
+        ("rate", keys::rate(&queue, &group)),
+        ("minutes", keys::minutes(&queue, &group)),
+        ("hashes", keys::hashes(&queue, &hash, &group)),
+        ("tenants", keys::tenants(&queue, &group)),
+        ("parked", keys::parked(&queue, &tenant, &group)),
+        ("tenant_running", keys::tenant_running(&queue, &tenant, &group)),
+        ("worker_locks", keys::worker_locks(&worker, &group)),
+        ("lock_waits", keys::lock_waits(&worker, &jid, &group)),
+        ("queue_events", keys::queue_events(&queue, &group)),
+        ("host_events", keys::host_events(&host, &group)),
+        ("worker_events", keys::worker_events(&worker, &group)),
+    ])
+}
+
+/// The functions of `keys.lua` that make keys: the family and the parameters of each.
+fn key_functions(text: &str) -> BTreeMap<&str, &str> {
+    let functions = text.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("local function ")?.split_once("_key(")?;
+        Some((name, rest.split_once(')')?.0))
+    });
+    functions.collect()
+}
+
+#[tokio::test]
+async fn scripts_name_the_keys_that_are_declared() {
+    let text = include_str!("../../../src/bee/include/keys.lua");
+    let functions = key_functions(text);
+    let declared = declared();
+    let families: BTreeSet<&str> = keys::FAMILIES.iter().map(|family| family.name).collect();
+    let of_groups: BTreeSet<&str> =
+        families.into_iter().filter(|name| !GLOBAL.contains(name)).collect();
+    assert_eq!(functions.keys().copied().collect::<BTreeSet<_>>(), of_groups, "in keys.lua");
+    assert_eq!(declared.keys().copied().collect::<BTreeSet<_>>(), of_groups, "in this test");
+
+    let calls = functions.iter().map(|(name, params)| format!("{name}_key({params})"));
+    let script = format!(
+        "{}\n{text}\nlocal {} = unpack(ARGV, 4)\nreturn {{ {} }}",
+        include_str!("../../../src/bee/include/call.lua"),
+        PARAMETERS.join(", "),
+        calls.collect::<Vec<_>>().join(", "),
+    );
+    let server = RedisServer::start();
+    for url in ["embedded:memory", &server.url()] {
+        let store = Store::open(url).await.expect("a store");
+        for (layout, tag) in [(Layout::Documented, ""), (Layout::Cluster, "{bee}")] {
+            let mut cmd = redis::cmd("EVAL");
+            cmd.arg(&script).arg(0).arg(tag).arg("hive").arg(0).arg(&NAMES);
+            let made: Vec<String> =
+                cmd.query_async(&mut store.connection()).await.expect("the keys");
+            let made: BTreeMap<&str, String> = functions.keys().copied().zip(made).collect();
+            let expected: BTreeMap<&str, String> =
+                declared.iter().map(|(name, key)| (*name, key.placed(layout).into())).collect();
+            assert_eq!(made, expected, "on {url}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn scripts_compile_and_know_every_name_they_use() {
+    let store = Store::open("embedded:memory").await.expect("a store");
+    let scripts = scripts_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(scripts.len() > 10, "{scripts:?}");
+    for path in scripts {
+        let text = assembled(&path, &mut BTreeSet::new());
+        let unknown = names::unknown(&text);
+        assert!(unknown.is_empty(), "{} uses {unknown:?}", path.display());
+        let mut cmd = redis::cmd("SCRIPT");
+        cmd.arg("LOAD").arg(&text);
+        let loaded: Result<String, _> = cmd.query_async(&mut store.connection()).await;
+        loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+}
+
+/// All scripts that are called, which are those that no other includes.
+fn scripts_below(folder: &Path) -> Vec<PathBuf> {
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "include") {
+            scripts.extend(scripts_below(&path));
+        } else if path.extension().is_some_and(|extension| extension == "lua") {
+            scripts.push(path);
+        }
+    }
+    scripts
+}
+
+/// A script with what it includes, each once and before it is needed.
+fn assembled(path: &Path, done: &mut BTreeSet<String>) -> String {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut whole = String::new();
+    for line in text.lines() {
+        let include = line.strip_prefix("--- @include \"").and_then(|rest| rest.strip_suffix('"'));
+        match include {
+            None => whole.push_str(line),
+            Some("publish") if done.insert("publish".into()) => whole.push_str(
+                "local function publish(channel, message) return redis.call('PUBLISH', channel, message) end",
+            ),
+            Some(name) if done.insert(name.into()) => {
+                let folder = path.ancestors().nth(1).expect("a folder");
+                let include = folder.join("include");
+                // What is included stands in a folder of that name, and so does what it includes itself.
+                let folder = if include.is_dir() { &include } else { folder };
+                let path = folder.join(format!("{name}.lua"));
+                whole.push_str(&assembled(&path, done));
+            }
+            Some(_) => {}
+        }
+        whole.push('\n');
+    }
+    whole
+}
