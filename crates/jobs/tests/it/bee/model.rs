@@ -7,10 +7,11 @@
 //! `KEYRACK_SEED=n` repeats one run, `KEYRACK_SEEDS=n` makes as many others. A run that fails is cut down to the
 //! shortest one that still does.
 //!
-//! In reading order: `steps` is what can happen, `facts` and `limits` what must follow, `world` makes the steps,
+//! In reading order: `steps` is what can happen, `facts` and `limits` what must follow, `world` and `crew` make the steps,
 //! `seen` reads the store, `check` and `history` compare, `ears` listens, `finale` ends a run.
 
 mod check;
+mod crew;
 mod ears;
 mod facts;
 mod finale;
