@@ -30,7 +30,8 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
             [Queue::fill(bench, contender, FEW)?, Queue::fill(bench, contender, MANY)?];
         for round in 1..=bench.rounds {
             for queue in &mut queues {
-                queue.turn(bench.jobs)?;
+                let turn = bench.quiet.turn(|| queue.turn(bench.jobs), |turn| turn.others)?;
+                queue.turns.push(turn);
                 println!("round {round}: {} with {} waiting", contender.name(), queue.n_waiting);
             }
         }
@@ -84,12 +85,11 @@ impl Queue {
             Queue { contender, n_waiting, server, driver, n_submitted, turns: Vec::new() };
         // Not counted: the first portion meets code and memory that nobody has used.
         queue.turn(PORTION)?;
-        queue.turns.clear();
         Ok(queue)
     }
 
     /// So many jobs in and out, with the backlog as it is.
-    fn turn(&mut self, n_jobs: u32) -> Result<()> {
+    fn turn(&mut self, n_jobs: u32) -> Result<Figures> {
         let mut total = InAndOut::default();
         let mut n_left = n_jobs;
         while n_left > 0 {
@@ -97,8 +97,7 @@ impl Queue {
             total.add(&self.portion(count)?);
             n_left -= count;
         }
-        self.turns.push(Figures::new(&total, f64::from(n_jobs)));
-        Ok(())
+        Ok(Figures::new(&total, f64::from(n_jobs)))
     }
 
     fn portion(&mut self, count: u32) -> Result<InAndOut> {

@@ -24,7 +24,7 @@ use super::super::server::parse_ticks;
 /// More than any request takes, unless a job was lost and is waited for in vain.
 const PATIENCE: Duration = Duration::from_secs(240);
 /// What Linux calls a second where it tells processor time, on every machine this runs on.
-const TICKS_PER_SECOND: f64 = 100.0;
+pub(super) const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A running contender, killed when dropped.
 pub(super) struct Driver {

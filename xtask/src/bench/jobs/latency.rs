@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use super::super::server::Server;
 use super::Bench;
 use super::contender::Contender;
+use super::cost::{Cost, measured};
 use super::report::{Bound, Limit, Section, Table};
 
 /// apalis-redis looks for jobs at intervals, so that its answer is a setting.
@@ -18,8 +19,8 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
     let mut delays = CONTENDERS.map(|_| Vec::new());
     for _ in 0..bench.rounds {
         for (contender, delays) in CONTENDERS.iter().zip(&mut delays) {
-            server.ask(&["FLUSHALL"])?;
-            delays.extend(bench.programs.start(*contender, &server)?.latency(JOBS_PER_ROUND)?);
+            let take = || take_turn(bench, &server, *contender);
+            delays.extend(bench.quiet.turn(take, |(_, cost)| cost.others())?.0);
         }
     }
     let mut table = Table::new(&["system", "p50, ms", "p99, ms", "worst, ms"]);
@@ -41,6 +42,12 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
         JOBS_PER_ROUND * bench.rounds
     );
     Ok(Section { title: "Pick-up", words, table, limits })
+}
+
+fn take_turn(bench: &Bench, server: &Server, contender: Contender) -> Result<(Vec<f64>, Cost)> {
+    server.ask(&["FLUSHALL"])?;
+    let mut driver = bench.programs.start(contender, server)?;
+    measured(server, &mut driver, |driver| driver.latency(JOBS_PER_ROUND))
 }
 
 /// The smallest value that this share of all values does not exceed.

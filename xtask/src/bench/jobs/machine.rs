@@ -2,34 +2,10 @@
 
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::contender::{apalis_version, bullmq_version};
 use crate::shell;
-
-/// Half of the cores have something else to do; the server and its client need two.
-const BUSY_SHARE: f64 = 0.5;
-
-/// Fails while the machine does other things, with which no rate means anything.
-pub(super) fn require_quiet() -> Result<()> {
-    let load: f64 = load_average()?.parse().context("no load average")?;
-    let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
-    if is_busy(load, cores) {
-        bail!(
-            "the machine is busy, its load average is \"{load}\"; stop what else runs and try again in a minute"
-        );
-    }
-    Ok(())
-}
-
-fn is_busy(load: f64, cores: usize) -> bool {
-    load > BUSY_SHARE * cores as f64
-}
-
-fn load_average() -> Result<String> {
-    let text = fs::read_to_string("/proc/loadavg").context("no /proc/loadavg")?;
-    Ok(text.split(' ').next().unwrap_or_default().to_owned())
-}
 
 /// The machine and the versions of everything that took part, as a list.
 pub(super) fn describe() -> Result<String> {
@@ -38,13 +14,12 @@ pub(super) fn describe() -> Result<String> {
     let memory = fs::read_to_string("/proc/meminfo").context("no /proc/meminfo")?;
     let redis = printed("redis-server", "--version")?;
     Ok(format!(
-        "- machine: {}, {cores} cores, {} GiB, {}, load average {} before the start\n\
+        "- machine: {}, {cores} cores, {} GiB, {}\n\
          - keyrack: commit {} of {}\n\
          - redis-server {} without persistence; BullMQ {} on Node {}; apalis-redis {}; {}\n",
         field(&cpu, "model name").unwrap_or("unknown processor"),
         gibibytes(&memory).context("no memory in /proc/meminfo")?,
         printed("uname", "-sr")?,
-        load_average()?,
         printed("git", "rev-parse --short HEAD")?,
         printed("date", "-u +%F")?,
         redis.split_once("v=").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or(rest)),
@@ -73,13 +48,6 @@ fn gibibytes(meminfo: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn machine_is_busy_when_half_of_it_is() {
-        assert!(!is_busy(1.0, 2));
-        assert!(is_busy(1.01, 2));
-        load_average().unwrap().parse::<f64>().unwrap();
-    }
 
     #[test]
     fn fields_are_read_without_their_padding() {

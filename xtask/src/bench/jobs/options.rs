@@ -13,7 +13,7 @@ pub(super) struct Options<'a> {
     pub(super) only: Option<&'a str>,
     pub(super) jobs: u32,
     pub(super) rounds: u32,
-    /// Whether the results replace those in `docs/benchmarks.md`, for which the machine has to be quiet.
+    /// Whether the results replace those in `docs/benchmarks.md`.
     pub(super) write: bool,
 }
 

@@ -21,7 +21,9 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
     let mut turns = CONTENDERS.map(|_| [Vec::new(), Vec::new()]);
     for round in 1..=bench.rounds {
         for (contender, turns) in CONTENDERS.iter().zip(&mut turns) {
-            let [plain, mixed] = take_turn(bench, &server, *contender)?;
+            let take = || take_turn(bench, &server, *contender);
+            let [plain, mixed] =
+                bench.quiet.turn(take, |[plain, mixed]| plain.others.max(mixed.others))?;
             println!("round {round}: {:26} {mixed}", contender.name());
             turns[0].push(plain);
             turns[1].push(mixed);

@@ -27,7 +27,8 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
     let mut turns = CONTENDERS.map(|_| Vec::new());
     for round in 1..=bench.rounds {
         for (contender, turns) in CONTENDERS.iter().zip(&mut turns) {
-            let turn = take_turn(bench, &server, *contender)?;
+            let take = || take_turn(bench, &server, *contender);
+            let turn = bench.quiet.turn(take, |turn| turn.others)?;
             println!("round {round}: {:26} {turn}", contender.name());
             turns.push(turn);
         }

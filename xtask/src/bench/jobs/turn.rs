@@ -26,9 +26,9 @@ impl InAndOut {
     /// Adds what more jobs took; their order is not kept.
     pub(super) fn add(&mut self, other: &InAndOut) {
         self.submit_seconds += other.submit_seconds;
-        self.submit_cost += other.submit_cost;
+        self.submit_cost = self.submit_cost + other.submit_cost;
         self.drain_seconds += other.drain_seconds;
-        self.drain_cost += other.drain_cost;
+        self.drain_cost = self.drain_cost + other.drain_cost;
     }
 }
 
@@ -49,6 +49,8 @@ pub(super) struct Figures {
     pub(super) drain_server_us: f64,
     pub(super) client_us: f64,
     pub(super) commands: f64,
+    /// Cores that others kept busy meanwhile.
+    pub(super) others: f64,
 }
 
 impl Figures {
@@ -63,6 +65,7 @@ impl Figures {
             drain_server_us: us_per_job(drain_cost.server_seconds),
             client_us: us_per_job(submit_cost.client_seconds + drain_cost.client_seconds),
             commands: (submit_cost.commands + drain_cost.commands) / n_jobs,
+            others: (*submit_cost + *drain_cost).others(),
         }
     }
 
@@ -77,6 +80,7 @@ impl Figures {
             drain_server_us: of(|turn| turn.drain_server_us),
             client_us: of(|turn| turn.client_us),
             commands: of(|turn| turn.commands),
+            others: of(|turn| turn.others),
         }
     }
 
@@ -106,8 +110,13 @@ mod tests {
     #[test]
     fn figures_are_per_job_and_their_middle_ignores_a_lucky_turn() {
         let turn = |drain_seconds| {
-            let submit_cost = Cost { server_seconds: 0.5, client_seconds: 0.25, commands: 100.0 };
-            let drain_cost = Cost { server_seconds: 1.0, client_seconds: 0.75, commands: 300.0 };
+            let cost = |server_seconds, client_seconds, commands| Cost {
+                server_seconds,
+                client_seconds,
+                commands,
+                ..Cost::default()
+            };
+            let (submit_cost, drain_cost) = (cost(0.5, 0.25, 100.0), cost(1.0, 0.75, 300.0));
             let started = Vec::new();
             let total =
                 InAndOut { submit_seconds: 2.0, submit_cost, drain_seconds, drain_cost, started };
