@@ -9,6 +9,27 @@
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
 
+/// A script of the queue, which may include what is in `include/`.
+macro_rules! bee_script {
+    ($file:literal) => {
+        ::keyrack_store::script!(
+            $file,
+            "include/call.lua",
+            "include/keys.lua",
+            "include/history.lua",
+            "include/events.lua",
+            "include/enter.lua",
+            "include/ready.lua",
+            "include/unlock.lua",
+            "include/fail.lua",
+            "include/die.lua",
+            "include/fence.lua",
+            "include/give_back.lua",
+            "include/claim.lua",
+        )
+    };
+}
+
 mod bulk;
 mod cancel;
 mod claim;

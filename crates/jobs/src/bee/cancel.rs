@@ -1,21 +1,11 @@
 //! Cancelling jobs.
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 
 use super::{hive::Hive, keys::Jid};
 use crate::Error;
 
-static CANCEL: Script = script!(
-    "cancel.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/ready.lua",
-    "include/die.lua",
-    "include/unlock.lua",
-);
+static CANCEL: Script = bee_script!("cancel.lua");
 
 impl Hive {
     /// Cancels a job, whatever it is doing, and the jobs that it has submitted. Returns their ids, the job's own last.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 
 use super::{
     hive::Hive,
@@ -11,16 +11,7 @@ use super::{
 };
 use crate::Error;
 
-static CLAIM: Script = script!(
-    "claim.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/ready.lua",
-    "include/claim.lua",
-);
+static CLAIM: Script = bee_script!("claim.lua");
 
 /// What a claim brought.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

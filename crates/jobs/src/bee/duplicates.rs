@@ -1,6 +1,6 @@
 //! Finding jobs that are the same as an earlier one.
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 
 use super::{
     hive::Hive,
@@ -10,17 +10,7 @@ use super::{
 };
 use crate::Error;
 
-static DUPLICATES: Script = script!(
-    "duplicates.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/ready.lua",
-    "include/fence.lua",
-    "include/unlock.lua",
-);
+static DUPLICATES: Script = bee_script!("duplicates.lua");
 
 /// What the check of one job found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -12,19 +12,8 @@ use super::{
 };
 use crate::Error;
 
-static HEARTBEAT: Script =
-    script!("heartbeat.lua", "include/call.lua", "include/keys.lua", "include/events.lua",);
-static LEAVE: Script = script!(
-    "leave.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/fence.lua",
-    "include/give_back.lua",
-    "include/unlock.lua",
-);
+static HEARTBEAT: Script = bee_script!("heartbeat.lua");
+static LEAVE: Script = bee_script!("leave.lua");
 
 /// What a worker tells about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

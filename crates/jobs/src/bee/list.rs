@@ -7,7 +7,7 @@
 mod cursor;
 
 use keyrack_keys::Key;
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 use serde::{Deserialize, Serialize};
 
 use self::cursor::Cursor;
@@ -18,8 +18,7 @@ use super::{
 };
 use crate::Error;
 
-static LIST: Script =
-    script!("list.lua", "include/call.lua", "include/keys.lua", "include/events.lua");
+static LIST: Script = bee_script!("list.lua");
 
 /// The most jobs on a page.
 pub const PAGE_MAX: usize = 500;

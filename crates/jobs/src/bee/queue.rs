@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -11,15 +11,8 @@ use super::{
 };
 use crate::Error;
 
-static LIMITS: Script = script!(
-    "limits.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-);
-static DELETE: Script = script!("delete.lua", "include/call.lua", "include/keys.lua");
+static LIMITS: Script = bee_script!("limits.lua");
+static DELETE: Script = bee_script!("delete.lua");
 
 /// The most tenants of a queue that may have a limit of their own.
 pub const TENANT_LIMITS_MAX: usize = 1000;

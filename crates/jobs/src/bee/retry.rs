@@ -1,18 +1,11 @@
 //! Letting a job that has failed run again.
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 
 use super::{hive::Hive, keys::Jid};
 use crate::Error;
 
-static RETRY: Script = script!(
-    "retry.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-);
+static RETRY: Script = bee_script!("retry.lua");
 
 impl Hive {
     /// Lets a job that failed, was cancelled or has expired run again from the start.

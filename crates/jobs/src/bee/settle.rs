@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 use serde::{Serialize, de::IgnoredAny};
 
 use super::{
@@ -13,19 +13,7 @@ use super::{
 };
 use crate::Error;
 
-static SETTLE: Script = script!(
-    "settle.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/ready.lua",
-    "include/claim.lua",
-    "include/fail.lua",
-    "include/fence.lua",
-    "include/give_back.lua",
-);
+static SETTLE: Script = bee_script!("settle.lua");
 
 /// What became of one claimed job.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 use serde::Serialize;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::Error;
 
-static STATS: Script = script!("stats.lua", "include/call.lua", "include/keys.lua");
+static STATS: Script = bee_script!("stats.lua");
 
 /// What a queue holds at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -5,7 +5,7 @@ mod body;
 use std::collections::HashMap;
 
 use keyrack_keys::PartError;
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, value::RawValue};
 use tokio::task::{JoinError, JoinSet};
@@ -19,15 +19,7 @@ use super::{
 };
 use crate::Error;
 
-static SUBMIT: Script = script!(
-    "submit.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/ready.lua",
-);
+static SUBMIT: Script = bee_script!("submit.lua");
 
 /// The most bytes of data that a job may bring: more belongs into a file or a key of its own.
 pub const DATA_BYTES_MAX: usize = 1024 * 1024;

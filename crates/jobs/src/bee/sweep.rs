@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 
 use super::{
     hive::Hive,
@@ -10,18 +10,7 @@ use super::{
 };
 use crate::Error;
 
-static SWEEP: Script = script!(
-    "sweep.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/ready.lua",
-    "include/fail.lua",
-    "include/die.lua",
-    "include/unlock.lua",
-);
+static SWEEP: Script = bee_script!("sweep.lua");
 
 /// When a worker counts as dead, and how much is kept. All workers of a queue should agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

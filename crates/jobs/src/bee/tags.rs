@@ -1,6 +1,6 @@
 //! The words by which jobs are found.
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 
 use super::{
     hive::Hive,
@@ -9,8 +9,7 @@ use super::{
 };
 use crate::Error;
 
-static TAGS: Script =
-    script!("tags.lua", "include/call.lua", "include/keys.lua", "include/events.lua");
+static TAGS: Script = bee_script!("tags.lua");
 
 impl Hive {
     /// Replaces the tags of a job.

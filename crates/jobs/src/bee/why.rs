@@ -4,7 +4,7 @@
 
 mod tell;
 
-use keyrack_store::{Script, script};
+use keyrack_store::Script;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -14,16 +14,7 @@ use super::{
 };
 use crate::Error;
 
-static WHY: Script = script!(
-    "why.lua",
-    "include/call.lua",
-    "include/keys.lua",
-    "include/history.lua",
-    "include/events.lua",
-    "include/enter.lua",
-    "include/ready.lua",
-    "include/claim.lua",
-);
+static WHY: Script = bee_script!("why.lua");
 
 /// Why a job is not running yet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
