@@ -110,8 +110,11 @@ impl Hive {
         Ok(())
     }
 
-    /// Node's scripts fail when the key is missing.
-    async fn set_options(&self) -> Result<(), Error> {
+    /// Sets the options of Node hives unless they are set: their scripts fail without. The first write to a queue does it too.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn set_options(&self) -> Result<(), Error> {
         let key = keys::hive_options();
         let mut cmd = redis::cmd("SET");
         cmd.arg(&*self.store().place(&key)).arg(r#"{"log":false}"#).arg("NX");
