@@ -12,3 +12,4 @@ mod submit;
 mod worker;
 
 mod description;
+mod documented;

@@ -2,5 +2,4 @@
 
 mod look;
 mod steer;
-mod stores;
 mod submit;

@@ -4,7 +4,6 @@ mod program;
 mod world;
 
 mod config;
-mod documented;
 mod endings;
 mod guide;
 mod help;

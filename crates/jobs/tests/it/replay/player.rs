@@ -114,8 +114,7 @@ impl<'s> Player<'s> {
                 let () = command.query_async(&mut connection).await.expect("edited");
             }
             What::Hive { .. } => {
-                let hive = Hive::open(self.world.store.clone()).await.expect("a hive");
-                hive.set_options().await.expect("the options are set");
+                Hive::open(self.world.store.clone()).await.expect("a hive");
             }
             What::Outcome { .. } => {}
         }
