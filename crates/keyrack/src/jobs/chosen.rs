@@ -1,10 +1,11 @@
 //! Which jobs a command is about: some by their ids, or all of a queue that meet a filter.
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keyrack_http::human;
 use keyrack_jobs::{
     Error,
     bee::{
-        Bulk, Filter, Hive, Place,
+        Bulk, Filter, Hive, Place, Stats,
         keys::{Jid, QueueName},
     },
 };
@@ -95,8 +96,9 @@ async fn by_filter(
     globals: &Globals,
 ) -> anyhow::Result<Exit> {
     let hive = open_queue(globals, queue).await?;
+    let mut all = All { hive, queue, filters, deed, bar: bar(globals) };
     if !yes {
-        let matched = each(&hive, queue, &filters, deed, true).await?;
+        let matched = all.count().await?;
         if matched == 0 {
             let message = format!("the queue \"{queue}\" has no such jobs");
             return Err(Failure::new(Exit::NotFound, message).into());
@@ -105,32 +107,76 @@ async fn by_filter(
             return Ok(unchanged(globals));
         }
     }
-    let changed = each(&hive, queue, &filters, deed, false).await?;
-    tell(changed, None, deed, globals)?;
+    let changed = all.go_through(false).await;
+    all.bar.finish_and_clear();
+    tell(changed?, None, deed, globals)?;
     Ok(Exit::Ok)
 }
 
-/// Goes through all that meet one of the filters: how many there are, or how many were changed.
-async fn each(
-    hive: &Hive,
-    queue: &QueueName,
-    filters: &[Filter],
-    deed: &Deed,
-    is_dry_run: bool,
-) -> anyhow::Result<u64> {
-    let mut count = 0;
-    for filter in filters {
-        let mut cursor = None;
-        loop {
-            let done = hive.bulk(queue, filter, deed.bulk, is_dry_run, cursor.as_deref()).await?;
-            count += if is_dry_run { done.matched } else { done.changed };
-            cursor = done.next;
-            if cursor.is_none() {
-                break;
+/// All jobs of a queue that meet one of the filters.
+struct All<'a> {
+    hive: Hive,
+    queue: &'a QueueName,
+    filters: Vec<Filter>,
+    deed: &'a Deed,
+    bar: ProgressBar,
+}
+
+impl All<'_> {
+    /// How many there are.
+    async fn count(&mut self) -> anyhow::Result<u64> {
+        let is_whole = |filter: &Filter| filter.text.is_none() && filter.tag.is_none();
+        if !self.filters.iter().all(is_whole) {
+            let count = self.go_through(true).await;
+            self.bar.reset();
+            return count;
+        }
+        let stats = self.hive.stats(self.queue).await?;
+        Ok(self.filters.iter().map(|filter| jobs_in(&stats, filter.place)).sum())
+    }
+
+    /// Goes through them: how many there are, or how many were changed.
+    async fn go_through(&mut self, is_dry_run: bool) -> anyhow::Result<u64> {
+        let mut count = 0;
+        for filter in &self.filters {
+            let mut cursor = None;
+            loop {
+                let bulk = self.deed.bulk;
+                let done =
+                    self.hive.bulk(self.queue, filter, bulk, is_dry_run, cursor.as_deref()).await?;
+                count += if is_dry_run { done.matched } else { done.changed };
+                self.bar.set_message(human::counted(count, "job"));
+                cursor = done.next;
+                if cursor.is_none() {
+                    break;
+                }
             }
         }
+        Ok(count)
     }
-    Ok(count)
+}
+
+fn jobs_in(stats: &Stats, place: Place) -> u64 {
+    match place {
+        Place::Queued => stats.queued,
+        Place::Delayed => stats.delayed,
+        Place::Waiting => stats.waiting,
+        Place::Parked => stats.parked,
+        Place::Running => stats.running,
+        Place::Failed => stats.failed,
+        Place::Ended => stats.ended,
+    }
+}
+
+/// Shows how many jobs there were so far; nothing when stderr is no terminal.
+fn bar(globals: &Globals) -> ProgressBar {
+    let target =
+        if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        bar.set_style(style);
+    }
+    bar
 }
 
 fn is_agreed(count: u64, deed: &Deed) -> anyhow::Result<bool> {

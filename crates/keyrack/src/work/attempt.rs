@@ -67,20 +67,27 @@ impl Attempts {
                 talked = &mut talk, if said.is_none() => said = Some(talked),
             }
         };
-        let (stdout, last_words) = match said {
-            Some(said) => said?,
-            None => timeout(PIPES_GRACE, talk).await.unwrap_or_else(|_| Err(held_open()))?,
-        };
         match end {
-            End::ByItself | End::Stopped(Stop::Shutdown) => {
-                verdict::of(status, stdout, &last_words)
-            }
+            End::ByItself | End::Stopped(Stop::Shutdown) => {}
             End::TooLong => {
                 let limit = duration::shown(self.time_limit);
-                Err(Failure::new(format!("the command took longer than {limit} and was stopped")))
+                let message = format!("the command took longer than {limit} and was stopped");
+                return Err(Failure::new(message));
             }
             // Nobody asks for the end of a job that is no longer ours.
-            End::Stopped(Stop::Canceled | Stop::Lost) => Err(Failure::new("the job was stopped")),
+            End::Stopped(Stop::Canceled | Stop::Lost) => {
+                return Err(Failure::new("the job was stopped"));
+            }
+        }
+        let said = match said {
+            Some(said) => said,
+            None => timeout(PIPES_GRACE, talk).await.unwrap_or_else(|_| Err(held_open())),
+        };
+        match said {
+            Ok((stdout, last_words)) => verdict::of(status, stdout, &last_words),
+            // How it ended says more than what could not be read of it.
+            Err(_) if !status.success() => verdict::of(status, Stdout::default(), ""),
+            Err(failure) => Err(failure),
         }
     }
 

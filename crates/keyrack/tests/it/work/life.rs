@@ -100,3 +100,21 @@ fn second_signal_ends_everything_at_once() {
     assert_eq!(work.code(), Some(130));
     assert_all_gone(&pids);
 }
+
+#[test]
+fn process_that_leaves_the_group_and_holds_stdout_open_fails_the_attempt() {
+    let world = World::new();
+    let (held, failed) = (world.submit("1 --retries 0"), world.submit("2 --retries 0"));
+    // A process in a session of its own is not ended with the command.
+    let exec = "me=left.$KEYRACK_JOB_ID; \
+                setsid sh -c \"touch $me; while [ -e hold ]; do sleep 0.05; done\" & \
+                until [ -e $me ]; do sleep 0.02; done; \
+                read -r job; case $job in *'[2]'*) exit 9;; esac; echo 1";
+    std::fs::write(world.path("hold"), "").expect("written");
+    world.drain("--concurrency 2", exec);
+    std::fs::remove_file(world.path("hold")).expect("removed");
+    let history = world.job(&held)["history"].to_string();
+    assert!(history.contains("a process that it left behind keeps its output open"), "{history}");
+    let history = world.job(&failed)["history"].to_string();
+    assert!(history.contains("the command ended with exit code 9"), "{history}");
+}
