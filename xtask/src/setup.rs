@@ -17,6 +17,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("redis-server", "redis-server"),
     ("redis-cli", "redis-tools"),
     ("redis-benchmark", "redis-tools"),
+    ("curl", "curl"),
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),

@@ -16,7 +16,7 @@ use crate::{census::Census, metrics::Totals, observe::Requests};
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many requests may wait or stream at once: each holds a connection.
-const WAITING_MAX: usize = 5_000;
+pub(crate) const WAITING_MAX: usize = 5_000;
 
 /// What every route is given.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, tags, retry, heartbeat,
 //! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
-//! and stats; events tell what happens. [`dialect`] is JSON as Redis' Lua and Node write it.
+//! and stats; events tell what happens. For workers that speak HTTP there is wait, and keeper looks after their queues.
+//! [`dialect`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
 

@@ -193,7 +193,7 @@ impl Listener {
             kind: event.kind,
             queue: event.queue,
             jid: event.jid,
-            job: event.job.as_ref().filter(|_| wants_job).map(Into::into),
+            job: event.job.filter(|_| wants_job).map(Into::into),
             progress: event.progress,
         };
         let data = serde_json::to_string(&body).unwrap_or_default();

@@ -59,7 +59,7 @@ pub(super) async fn list(
     hive.check_queue(&queue).await?;
     let filter = Filter { place: which.place, text: which.text, tag: which.tag };
     let page = hive.list(&queue, &filter, which.cursor.as_deref(), limit).await?;
-    Ok(Json(Jobs { jobs: page.jobs.iter().map(Into::into).collect(), next: page.next }))
+    Ok(Json(Jobs { jobs: page.jobs.into_iter().map(Into::into).collect(), next: page.next }))
 }
 
 /// Shows a job.
@@ -69,7 +69,7 @@ pub(super) async fn show(
     State(app): State<Arc<App>>,
     Job(jid): Job,
 ) -> Result<Json<JobView>, Problem> {
-    Ok(Json((&app.jobs().await?.hive.job(&jid).await?).into()))
+    Ok(Json(app.jobs().await?.hive.job(&jid).await?.into()))
 }
 
 /// The jobs that were cancelled.
@@ -99,7 +99,7 @@ pub(super) async fn retry(
 ) -> Result<Json<JobView>, Problem> {
     let hive = &app.jobs().await?.hive;
     hive.retry(&jid).await?;
-    Ok(Json((&hive.job(&jid).await?).into()))
+    Ok(Json(hive.job(&jid).await?.into()))
 }
 
 /// Tells why a job is not running yet, and when it may.
@@ -167,7 +167,7 @@ pub(super) async fn outcome(
         }
     };
     Ok(Json(match ended {
-        Some(job) => Outcome { ended: true, job: (&job).into() },
-        None => Outcome { ended: false, job: (&hive.job(&jid).await?).into() },
+        Some(job) => Outcome { ended: true, job: job.into() },
+        None => Outcome { ended: false, job: hive.job(&jid).await?.into() },
     }))
 }

@@ -32,3 +32,32 @@ pub(super) fn time(wait_s: Option<f64>) -> Result<Duration, Problem> {
     }
     Ok(Duration::from_secs_f64(seconds))
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::{http::header, response::IntoResponse as _};
+
+    use super::*;
+    use crate::app::WAITING_MAX;
+
+    #[tokio::test]
+    async fn who_finds_no_place_is_told_when_to_come_back() {
+        let store = keyrack_store::Store::open("embedded:memory").await.expect("a store");
+        let app = App::new(store, Vec::new());
+        let others = app.waiting.try_acquire_many(WAITING_MAX as u32).expect("all places");
+        let refused = place(&app).expect_err("no place").into_response();
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
+        drop(others);
+        assert!(place(&app).is_ok());
+    }
+
+    #[test]
+    fn nobody_waits_for_longer_than_a_minute() {
+        assert_eq!(time(None).expect("no wait"), Duration::ZERO);
+        assert_eq!(time(Some(0.5)).expect("a wait"), Duration::from_millis(500));
+        for wrong in [-0.1, 60.1, f64::NAN, f64::INFINITY] {
+            time(Some(wrong)).expect_err("no time");
+        }
+    }
+}

@@ -44,18 +44,45 @@ pub(super) async fn claim(
     let wait = wait::time(wish.wait_s)?;
     let claim = Claim {
         worker: worker_id(&app, wish.worker.as_deref(), &queue).await?,
-        max: batch("max", wish.max.unwrap_or(1))?.max(1),
+        max: batch("max", wish.max.unwrap_or(1))?,
         lock: lock(wish.lock_s)?,
         queue,
     };
+    if claim.max == 0 {
+        return Err(invalid("max", "0; give at least 1"));
+    }
     let jobs = app.jobs().await?;
+    let mut visit = Visit { hive: &jobs.hive, claim: &claim, is_over: wish.worker.is_some() };
     // Being on the list of workers is what gives it a share of the jobs.
     let info = info(&jobs.hive, &claim).await?;
     let kept = jobs.hive.heartbeat(&claim.queue, &claim.worker, claim.lock, Some(&info)).await?;
     give_back_unknown(&jobs.hive, &claim, kept, wish.holding).await?;
     let _place = wait::place(&app)?;
-    let caught = claim_unless_stopped(&app, jobs, &claim, wait).await?;
-    Ok(Json(ClaimedJobs::new(&claim.worker, &keep(caught))))
+    let claimed = keep(claim_unless_stopped(&app, jobs, &claim, wait).await?);
+    visit.is_over = visit.is_over || !claimed.jobs.is_empty();
+    Ok(Json(ClaimedJobs::new(&claim.worker, &claimed)))
+}
+
+/// A worker without a name that has no jobs is forgotten with its request: nobody will hear of it again.
+struct Visit<'a> {
+    hive: &'a Hive,
+    claim: &'a Claim,
+    /// Whether it has a name, or jobs.
+    is_over: bool,
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let (hive, claim) = (self.hive.clone(), self.claim.clone());
+        tokio::spawn(async move {
+            if let Err(error) = hive.leave(&claim.queue, &claim.worker).await {
+                tracing::debug!(%error, "could not forget a worker; that happens in an hour");
+            }
+        });
+    }
 }
 
 /// Says that a worker is alive and renews the locks of its jobs.

@@ -132,6 +132,7 @@ async fn names_and_numbers_out_of_bounds_are_refused_by_field() {
             json!({"dependenciesOnTags": true}).to_string(),
             "dependenciesOnTags",
         ),
+        ("POST", claim.into(), json!({"max": 0}).to_string(), "max"),
         ("POST", claim.into(), json!({"max": 1001}).to_string(), "max"),
         ("POST", claim.into(), json!({"wait_s": -1}).to_string(), "wait_s"),
         ("POST", claim.into(), json!({"lock_s": 0}).to_string(), "lock_s"),

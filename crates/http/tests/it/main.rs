@@ -12,4 +12,3 @@ mod submit;
 mod worker;
 
 mod description;
-mod documented;

@@ -129,6 +129,25 @@ async fn a_client_that_went_away_swallows_no_job() {
 }
 
 #[tokio::test]
+async fn a_worker_without_a_name_and_without_jobs_is_forgotten() {
+    let site = Site::start().await;
+    let path = "/api/1/queues/emails/claim";
+    let workers = async || {
+        let stats = site.get("/api/1/queues/emails").await.ok();
+        stats["workers"].as_array().expect("a list").len()
+    };
+    site.post(path, json!({})).await.ok();
+    let waiting = site.open("POST", path, &[], r#"{"wait_s": 60}"#).await;
+    wait_until_async("one to wait", async || workers().await == 1).await;
+    drop(waiting);
+    wait_until_async("all to be forgotten", async || workers().await == 0).await;
+    site.submit("emails", json!({})).await;
+    site.post(path, json!({})).await.ok();
+    assert_eq!(workers().await, 1, "one that has a job is not");
+    assert_eq!(counts(&site).await, (0, 1));
+}
+
+#[tokio::test]
 async fn a_batch_is_settled_and_the_next_claimed_in_one_request() {
     let site = Site::start().await;
     for n in 0..6 {

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
 };
 
@@ -42,6 +42,8 @@ struct Inner {
     id: String,
     /// What to add to the store's clock to have the server's, in ms.
     clock_offset_ms: AtomicI64,
+    /// Whether the options of Node hives are to be set with the first write: looking at a store is to leave no trace.
+    owes_options: AtomicBool,
     /// Queues that are on the list of all queues already, and since when that is known.
     listed: Mutex<HashMap<QueueName, u64>>,
 }
@@ -54,7 +56,7 @@ impl Hive {
     pub async fn open(store: Store) -> Result<Hive, Error> {
         let hive = Hive::named(store, ids::hive_id());
         hive.adjust_clock().await?;
-        hive.set_options().await?;
+        hive.inner.owes_options.store(true, Ordering::Relaxed);
         Ok(hive)
     }
 
@@ -64,6 +66,7 @@ impl Hive {
             store,
             id: id.into(),
             clock_offset_ms: AtomicI64::new(0),
+            owes_options: AtomicBool::new(false),
             listed: Mutex::new(HashMap::new()),
         };
         Hive { inner: Arc::new(inner) }
@@ -107,8 +110,11 @@ impl Hive {
         Ok(())
     }
 
-    /// Node's scripts fail when the key is missing.
-    async fn set_options(&self) -> Result<(), Error> {
+    /// Sets the options of Node hives unless they are set: their scripts fail without. The first write to a queue does it too.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn set_options(&self) -> Result<(), Error> {
         let key = keys::hive_options();
         let mut cmd = redis::cmd("SET");
         cmd.arg(&*self.store().place(&key)).arg(r#"{"log":false}"#).arg("NX");
@@ -125,6 +131,10 @@ impl Hive {
         let mut cmd = redis::cmd("SADD");
         cmd.arg(&*self.store().place(&keys::queues())).arg(queue.as_str());
         let () = cmd.query_async(&mut self.store().connection()).await?;
+        if self.inner.owes_options.load(Ordering::Relaxed) {
+            self.set_options().await?;
+            self.inner.owes_options.store(false, Ordering::Relaxed);
+        }
         self.inner.listed.lock().insert(queue.clone(), now);
         Ok(())
     }

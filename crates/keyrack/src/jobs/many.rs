@@ -29,7 +29,7 @@ const TOLD_MAX: u64 = 20;
 /// Submits the jobs of a file.
 pub(super) async fn run(file: &Path, queue: &QueueName, globals: &Globals) -> anyhow::Result<Exit> {
     let (reader, bytes) = open(file)?;
-    let hive = Hive::open(globals.open_store().await?).await?;
+    let hive = super::open(globals).await?;
     let mut many = Many {
         hive,
         queue,

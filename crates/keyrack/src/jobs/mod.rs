@@ -80,7 +80,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     }
 }
 
-/// The queues of a store that has to be there.
+/// The queues of a store that has to be there: whoever forgot to name one must not fill a folder that nobody reads.
 async fn open(globals: &Globals) -> anyhow::Result<Hive> {
     Ok(Hive::open(globals.open_existing_store().await?).await?)
 }

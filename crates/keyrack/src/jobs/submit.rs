@@ -3,11 +3,11 @@
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use keyrack_jobs::bee::{
-    Hive, Job, Status, Submission,
+    Job, Status, Submission,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 
-use super::{many, names};
+use super::{many, names, open};
 use crate::{Exit, Failure, Globals, duration, when};
 
 #[derive(Debug, clap::Args)]
@@ -88,7 +88,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     }
     let wait = args.wait;
     let job = args.submission()?;
-    let hive = Hive::open(globals.open_store().await?).await?;
+    let hive = open(globals).await?;
     let jid = hive.submit(job).await?;
     match wait {
         None if globals.json => globals.print_json(&serde_json::json!({ "jid": jid.as_str() }))?,

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use keyrack_engine::{Engine, Listener, Recovery};
 use keyrack_http::{Server, human};
 use keyrack_jobs::{
-    bee::Hive,
+    bee::{Care, Hive, Keeper},
     recurring::{self, Recurring, Scheduler},
 };
 use keyrack_store::Store;
@@ -16,19 +16,23 @@ use tokio::{net::TcpListener, sync::watch};
 
 use self::addresses::{Addresses, bind_failed};
 use crate::{
-    Exit, Globals,
-    settings::{HTTP, Origin, RESP, RESP_PASSWORD, Settings},
+    Exit, Failure, Globals,
+    settings::{HTTP, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
     signals::Signals,
 };
 
 /// How long requests and clients may take to come to an end after a first signal.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// How soon a store that did not answer is asked again.
+const STORE_RETRY_PAUSE: Duration = Duration::from_secs(1);
+
 /// Serves until a signal or a client's SHUTDOWN ends it.
 pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     // From the first moment on, so that a signal during the start is not lost.
     let signals = Signals::listen(|| {})?;
     let addresses = Addresses::from_settings(&globals.settings).await?;
+    let timings = timings(&globals.settings)?;
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 
     // Before the ports: a second server on the same folder is to be told about the folder.
@@ -47,7 +51,10 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
         // It may be stopped at any moment, so nobody waits for it.
         tokio::spawn(scheduler.run(stopped(stopping.clone())));
     }
-    let mut http = tokio::spawn(Server::new(store.clone()).run(listener, stopped(stopping)));
+    tokio::spawn(keep_queues(store.clone(), timings, stopped(stopping.clone())));
+    let recurring = globals.settings.recurring().to_vec();
+    let server = Server::with_recurring(store.clone(), recurring);
+    let mut http = tokio::spawn(server.run(listener, stopped(stopping)));
     tokio::select! {
         signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
         () = shutdown_requested(store.engine()) => globals.say("SHUTDOWN from a client: stopping"),
@@ -117,6 +124,35 @@ async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Sc
     let hive = Hive::open(store.clone()).await?;
     let recurring = Recurring::new(hive, definitions.to_vec())?;
     Ok(Some(Scheduler::new(recurring, recurring::Settings::default())))
+}
+
+/// When a silent worker loses its jobs.
+fn timings(settings: &Settings) -> Result<Care, Failure> {
+    match settings.value(&TIMINGS) {
+        "keyrack" => Ok(Care::KEYRACK),
+        "bee" => Ok(Care::BEE),
+        other => {
+            let message = format!("there are no timings \"{other}\"");
+            Err(Failure::new(Exit::Usage, message).hint(format!("set them by {}", TIMINGS.ways())))
+        }
+    }
+}
+
+/// Looks after the job queues: whoever works on them over HTTP, or with Node, does not.
+async fn keep_queues(store: Store, care: Care, stop: impl Future<Output = ()>) {
+    let keeping = async {
+        let hive = loop {
+            match Hive::open(store.clone()).await {
+                Ok(hive) => break hive,
+                Err(_) => tokio::time::sleep(STORE_RETRY_PAUSE).await,
+            }
+        };
+        Keeper::new(&hive, care).run(std::future::pending()).await;
+    };
+    tokio::select! {
+        () = keeping => {}
+        () = stop => {}
+    }
 }
 
 /// Opens the embedded store's own port; a server has one already.

@@ -14,7 +14,7 @@ use keyrack_jobs::recurring::Definition;
 pub(crate) use self::{
     file::File,
     flags::{Flags, GLOBAL, GlobalFlags, ServeFlags},
-    table::{DATA, HTTP, LOG, RESP, RESP_PASSWORD, STORE, Setting},
+    table::{DATA, HTTP, LOG, RESP, RESP_PASSWORD, STORE, Setting, TIMINGS},
 };
 use crate::{Exit, Failure};
 use table::SETTINGS;

@@ -74,6 +74,15 @@ pub(crate) static RESP_PASSWORD: Setting = Setting {
     secret: true,
 };
 
+pub(crate) static TIMINGS: Setting = Setting {
+    key: "timings",
+    value_name: "keyrack|bee",
+    help: "When a silent worker loses its jobs: as its lock ends, or after three minutes as with Node workers",
+    default: Some("keyrack"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static LOG: Setting = Setting {
     key: "log",
     value_name: "FILTER",
@@ -84,7 +93,8 @@ pub(crate) static LOG: Setting = Setting {
 };
 
 /// Every setting there is.
-pub(super) static SETTINGS: &[&Setting] = &[&STORE, &DATA, &HTTP, &RESP, &RESP_PASSWORD, &LOG];
+pub(super) static SETTINGS: &[&Setting] =
+    &[&STORE, &DATA, &HTTP, &RESP, &RESP_PASSWORD, &TIMINGS, &LOG];
 
 impl Setting {
     /// The environment variable.

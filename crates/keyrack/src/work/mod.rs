@@ -98,7 +98,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let to_kill = groups.clone();
     let signals = Signals::listen(move || to_kill.kill_all())?;
     let command = Command::new(args.exec, args.argv)?;
-    let hive = Hive::open(globals.open_store().await?).await?;
+    let hive = Hive::open(globals.open_existing_store().await?).await?;
 
     let tally = Arc::new(Tally::new(globals.quiet));
     let attempts = Arc::new(Attempts {

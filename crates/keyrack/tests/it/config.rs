@@ -22,6 +22,7 @@ fn origins_are_told_and_secrets_are_not() {
     http = "127.0.0.1:9003"        # in the environment, KEYRACK_HTTP
     resp = "127.0.0.1:9002"        # in keyrack.toml
     # resp-password = "***"        # in keyrack.toml
+    timings = "keyrack"            # by default
     log = "warn"                   # by default
     "##);
 }
@@ -42,7 +43,7 @@ fn json_has_every_setting() {
     let run = Run::line("config show --json");
     let shown: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
     let keys: Vec<_> = shown.as_array().expect("a list").iter().map(|line| &line["key"]).collect();
-    assert_eq!(keys, ["store", "data", "http", "resp", "resp-password", "log"]);
+    assert_eq!(keys, ["store", "data", "http", "resp", "resp-password", "timings", "log"]);
 }
 
 #[test]

@@ -81,7 +81,8 @@ fn folder_in_use_ends_with_4_and_names_folder_and_process() {
 #[test]
 fn looking_into_a_folder_that_is_not_there_ends_with_3_and_makes_none() {
     let dir = TempDir::new().expect("a folder");
-    for line in ["store stats", "store check", "keys lint", "keys infer"] {
+    let jobs = ["jobs submit q 1", "jobs stats", "work q --exec true", "recurring list"];
+    for line in ["store stats", "store check", "keys lint", "keys infer"].into_iter().chain(jobs) {
         let run = Run::line_in(dir.path(), &format!("{line} --data nothing"));
         assert_eq!(run.code, Some(3), "{run:?}");
         assert_eq!(run.failure().0, "error: there is no data folder \"./nothing\"");

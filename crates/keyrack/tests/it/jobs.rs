@@ -2,4 +2,5 @@
 
 mod look;
 mod steer;
+mod stores;
 mod submit;

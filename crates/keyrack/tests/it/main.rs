@@ -4,6 +4,7 @@ mod program;
 mod world;
 
 mod config;
+mod documented;
 mod endings;
 mod guide;
 mod help;

@@ -130,9 +130,22 @@ impl Serve {
 
     /// `GET path`: status line and headers, then the body.
     pub(crate) fn get(&self, path: &str) -> (String, String) {
+        self.send("GET", path, "")
+    }
+
+    /// `POST path` with a body.
+    pub(crate) fn post(&self, path: &str, body: &str) -> (String, String) {
+        self.send("POST", path, body)
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(self.http()).expect("the HTTP port answers");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            .expect("the request is sent");
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .expect("the request is sent");
         let mut response = String::new();
         stream.read_to_string(&mut response).expect("a whole response");
         let (head, body) = response.split_once("\r\n\r\n").expect("headers end");

@@ -238,3 +238,28 @@ fn server_store_is_served_and_its_outage_told() {
     server.restart();
     wait_until("the return to be noticed", || serve.get("/readyz").0.starts_with("HTTP/1.1 200 "));
 }
+
+#[test]
+fn jobs_of_a_worker_that_fell_silent_go_back_without_any_worker_of_ours() {
+    let dir = folder();
+    let serve = Serve::start(dir.path());
+    let body = |path: &str, body: &str| serve.post(path, body).1;
+    body("/api/1/queues/q/jobs", r#"{"jid": "silent"}"#);
+    body("/api/1/queues/q/jobs", r#"{"jid": "late", "delay": 1}"#);
+    let claimed = body("/api/1/queues/q/claim", r#"{"worker": "w", "max": 1, "lock_s": 1}"#);
+    assert!(claimed.contains("\"silent\""), "{claimed}");
+    let status = |jid: &str| {
+        let job: serde_json::Value =
+            serde_json::from_str(&serve.get(&format!("/api/1/jobs/{jid}")).1).expect("JSON");
+        job["status"].as_str().expect("a status").to_owned()
+    };
+    wait_until("the job to go back", || status("silent") == "queued");
+    wait_until("the delayed job to come in", || status("late") == "queued");
+}
+
+#[test]
+fn timings_that_are_none_are_refused() {
+    let run = Run::line("serve --timings slow");
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.failure().0.contains("there are no timings \"slow\""), "{run:?}");
+}

@@ -20,7 +20,7 @@ pub(super) fn describe() -> Result<String> {
         field(&cpu, "model name").unwrap_or("unknown processor"),
         gibibytes(&memory).context("no memory in /proc/meminfo")?,
         printed("uname", "-sr")?,
-        printed("git", "rev-parse --short HEAD")?,
+        printed("git", "describe --always --dirty")?,
         printed("date", "-u +%F")?,
         redis.split_once("v=").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or(rest)),
         bullmq_version(),

@@ -114,7 +114,8 @@ impl<'s> Player<'s> {
                 let () = command.query_async(&mut connection).await.expect("edited");
             }
             What::Hive { .. } => {
-                Hive::open(self.world.store.clone()).await.expect("a hive");
+                let hive = Hive::open(self.world.store.clone()).await.expect("a hive");
+                hive.set_options().await.expect("the options are set");
             }
             What::Outcome { .. } => {}
         }
