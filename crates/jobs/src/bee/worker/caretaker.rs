@@ -12,7 +12,8 @@ use super::super::{
     claim::Claimed,
     heartbeat::WorkerInfo,
     hive::Hive,
-    keys::{self, QueueName, WorkerId},
+    job::Status,
+    keys::{self, Jid, QueueName, WorkerId},
     settle::{End, Outcome},
     sweep::Care,
 };
@@ -159,7 +160,7 @@ async fn beat(
     let calls_before = shared.registry.calls();
     let kept = shared.hive.heartbeat(&shared.queue, &shared.worker, care.lock, Some(info)).await?;
     for jid in known_before.iter().filter(|jid| !kept.contains(*jid)) {
-        shared.registry.stop(jid, None, Stop::Lost);
+        shared.registry.stop(jid, None, why_gone(shared, jid).await);
     }
     let unknown: HashSet<String> =
         kept.into_iter().filter(|jid| !shared.registry.knows(jid)).collect();
@@ -177,6 +178,15 @@ async fn beat(
         shared.hive.settle(&shared.queue, &shared.worker, &lost, 0, care.lock).await?;
     }
     Ok(())
+}
+
+/// Why a job is no longer ours. The heartbeat can be quicker than the message that says so.
+async fn why_gone(shared: &Shared, jid: &str) -> Stop {
+    let Ok(jid) = Jid::new(jid) else { return Stop::Lost };
+    match shared.hive.job(&jid).await {
+        Ok(job) if job.status() == Status::Canceled => Stop::Canceled,
+        _ => Stop::Lost,
+    }
 }
 
 /// Listens on the worker's own channel, until dropped. Jobs that are cancelled or taken away are stopped at once.

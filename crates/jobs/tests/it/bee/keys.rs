@@ -284,12 +284,13 @@ async fn what_node_hives_rely_on_is_there_and_otherwise_left_alone() {
     everywhere(async |rig| {
         let (options, scripts) = (keys::hive_options(), keys::scripts());
         let hive = Hive::open(rig.hive.store().clone()).await.expect("a hive");
+        assert!(!rig.exists(&options).await, "who only looks writes nothing");
+        hive.submit(Submission::to(rig.queue.clone())).await.expect("submitted");
         assert_eq!(rig.ask::<String>("GET", &options, &[]).await, r#"{"log":false}"#);
         rig.ask::<()>("SET", &options, &[r#"{"log":true}"#]).await;
-        Hive::open(rig.hive.store().clone()).await.expect("a hive");
-        assert_eq!(rig.ask::<String>("GET", &options, &[]).await, r#"{"log":true}"#);
-        hive.submit(Submission::to(rig.queue.clone())).await.expect("submitted");
+        let hive = Hive::open(rig.hive.store().clone()).await.expect("a hive");
         hive.submit(Submission::new("mail/send").expect("a queue")).await.expect("submitted");
+        assert_eq!(rig.ask::<String>("GET", &options, &[]).await, r#"{"log":true}"#);
         assert!(!rig.exists(&scripts).await, "Node would run whatever stands there");
         let queues = BTreeSet::from(["emails".into(), "mail/send".into()]);
         assert_eq!(rig.members(&keys::queues()).await, queues);
