@@ -22,6 +22,31 @@ parts! {
     text ExampleUid;
 }
 
+const STEP: json::Schema = json::Object(&[
+    ("uid", json::String),
+    ("name", json::String),
+    ("iterated", json::Bool),
+    ("one_off_technique", json::String),
+    ("one_off_percentile", json::Number),
+    ("iterated_technique", json::String),
+    ("iterated_percentile", json::Number),
+    ("created_at", json::Number),
+]);
+
+const SAMPLE: json::Schema = json::Object(&[
+    ("uid", json::String),
+    ("created_at", json::Number),
+    (
+        "steps",
+        json::Array(&json::Object(&[
+            ("uid", json::String),
+            ("iterations", json::Nullable(&json::Number)),
+            ("started_at", json::Number),
+            ("finished_at", json::Number),
+        ])),
+    ),
+]);
+
 keys! {
     owner = "progress", origin = Document(&["000"]), shard = Shard::Part("user_sub");
 
@@ -36,9 +61,11 @@ keys! {
             current_step: POSITIVE,
             /// `1` if completed.
             done: Words(&["0", "1"]),
+            /// `1` once the completed trace has been counted. Added by keyrack.
+            counted: Optional(&Words(&["1"])),
         }),
         ttl = Ttl::Within(86_400),
-        removed = "deleted once the completed trace has been counted",
+        removed = "expires a quarter of an hour after the completed trace has been counted, so that late watchers see its end",
         example = "trace:alice:import:42";
 
     /// One step of a trace. Written when the step starts, goes on and finishes; positions have no gaps.
@@ -57,7 +84,7 @@ keys! {
             finished_at: Optional(&UnixSeconds),
         }),
         ttl = Ttl::Within(86_400),
-        removed = "deleted with its trace",
+        removed = "expires with its trace",
         example = "trace:alice:import:42:step:3";
 
     /// How long a whole new trace will take, by the technique of the bar's default step.
@@ -76,6 +103,9 @@ keys! {
             a: Float,
             /// The intercept; for `best_fit.linear` only.
             b: Optional(&Float),
+            /// `a`, a comma, and `b` if there is one, again. Added by keyrack: a fit without it was written by the original, which
+            /// has `a` and `b` the other way round, and is not used.
+            check: Optional(&Text),
         }),
         ttl = Ttl::Within(1_800),
         example = "stats:alice:import:0:3:best_fit.linear";
@@ -105,4 +135,78 @@ keys! {
     trace_events(user_sub: UserSub, bar: BarName, trace_uid: TraceUid) = "ps:trace:<user_sub>:<bar>:<trace_uid>"
         => channel(Text.means("anything; listeners ignore it")),
         example = "ps:trace:alice:import:42";
+
+    /// The bars of a user.
+    bars(user_sub: UserSub) = "pbars:<user_sub>"
+        => sorted_set(Id(&BarName::KIND).means("a bar"), UnixSeconds.means("when it was created")),
+        origin = Added,
+        removed = "a bar leaves when it is deleted",
+        example = "pbars:alice";
+
+    /// A progress bar. Written when it is created, by a user or by its first completed trace, and when it or its steps change.
+    bar(user_sub: UserSub, bar: BarName) = "pbar:<user_sub>:<bar>"
+        => hash(fields! {
+            /// The bar's id.
+            uid: Text,
+            /// Changes with every change of the bar or its steps. Who writes has to name the one it has read.
+            revision: Text,
+            /// How often the steps have changed.
+            version: COUNT,
+            /// The most traces retained as samples.
+            sampling_max_count: POSITIVE,
+            /// The age in seconds at which they are dropped; absent if they are not.
+            sampling_max_age_seconds: Optional(&POSITIVE),
+            /// Which traces are retained.
+            sampling_technique: Words(&["systematic", "simple_random"]),
+            /// When the bar was created.
+            created_at: UnixSeconds,
+            /// How often the retained traces have changed.
+            sampled: Optional(&COUNT),
+        }),
+        origin = Added,
+        removed = "deleted by its user",
+        example = "pbar:alice:import";
+
+    /// The steps of a bar in order, the default step first. Written with the bar.
+    steps(user_sub: UserSub, bar: BarName) = "pbar:<user_sub>:<bar>:steps"
+        => list(Json(&STEP).means("a step and how its time is estimated")),
+        origin = Added,
+        removed = "deleted with the bar",
+        example = "pbar:alice:import:steps";
+
+    /// The completed traces that a bar retains as samples. Written when a completed trace is counted.
+    traces(user_sub: UserSub, bar: BarName) = "pbar:<user_sub>:<bar>:traces"
+        => sorted_set(Text.means("a retained trace"), UnixSeconds.means("when the trace was created")),
+        origin = Added,
+        removed = "traces beyond the bar's count or age are dropped when the next one is counted; all when the steps change",
+        example = "pbar:alice:import:traces";
+
+    /// What the retained traces took. Written and removed together with `pbar:<user_sub>:<bar>:traces`.
+    samples(user_sub: UserSub, bar: BarName) = "pbar:<user_sub>:<bar>:samples"
+        => map(Text.means("a retained trace"), Json(&SAMPLE).means("its steps in order, `iterations` null for a one-off one")),
+        origin = Added,
+        removed = "together with the retained trace",
+        example = "pbar:alice:import:samples";
+
+    /// On a cluster: completed traces of a user on their way to `jobs:hot`, which lies in another slot.
+    outbox(user_sub: UserSub) = "pbars:<user_sub>:outbox"
+        => list(Text.means("the entry for `jobs:hot`")),
+        origin = Added,
+        removed = "an entry leaves when it is in `jobs:hot`",
+        example = "pbars:alice:outbox";
+
+    /// On a cluster: the users whose completed traces may not be in `jobs:hot` yet. Written before such a trace ends.
+    outboxes() = "pbars-outboxes"
+        => sorted_set(Id(&UserSub::KIND).means("the user"), UnixSeconds.means("when a trace of theirs ended last")),
+        shard = Shard::Whole,
+        origin = Added,
+        removed = "a user leaves an hour after the last completed trace",
+        example = "pbars-outboxes";
+
+    /// On a cluster: how many traces a user created in each month. `tcount:<year>:<month>`, in another slot, is raised to it.
+    months(user_sub: UserSub) = "pbars:<user_sub>:months"
+        => map(Text.means("year and month with `:` between, the month without leading zero"), POSITIVE.means("traces created")),
+        origin = Added,
+        removed = "never: usage is billed from it",
+        example = "pbars:alice:months";
 }

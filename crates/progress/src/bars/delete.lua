@@ -1,0 +1,14 @@
+--[[
+  Deletes a bar with its steps and retained traces, if it is still the one that the caller has read.
+
+  KEYS  1 bar   2 steps   3 traces   4 samples   5 bars   6 stale...
+  ARGV  1 revision   2 name
+  Returns whether it was deleted.
+]]
+--- @include "bar"
+if not is_as_read(KEYS[1], ARGV[1]) then return 0 end
+call('DEL', KEYS[1], KEYS[2])
+forget_samples(KEYS[3], KEYS[4])
+call('ZREM', KEYS[5], ARGV[2])
+drop_stale(6)
+return 1

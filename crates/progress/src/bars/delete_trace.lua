@@ -1,0 +1,13 @@
+--[[
+  Deletes a retained trace, if the bar is still the one that the caller has read.
+
+  KEYS  1 bar   2 traces   3 samples   4 stale...
+  ARGV  1 revision   2 uid
+  Returns deleted, missing, or changed when the bar is another.
+]]
+--- @include "bar"
+if not is_as_read(KEYS[1], ARGV[1]) then return 'changed' end
+if call('ZREM', KEYS[2], ARGV[2]) + call('HDEL', KEYS[3], ARGV[2]) == 0 then return 'missing' end
+call('HINCRBY', KEYS[1], 'sampled', 1)
+drop_stale(4)
+return 'deleted'

@@ -1,0 +1,90 @@
+--[[
+  Counts a completed trace and retains it if the sampling says so. A bar with other steps gets those of the trace first.
+
+  KEYS  1 trace   2 bar   3 steps   4 traces   5 samples   6 bars   7 count   8 stale...
+  ARGV  1 created_at   2 last_updated_at   3 revision   4 trace_uid   5 linger   6 sample_uid   7 sample
+        8 technique   9 max_count   10 interval_start   11 age_start   12 ages   13 clip_end   14 count_ttl
+        15 roll   16 evict_roll   17 name   18 bars_max   19 bar_created_at   20 values...
+        The first two say which trace was read, the revision which bar. Retained traces from before age_start are dropped if
+        ages is 1. The values are those of write_bar, or absent when the steps stay.
+  Derives step(<position>) from the trace.
+  Returns retained or counted; gone when the trace is another or has been counted; changed when the bar is another.
+  Errors  TOO_MANY_BARS
+]]
+--- @include "steps"
+--- @include "bar"
+local bar, steps, traces, samples, bars, count = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local created_at, sample_uid = ARGV[1], ARGV[6]
+local max_count, age_start = tonumber(ARGV[9]), ARGV[11]
+
+local stored = call('HMGET', trace, 'created_at', 'last_updated_at', 'done', 'counted', 'current_step')
+local is_that_trace = tonumber(stored[1] or '') == tonumber(created_at)
+  and tonumber(stored[2] or '') == tonumber(ARGV[2]) and stored[3] == '1'
+if not is_that_trace or stored[4] then return 'gone' end
+if not is_as_read(bar, ARGV[3]) then return 'changed' end
+
+if #ARGV >= 20 then
+  if not enter_list(bars, ARGV[17], ARGV[19], tonumber(ARGV[18])) then return redis.error_reply('TOO_MANY_BARS') end
+  write_bar(bar, steps, ARGV, 20)
+  forget_samples(traces, samples)
+  drop_stale(8)
+end
+
+call('ZADD', count, 'NX', created_at, ARGV[4])
+call('ZREMRANGEBYSCORE', count, '-inf', ARGV[13])
+call('EXPIRE', count, ARGV[14])
+
+local function is_retained()
+  if ARGV[8] == 'systematic' then
+    return call('ZCOUNT', traces, '(' .. ARGV[10], '+inf') == 0
+  end
+  local n_traces = call('ZCOUNT', count, age_start, '+inf')
+  return n_traces <= max_count or tonumber(ARGV[15]) * n_traces < max_count
+end
+
+local function drop(uids)
+  if #uids == 0 then return 0 end
+  call('ZREM', traces, unpack(uids))
+  call('HDEL', samples, unpack(uids))
+  return #uids
+end
+
+local function drop_old()
+  local dropped = 0
+  while true do
+    local n = drop(call('ZRANGEBYSCORE', traces, '-inf', '(' .. age_start, 'LIMIT', 0, CHUNK))
+    dropped = dropped + n
+    if n < CHUNK then return dropped end
+  end
+end
+
+-- The oldest go. A random sample only stays one if any of them may: it swaps one for the new one.
+local function drop_surplus()
+  local n_retained = call('ZCARD', traces)
+  local surplus = n_retained - max_count
+  if surplus == 1 and ARGV[8] ~= 'systematic' then
+    local rank = math.floor(tonumber(ARGV[16]) * n_retained)
+    return drop(call('ZRANGE', traces, rank, rank))
+  end
+  local dropped = 0
+  while dropped < surplus do
+    dropped = dropped + drop(call('ZRANGE', traces, 0, math.min(CHUNK, surplus - dropped) - 1))
+  end
+  return dropped
+end
+
+local retained = is_retained()
+if retained then
+  call('ZADD', traces, created_at, sample_uid)
+  call('HSET', samples, sample_uid, ARGV[7])
+end
+local dropped = (ARGV[12] == '1' and drop_old() or 0) + drop_surplus()
+if retained or dropped > 0 then
+  call('HINCRBY', bar, 'sampled', 1)
+  drop_stale(8)
+end
+
+call('HSET', trace, 'counted', '1')
+call('EXPIRE', trace, ARGV[5])
+for position = 1, tonumber(stored[5]) or 0 do call('EXPIRE', step_key(position), ARGV[5]) end
+return retained and 'retained' or 'counted'

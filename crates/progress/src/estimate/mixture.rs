@@ -1,0 +1,126 @@
+//! A length of time as a mixture of lognormal bells: one for each past run, so that the past's own shape, skewed or with two
+//! humps, is kept, and what is seen of the present makes some of them likelier.
+
+use super::normal;
+
+/// A mixture of normal bells over the logarithm of a time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mixture {
+    bells: Vec<Bell>,
+}
+
+/// One bell; weights are logarithms, as evidence can make them very small.
+#[derive(Debug, Clone, Copy)]
+struct Bell {
+    ln_weight: f64,
+    mean: f64,
+    deviation: f64,
+}
+
+/// A value with its share of the whole.
+pub(super) type Point = (f64, f64);
+
+impl Mixture {
+    pub(super) fn add(&mut self, weight: f64, mean: f64, deviation: f64) {
+        self.bells.push(Bell { ln_weight: weight.ln(), mean, deviation: deviation.max(1e-6) });
+    }
+
+    /// Takes in a measurement of the value that has an error of this deviation.
+    pub(super) fn observe(&mut self, value: f64, error: f64) {
+        for bell in &mut self.bells {
+            let spread = bell.deviation.powi(2) + error.powi(2);
+            let distance = value - bell.mean;
+            bell.ln_weight -= distance * distance / (2.0 * spread) + spread.ln() / 2.0;
+            let trust = bell.deviation.powi(2) / spread;
+            bell.mean += trust * distance;
+            bell.deviation *= (1.0 - trust).max(0.0).sqrt();
+        }
+    }
+
+    /// Makes every bell wider by an independent error of this deviation.
+    pub(super) fn blur(&mut self, error: f64) {
+        for bell in &mut self.bells {
+            bell.deviation = bell.deviation.hypot(error).max(1e-6);
+        }
+    }
+
+    /// Adds the bells of another, as far as that is probable.
+    pub(super) fn append(&mut self, other: Mixture, probability: f64) {
+        let ln = probability.ln();
+        self.bells.extend(other.bells.into_iter().map(|bell| Bell { ln_weight: bell.ln_weight + ln, ..bell }));
+    }
+
+    /// Multiplies the time.
+    pub(super) fn shift(&mut self, ln: f64) {
+        for bell in &mut self.bells {
+            bell.mean += ln;
+        }
+    }
+
+    /// Points that stand for the mixture, given that the value is above `ln_elapsed`: `slices` for each bell.
+    pub(super) fn points_above(&self, ln_elapsed: f64, slices: usize) -> Vec<Point> {
+        let survival = |bell: &Bell| normal::ln_above((ln_elapsed - bell.mean) / bell.deviation);
+        let ln_weights: Vec<f64> =
+            self.bells.iter().map(|bell| bell.ln_weight + survival(bell)).collect();
+        let top = ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut points = Vec::with_capacity(self.bells.len() * slices);
+        for (bell, ln_weight) in self.bells.iter().zip(&ln_weights) {
+            let weight = (ln_weight - top).exp() / slices as f64;
+            // What weighs less than this moves no quantile.
+            if weight < 1e-9 {
+                continue;
+            }
+            let survival = survival(bell);
+            for slice in 0..slices {
+                let share = (slice as f64 + 0.5) / slices as f64;
+                let z = normal::exceeded_with_ln(survival + (1.0 - share).ln());
+                let value = bell.mean + bell.deviation * z;
+                points.push((value.max(ln_elapsed), weight));
+            }
+        }
+        points
+    }
+}
+
+/// As few points as `count`, of equal weight, in place of many.
+pub(super) fn thin(mut points: Vec<Point>, count: usize) -> Vec<Point> {
+    if points.len() <= count {
+        return points;
+    }
+    points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let shares = (0..count).map(|at| (at as f64 + 0.5) / count as f64);
+    let values = sorted_quantiles(&points, shares);
+    values.into_iter().map(|value| (value, 1.0)).collect()
+}
+
+/// The values below which these shares of the whole lie; shares ascend.
+pub(super) fn quantiles<const N: usize>(mut points: Vec<Point>, shares: [f64; N]) -> [f64; N] {
+    points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let values = sorted_quantiles(&points, shares.into_iter());
+    std::array::from_fn(|at| values.get(at).copied().unwrap_or(0.0))
+}
+
+/// Each point stands in the middle of its share; between two points values go straight.
+fn sorted_quantiles(points: &[Point], shares: impl Iterator<Item = f64>) -> Vec<f64> {
+    let total: f64 = points.iter().map(|point| point.1).sum();
+    let (mut at, mut before) = (0, 0.0);
+    let mut values = Vec::new();
+    for share in shares {
+        let wanted = share * total;
+        let middle = |at: usize, before: f64| before + points[at].1 / 2.0;
+        while at + 1 < points.len() && middle(at + 1, before + points[at].1) < wanted {
+            before += points[at].1;
+            at += 1;
+        }
+        let (left, right) = (middle(at, before), at + 1);
+        let value = match points.get(right) {
+            Some(next) if wanted > left => {
+                let width = middle(right, before + points[at].1) - left;
+                points[at].0 + (next.0 - points[at].0) * ((wanted - left) / width).clamp(0.0, 1.0)
+            }
+            _ => points[at].0,
+        };
+        values.push(value);
+    }
+    values
+}

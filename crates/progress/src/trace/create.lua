@@ -1,0 +1,29 @@
+--[[
+  Begins a trace. An earlier one with the same uid is gone, all its steps with it.
+
+  KEYS  1 trace   2 events   3 samples   4 months
+  ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month
+        The month is the field to count in: on a cluster months are counted in a hash of the user's own.
+  Derives step(<position>) from the trace.
+  Returns how many traces are counted in the month.
+  Errors  UID_TAKEN
+]]
+--- @include "steps"
+--- @include "publish"
+local call = redis.call
+local now, ttl = ARGV[1], ARGV[5]
+
+if call('HEXISTS', KEYS[3], ARGV[2]) == 1 then return redis.error_reply('UID_TAKEN') end
+
+-- The original forgets how many steps it left behind, so look until there is none.
+local known = tonumber(call('HGET', trace, 'current_step')) or 0
+local position = 1
+while call('DEL', step_key(position)) == 1 or position <= known do position = position + 1 end
+call('DEL', trace)
+
+call('HSET', trace, 'created_at', now, 'last_updated_at', now, 'current_step', '1', 'done', '0')
+call('EXPIRE', trace, ttl)
+call('HSET', step_key(1), 'step_name', ARGV[3], 'iteration', '0', 'iterations', ARGV[4], 'started_at', now)
+call('EXPIRE', step_key(1), ttl)
+publish(KEYS[2], 'created')
+return call('HINCRBY', KEYS[4], ARGV[6], 1)

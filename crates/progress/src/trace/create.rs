@@ -1,0 +1,109 @@
+//! Beginning a trace.
+
+use jiff::{Timestamp, tz::TimeZone};
+use keyrack_keys::{Key, Layout, UserSub};
+use keyrack_store::{Script, script};
+
+use super::{NewTrace, TTL_SECONDS, check_iterations};
+use crate::{
+    bar::{DEFAULT_STEP, bar_name, check_step_name},
+    error::Error,
+    keys::{self, Month, TraceUid, Year},
+    service::Progress,
+    text::float,
+};
+
+static CREATE: Script = script!("create.lua", "../include/steps.lua");
+static RAISE_MONTH: Script = script!("raise_month.lua");
+
+/// The longest id that a client can choose.
+const UID_CHARS_MAX: usize = 155;
+
+impl Progress {
+    /// Begins a trace; watchers are told. A trace with the same uid, under way or completed, is replaced.
+    ///
+    /// # Errors
+    /// When a value makes no sense or the uid is that of a retained trace; nothing has changed then.
+    pub async fn create_trace(&self, user: &UserSub, new: &NewTrace) -> Result<(), Error> {
+        let bar = bar_name(&new.pbar_name)?;
+        let trace_uid = check_uid(&new.uid)?;
+        check_step_name(&new.step_name)?;
+        if new.step_name == DEFAULT_STEP {
+            return Err(Error::StepReserved);
+        }
+        check_iterations(new.iterations)?;
+        let now = self.time_of(new.now);
+        let (year, month) = month_of(now)?;
+        let (months, field) = self.months(user, year, month);
+        let traces: Result<u64, _> = CREATE
+            .call(&self.store)
+            .key("trace", &keys::trace(user, &bar, &trace_uid))
+            .key("events", &keys::trace_events(user, &bar, &trace_uid))
+            .key("samples", &keys::samples(user, &bar))
+            .key("months", &months)
+            .arg("now", float(now))
+            .arg("uid", trace_uid.as_str())
+            .arg("step_name", &new.step_name)
+            .arg("iterations", new.iterations.unwrap_or(0))
+            .arg("ttl", TTL_SECONDS)
+            .arg("month", field)
+            .run()
+            .await;
+        let traces = traces.map_err(|error| match error {
+            keyrack_store::Error::Refused { word, .. } if word == "UID_TAKEN" => {
+                Error::UidTaken { trace: new.uid.clone() }
+            }
+            error => error.into(),
+        })?;
+        if self.store.layout() == Layout::Cluster {
+            self.raise_month(user, year, month, traces).await;
+        }
+        Ok(())
+    }
+
+    /// Where a user's traces of a month are counted in the same step, and in which field.
+    fn months(&self, user: &UserSub, year: Year, month: Month) -> (Key, String) {
+        match self.store.layout() {
+            Layout::Documented => (keys::month_count(&year, &month), user.to_string()),
+            Layout::Cluster => (keys::months(user), format!("{year}:{month}")),
+        }
+    }
+
+    /// Tells the list of all users, which lies elsewhere in the cluster. The next trace makes up for a failure.
+    async fn raise_month(&self, user: &UserSub, year: Year, month: Month, traces: u64) {
+        let raised: Result<u64, _> = RAISE_MONTH
+            .call(&self.store)
+            .key("month", &keys::month_count(&year, &month))
+            .arg("user_sub", user.as_str())
+            .arg("traces", traces)
+            .run()
+            .await;
+        if let Err(error) = raised {
+            tracing::warn!(user = user.as_str(), %error, "the month's count of traces lags behind");
+        }
+    }
+}
+
+/// The month in which a moment in unix seconds lies.
+pub(crate) fn month_of(at: f64) -> Result<(Year, Month), Error> {
+    let day = civil_of(at);
+    let year = u64::try_from(day.year()).unwrap_or_default();
+    Ok((Year::new(year)?, Month::new(u64::from(day.month().unsigned_abs()))?))
+}
+
+/// The day in UTC on which a moment in unix seconds lies.
+pub(crate) fn civil_of(at: f64) -> jiff::civil::Date {
+    let moment = Timestamp::from_second(at.floor() as i64).unwrap_or(Timestamp::MAX);
+    moment.to_zoned(TimeZone::UTC).date()
+}
+
+fn check_uid(uid: &str) -> Result<TraceUid, Error> {
+    let is_plain = uid.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if uid.is_empty() || uid.len() > UID_CHARS_MAX || !is_plain {
+        let reason = format!(
+            "it is no id; use 1 to {UID_CHARS_MAX} letters from A to Z, digits, \"-\" and \"_\""
+        );
+        return Err(Error::invalid("uid", reason));
+    }
+    Ok(TraceUid::new(uid)?)
+}

@@ -1,0 +1,67 @@
+--[[
+  Moves a trace on: a step begins, goes on or ends, and with the last one the trace.
+
+  KEYS  1 trace   2 events   3 queue
+  ARGV  1 now   2 step_name   3 iteration   4 iterations   5 done   6 entry   7 ttl   8 steps_max
+        For a one-off step the iteration is empty and the iterations are 0. The entry is queued when the trace is done.
+  Derives step(<position>) from the trace.
+  Returns the position of the current step.
+  Errors  TRACE_NOT_FOUND  TRACE_COMPLETED  STEP_MISSING  MISSING_START_TIME  STEP_RESERVED  STEP_REPEATED
+          TOO_MANY_STEPS  STEP_CHANGED  BACKWARDS_PROGRESS
+]]
+--- @include "steps"
+--- @include "publish"
+local call = redis.call
+local now, step_name, iteration, iterations = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local done = ARGV[5] == '1'
+
+local function refuse(word, detail) return redis.error_reply(detail and word .. ' ' .. detail or word) end
+
+local stored = call('HMGET', trace, 'current_step', 'done')
+local position = tonumber(stored[1])
+if not position then return refuse('TRACE_NOT_FOUND') end
+if stored[2] == '1' then return refuse('TRACE_COMPLETED') end
+
+local current_key = step_key(position)
+local current = call('HMGET', current_key, 'step_name', 'iteration', 'iterations')
+if not current[1] then return refuse('STEP_MISSING') end
+local reached, total = tonumber(current[2]) or 0, current[3] or '0'
+
+-- Why the step cannot begin, if it cannot.
+local function why_no_new_step()
+  if done or (iteration ~= '' and iteration ~= '0') then return 'MISSING_START_TIME' end
+  if step_name == 'default' then return 'STEP_RESERVED' end
+  for earlier = 1, position - 1 do
+    if call('HGET', step_key(earlier), 'step_name') == step_name then return 'STEP_REPEATED' end
+  end
+  if position >= tonumber(ARGV[8]) then return 'TOO_MANY_STEPS' end
+end
+
+-- A step that ends has completed all its iterations, whatever was told.
+local function finish_current() call('HSET', current_key, 'iteration', total, 'finished_at', now) end
+
+if step_name ~= current[1] then
+  local word = why_no_new_step()
+  if word then return refuse(word) end
+  finish_current()
+  position = position + 1
+  call('HSET', trace, 'current_step', string.format('%d', position))
+  call('HSET', step_key(position), 'step_name', step_name, 'iteration', '0', 'iterations', iterations, 'started_at', now)
+elseif tonumber(iterations) ~= tonumber(total) then
+  return refuse('STEP_CHANGED', total)
+elseif iteration ~= '' and tonumber(iteration) < reached then
+  return refuse('BACKWARDS_PROGRESS', current[2])
+elseif done then
+  finish_current()
+  call('HSET', trace, 'done', '1')
+  call('RPUSH', KEYS[3], ARGV[6])
+elseif iteration ~= '' and tonumber(iteration) > reached then
+  call('HSET', current_key, 'iteration', iteration)
+end
+
+call('HSET', trace, 'last_updated_at', now)
+-- All steps, or a trace that runs for days would lose its first ones.
+call('EXPIRE', trace, ARGV[7])
+for step = 1, position do call('EXPIRE', step_key(step), ARGV[7]) end
+publish(KEYS[2], 'updated')
+return position
