@@ -1,15 +1,73 @@
-//! Every key of identity.
+//! Every key of identity. Times are unix seconds with a fraction.
+//!
+//! On a cluster all of them but the signing keys share one slot: they are small and few beside what users store, and a token
+//! has to be found before anybody knows whose it is.
 
 use keyrack_keys::declare::*;
 
+parts! {
+    /// A user token, by the name that is no secret: `ep_ut_uid_` and 16 bytes in base64.
+    text TokenUid;
+}
+
+/// What happened to a user or a token.
+const CHANGE: json::Schema = json::Object(&[
+    ("at", json::Number),
+    ("actor", json::String),
+    ("action", json::String),
+    ("user_sub", json::String),
+    ("token_uid", json::Maybe(&json::String)),
+]);
+
 keys! {
-    owner = "identity", origin = Document(&["000", "001"]);
+    owner = "identity", origin = Added, shard = Shard::Word("identity");
 
     /// The public keys with which tokens are signed, as the identity provider published them.
     ///
     /// Written after a fetch; when it has expired the next token causes another.
     jwks() = "cognito:jwks"
         => string(Json(&json::Array(&json::Map(&json::Any))).means("the `keys` of the provider's key set")),
+        shard = Shard::Whole,
+        origin = Document(&["000", "001"]),
         ttl = Ttl::Within(3_600),
         example = "cognito:jwks";
+
+    /// The users, by the subject of their tokens. Written when a user is first seen.
+    users() = "identity:users"
+        => sorted_set(Id(&UserSub::KIND).means("the user"), UnixSeconds.means("when the user was created")),
+        removed = "never: there is one for each user",
+        example = "identity:users";
+
+    /// One user token. Its secret is not stored; the token's name follows from the secret and not the other way round.
+    token(token_uid: TokenUid) = "identity:token:<token_uid>"
+        => hash(fields! {
+            /// Whose it is.
+            user_sub: Id(&UserSub::KIND),
+            /// What its user calls it.
+            name: Text,
+            /// What it allows.
+            role: Words(&["viewer", "operator", "admin"]),
+            /// When it was created.
+            created_at: UnixSeconds,
+            /// When it stops working; absent if it does not.
+            expires_at: Optional(&UnixSeconds),
+            /// The SHA-256 of the secret, in hex.
+            digest: Text,
+        }),
+        shard = Shard::Front("identity"),
+        removed = "its user deletes it; of expired ones the newest 100 of a user are kept",
+        example = "identity:token:ep_ut_uid_dG9rZW4gb2YgYWxpY2U";
+
+    /// The tokens of a user, expired ones included.
+    tokens(user_sub: UserSub) = "identity:tokens:<user_sub>"
+        => sorted_set(Id(&TokenUid::KIND).means("the token"), UnixSeconds.means("when it expires; 0 if it does not")),
+        shard = Shard::Front("identity"),
+        removed = "deleting a token takes it out; the oldest expired ones leave when a new one comes",
+        example = "identity:tokens:alice";
+
+    /// What was changed about users and tokens, newest first.
+    audit() = "identity:audit"
+        => list(Json(&CHANGE).means("when, who, what")),
+        removed = "the newest 10,000 are kept",
+        example = "identity:audit";
 }

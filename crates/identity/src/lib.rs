@@ -1,5 +1,28 @@
-//! Identity: who is calling, by user token or by signed token.
+//! Identity: who is calling, by user token or by a token that an identity provider signed.
+//!
+//! [`Identity`] is the service. In reading order: [`role`](Role) says what somebody may do; `user` and `token` are what is
+//! stored, with the scripts that change it beside them; `audit` remembers who changed what; `authenticate` turns what stands
+//! in a request into a [`Principal`]; `jwt` checks signed tokens, by keys that its `jwks` fetches and keeps.
 
+mod audit;
+mod authenticate;
+mod error;
+mod identity;
+mod ids;
+mod jwt;
 pub mod keys;
+mod role;
+mod token;
+mod user;
 
-pub use keys::FAMILIES;
+pub use self::{
+    audit::{AUDIT_MAX, Change},
+    authenticate::{Principal, Via},
+    error::Error,
+    identity::Identity,
+    jwt::{JwtSettings, KeySource, dev_token},
+    keys::FAMILIES,
+    role::Role,
+    token::{Created, NewToken, TOKEN_NAME_CHARS_MAX, TOKENS_MAX, Token},
+    user::User,
+};

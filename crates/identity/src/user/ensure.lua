@@ -1,0 +1,11 @@
+--[[
+  Makes sure that a user exists.
+
+  KEYS  1 users   2 audit
+  ARGV  1 user_sub   2 now   3 change   4 audit_max
+  Returns 1 if the user is new.
+]]
+if redis.call('ZADD', KEYS[1], 'NX', ARGV[2], ARGV[1]) == 0 then return 0 end
+redis.call('LPUSH', KEYS[2], ARGV[3])
+redis.call('LTRIM', KEYS[2], 0, ARGV[4] - 1)
+return 1

@@ -1,0 +1,47 @@
+//! The memory of changes.
+
+use keyrack_identity::{AUDIT_MAX, Identity, keys::TokenUid};
+use keyrack_testkit::on_every_store_at;
+
+use crate::world::{NOW_MS, assert_clean, named, sub};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_is_remembered_with_who_made_it_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let identity = Identity::new(store.clone());
+        let alice = sub("alice");
+        assert!(identity.ensure_user("alice", &alice).await.expect("a user"));
+        assert!(!identity.ensure_user("alice", &alice).await.expect("the same user"));
+        let created = identity.create_token("console", &alice, named("x")).await.expect("created");
+        let uid = TokenUid::new(created.token.uid.clone()).expect("a uid");
+        identity.rename_token("alice", &alice, &uid, "y").await.expect("renamed");
+        identity.delete_token("bob", &alice, &uid).await.expect("deleted");
+        identity.delete_token("bob", &alice, &uid).await.expect_err("gone already");
+        let changes = identity.audit(100).await.expect("changes");
+        let told: Vec<_> = changes.iter().map(|c| (&*c.actor, &*c.action)).collect();
+        let expected = [
+            ("bob", "token_deleted"),
+            ("alice", "token_renamed"),
+            ("console", "token_created"),
+            ("alice", "user_created"),
+        ];
+        assert_eq!(told, expected);
+        assert!(changes.iter().all(|change| change.user_sub == "alice"));
+        assert_eq!(changes[0].token_uid.as_ref(), Some(&created.token.uid));
+        assert_eq!(identity.audit(1).await.expect("a change"), changes[..1]);
+        assert_clean(&store).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_memory_is_bounded() {
+    let (store, _clock) = keyrack_testkit::simulated_store(NOW_MS, 1).await;
+    let identity = Identity::new(store);
+    for n in 0..AUDIT_MAX + 10 {
+        identity.ensure_user("x", &sub(&n.to_string())).await.expect("a user");
+    }
+    let changes = identity.audit(AUDIT_MAX * 2).await.expect("changes");
+    assert_eq!((changes.len(), &*changes[0].user_sub), (AUDIT_MAX, "10009"));
+    assert_eq!(identity.users().await.expect("users").len(), AUDIT_MAX + 10);
+}

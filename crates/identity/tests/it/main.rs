@@ -1,0 +1,9 @@
+//! Users, tokens and sign-in on every store, and against a provider over real HTTP.
+
+mod provider;
+mod world;
+
+mod audit;
+mod jwks;
+mod jwt;
+mod tokens;
