@@ -10,6 +10,9 @@ mod noise;
 
 mod compare;
 mod load;
+mod machine;
+mod page;
+mod report;
 mod server;
 mod table;
 

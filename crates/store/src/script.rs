@@ -186,7 +186,7 @@ impl Call<'_> {
     /// # Panics
     /// When a key or argument of the header was not passed.
     pub async fn run<T: FromRedisValue>(self) -> Result<T, Error> {
-        let text = self.script.text(self.store.layout());
+        let text = self.script.text(self.store.native_layout());
         let mut connection = self.store.connection();
         let by_hash = self.command("EVALSHA", &text.sha).query_async(&mut connection).await;
         match by_hash {
@@ -196,6 +196,15 @@ impl Call<'_> {
             }
             result => Ok(result?),
         }
+    }
+
+    /// Adds the call to a transaction. The script goes along whole: nothing could load it once the rest has happened.
+    ///
+    /// # Panics
+    /// When a key or argument of the header was not passed.
+    pub fn add_to(self, transaction: &mut redis::Pipeline) {
+        let body = self.script.body(self.store.native_layout());
+        transaction.add_command(self.command("EVAL", body));
     }
 
     fn command(&self, name: &str, script: &str) -> redis::Cmd {

@@ -28,6 +28,7 @@ struct Inner {
     connection: Connection,
     hub: Hub,
     clock: Arc<dyn Clock>,
+    layout: Layout,
 }
 
 /// What kind of store is open, for people; code must not need to know.
@@ -87,14 +88,20 @@ impl Store {
         let opened = open::open(&url, &mut options).await?;
         let clock = options.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let backend = backend(&opened, 0)?;
-        Ok(Store::new(url, opened, backend, clock))
+        let layout = native_layout(&opened);
+        Ok(Store::new(url, opened, backend, clock, layout))
     }
 
-    fn new(url: StoreUrl, opened: Opened, backend: Backend, clock: Arc<dyn Clock>) -> Store {
+    fn new(
+        url: StoreUrl,
+        opened: Opened,
+        backend: Backend,
+        clock: Arc<dyn Clock>,
+        layout: Layout,
+    ) -> Store {
         let hub = Hub::new(opened.clone());
-        Store {
-            inner: Arc::new(Inner { url, opened, connection: Connection { backend }, hub, clock }),
-        }
+        let connection = Connection { backend };
+        Store { inner: Arc::new(Inner { url, opened, connection, hub, clock, layout }) }
     }
 
     /// A connection for commands and pipelines.
@@ -153,7 +160,16 @@ impl Store {
             Opened::Cluster { .. } => return Err(no_such("a cluster has only database 0".into())),
         };
         let backend = backend(&opened, db)?;
-        Ok(Store::new(self.inner.url.clone(), opened, backend, self.inner.clock.clone()))
+        let layout = native_layout(&opened);
+        Ok(Store::new(self.inner.url.clone(), opened, backend, self.inner.clock.clone(), layout))
+    }
+
+    /// The same store with keys named as on a cluster: hash tags keep owners apart who share a database.
+    pub fn tagged(&self) -> Store {
+        let inner = &self.inner;
+        let backend = inner.connection.backend.clone();
+        let (url, opened, clock) = (inner.url.clone(), inner.opened.clone(), inner.clock.clone());
+        Store::new(url, opened, backend, clock, Layout::Cluster)
     }
 
     /// The number of the database this store looks at.
@@ -178,10 +194,12 @@ impl Store {
 
     /// How keys are named here.
     pub fn layout(&self) -> Layout {
-        match self.kind() {
-            Kind::Cluster => Layout::Cluster,
-            Kind::Embedded | Kind::Server | Kind::Sentinel => Layout::Documented,
-        }
+        self.inner.layout
+    }
+
+    /// Whose commands scripts publish with: a cluster's, however keys are named here.
+    pub(crate) fn native_layout(&self) -> Layout {
+        native_layout(&self.inner.opened)
     }
 
     /// What kind of store this is.
@@ -209,10 +227,17 @@ impl Store {
 
     /// On a cluster messages go through the sharded commands, so that they stay on the nodes that own the channel.
     pub(crate) fn publish_command(&self) -> &'static str {
-        match self.layout() {
+        match self.native_layout() {
             Layout::Documented => "PUBLISH",
             Layout::Cluster => "SPUBLISH",
         }
+    }
+}
+
+fn native_layout(opened: &Opened) -> Layout {
+    match opened {
+        Opened::Cluster { .. } => Layout::Cluster,
+        Opened::Embedded(_) | Opened::Server { .. } | Opened::Sentinel(_) => Layout::Documented,
     }
 }
 

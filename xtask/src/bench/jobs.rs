@@ -1,7 +1,7 @@
 //! keyrack's jobs against BullMQ and apalis-redis: all on one redis-server, and ours also without one.
 //!
 //! In reading order: `driver` is a contender's program seen from here, `contender` who takes part; `turn`, `cost`, `quiet`, `sent`
-//! and `delivery` measure and check what one does; then a module for each section, and `report` and `machine` for what is printed.
+//! and `delivery` measure and check what one does; then a module for each section.
 
 mod contender;
 mod driver;
@@ -19,20 +19,13 @@ mod latency;
 mod priorities;
 mod throughput;
 
-mod machine;
-mod report;
-
-use std::fs;
-
 use anyhow::{Context, Result, bail};
 
-use self::contender::Programs;
+use self::contender::{Programs, apalis_version, bullmq_version};
 use self::options::Options;
 use self::quiet::Quiet;
-use self::report::Section;
-use crate::shell;
-
-const PAGE: &str = "docs/benchmarks.md";
+use super::report::Section;
+use super::{machine, page};
 
 type Measure = fn(&Bench) -> Result<Section>;
 
@@ -64,7 +57,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         bail!("no section \"{only}\"; there are {}", names.join(", "));
     }
     let programs = Programs::build()?;
-    let machine = machine::describe()?;
+    let participants = participants()?;
     let quiet = if options.write { Quiet::Required } else { Quiet::Hoped };
     let bench = Bench { programs, jobs: options.jobs, rounds: options.rounds, quiet };
     let mut results = Vec::new();
@@ -74,10 +67,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         results.push(section);
     }
     if options.write {
-        let page = shell::workspace().join(PAGE);
-        fs::write(&page, page_text(&machine, &results))
-            .with_context(|| format!("could not write \"{PAGE}\""))?;
-        println!("wrote {PAGE}");
+        page::write_chapter("Jobs", &chapter(&participants, &results))?;
     }
     let missed: Vec<&str> =
         results.iter().flat_map(Section::missed).map(|limit| limit.what.as_str()).collect();
@@ -87,12 +77,21 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn page_text(machine: &str, sections: &[Section]) -> String {
+fn participants() -> Result<String> {
+    Ok(format!(
+        "{}- redis-server {} without persistence; BullMQ {} on Node {}; apalis-redis {}\n",
+        machine::describe()?,
+        machine::redis_version()?,
+        bullmq_version(),
+        machine::printed("node", "--version")?.trim_start_matches('v'),
+        apalis_version(),
+    ))
+}
+
+fn chapter(participants: &str, sections: &[Section]) -> String {
     let sections: Vec<String> = sections.iter().map(ToString::to_string).collect();
     format!(
-        "# Benchmarks\n\n\
-         Jobs, against other job systems in the same run. `cargo xtask bench jobs --write` measures and writes this page; numbers of other \
-         machines differ, and the ratios much less.\n\n{machine}\n\
+        "Against other job systems: `cargo xtask bench jobs --write`.\n\n{participants}\n\
          The redis-server has a core of its own and the client another; keyrack embedded has both. \
          Turns during which others used the machine do not count.\n\n{}",
         sections.join("\n")

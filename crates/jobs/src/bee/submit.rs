@@ -1,6 +1,7 @@
 //! Submitting jobs.
 
 mod body;
+mod plain;
 
 use std::collections::HashMap;
 
@@ -20,6 +21,7 @@ use super::{
 use crate::Error;
 
 static SUBMIT: Script = bee_script!("submit.lua");
+static ENTER: Script = bee_script!("enter.lua");
 
 /// The most bytes of data that a job may bring: more belongs into a file or a key of its own.
 pub const DATA_BYTES_MAX: usize = 1024 * 1024;
@@ -426,6 +428,17 @@ impl Hive {
         queue: &QueueName,
         jobs: Vec<Prepared>,
     ) -> Result<Vec<Result<Jid, Error>>, Error> {
+        if self.is_plain_batch(&jobs) {
+            match self.submit_plain(queue, &jobs).await {
+                // Whether they arrived is found out below.
+                Err(keyrack_store::Error::Lost(_)) => {}
+                done => {
+                    return done
+                        .map(|()| jobs.into_iter().map(|job| Ok(job.jid)).collect())
+                        .map_err(Into::into);
+                }
+            }
+        }
         let run = || {
             let priorities: Vec<String> = jobs.iter().map(|job| job.priority.to_string()).collect();
             let args: Vec<&str> = jobs

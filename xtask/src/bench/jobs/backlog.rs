@@ -3,12 +3,12 @@
 use anyhow::{Context, Result, ensure};
 
 use super::super::compare::median;
+use super::super::report::{Bound, Limit, Section, Table, tenths, whole};
 use super::super::server::Server;
 use super::Bench;
 use super::contender::Contender;
 use super::cost::measured;
 use super::driver::{Driver, Jobs};
-use super::report::{Bound, Limit, Section, Table, tenths, whole};
 use super::turn::{Figures, InAndOut};
 
 const CONTENDERS: [Contender; 2] = [Contender::OnRedis, Contender::Embedded];

@@ -1,7 +1,8 @@
 // BullMQ as a contender of `cargo xtask bench jobs`; `driver.rs` describes the requests it answers.
 //
-// The settings are those that were quickest here: jobs are removed when they complete, several `addBulk` calls are under
-// way at once, and the event stream is kept short.
+// As it comes, it keeps completed jobs, and `addBulk` calls follow each other. Tuned, it has the settings that were
+// quickest here: jobs are removed when they complete, several `addBulk` calls are under way at once, and the event stream
+// is kept short.
 
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,8 +11,9 @@ import { Redis } from 'ioredis';
 
 const NAME = 'bench';
 const CONCURRENCY = 100;
-const CHUNK = 200;
-const CALLS_AT_ONCE = 4;
+const TUNED = process.argv[3] === 'tuned';
+const CHUNK = TUNED ? 200 : 1000;
+const CALLS_AT_ONCE = TUNED ? 4 : 1;
 const PAYLOAD_BYTES = 100;
 // Long enough for the worker to be back at its blocking wait.
 const IDLE_MS = 5;
@@ -21,8 +23,10 @@ const connect = () => new Redis({ port, maxRetriesPerRequest: null });
 
 const queue = new Queue(NAME, {
   connection: connect(),
-  defaultJobOptions: { removeOnComplete: true },
-  streams: { events: { maxLen: 1000 } },
+  ...(TUNED && {
+    defaultJobOptions: { removeOnComplete: true },
+    streams: { events: { maxLen: 1000 } },
+  }),
 });
 await queue.waitUntilReady();
 
@@ -110,7 +114,7 @@ async function idleWorker(process) {
     autorun: false,
     concurrency: CONCURRENCY,
     connection: connect(),
-    removeOnComplete: { count: 0 },
+    ...(TUNED && { removeOnComplete: { count: 0 } }),
   });
   await worker.waitUntilReady();
   return worker;

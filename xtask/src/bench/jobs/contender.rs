@@ -23,10 +23,15 @@ const APALIS_MANIFEST: &str = include_str!("../../../bench-apalis/Cargo.toml");
 /// A job system as it takes part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Contender {
-    BullMq,
+    BullMq {
+        /// Several `addBulk` calls under way at once, jobs removed when they complete, a short event stream.
+        tuned: bool,
+    },
     Apalis {
         /// In one process, each with a connection of its own.
         workers: u32,
+        /// Whether jobs are leased and events sent; without, a job that outlasts a heartbeat runs twice.
+        leases: bool,
     },
     /// Ours with a redis-server.
     OnRedis,
@@ -38,9 +43,13 @@ impl Contender {
     /// The name for tables.
     pub(super) fn name(self) -> String {
         match self {
-            Contender::BullMq => "BullMQ".to_owned(),
-            Contender::Apalis { workers: 1 } => "apalis-redis".to_owned(),
-            Contender::Apalis { workers } => format!("apalis-redis, {workers} workers"),
+            Contender::BullMq { tuned: false } => "BullMQ".to_owned(),
+            Contender::BullMq { tuned: true } => "BullMQ, tuned".to_owned(),
+            Contender::Apalis { leases: true, .. } => "apalis-redis".to_owned(),
+            Contender::Apalis { workers: 1, .. } => "apalis-redis, no leases".to_owned(),
+            Contender::Apalis { workers, .. } => {
+                format!("apalis-redis, no leases, {workers} workers")
+            }
             Contender::OnRedis => "keyrack on redis".to_owned(),
             Contender::Embedded => "keyrack embedded".to_owned(),
         }
@@ -50,7 +59,7 @@ impl Contender {
     pub(super) fn backlog_max(self) -> u32 {
         match self {
             Contender::Apalis { .. } => 7_500,
-            Contender::BullMq | Contender::OnRedis | Contender::Embedded => u32::MAX,
+            Contender::BullMq { .. } | Contender::OnRedis | Contender::Embedded => u32::MAX,
         }
     }
 
@@ -78,14 +87,15 @@ impl Programs {
     pub(super) fn start(&self, contender: Contender, server: &Server) -> Result<Driver> {
         let url = format!("redis://127.0.0.1:{}", server.port());
         let command = match contender {
-            Contender::BullMq => {
+            Contender::BullMq { tuned } => {
                 let mut command = pinned("node", Role::Load);
                 command.arg(&self.bullmq).arg(server.port().to_string());
+                command.args(tuned.then_some("tuned"));
                 command
             }
-            Contender::Apalis { workers } => {
+            Contender::Apalis { workers, leases } => {
                 let mut command = pinned(&self.apalis, Role::Load);
-                command.args([url, workers.to_string()]);
+                command.args([url, workers.to_string()]).args(leases.then_some("leases"));
                 command
             }
             Contender::OnRedis => {

@@ -5,12 +5,12 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 
 use super::super::compare::median;
+use super::super::report::{Bound, Limit, Section, Table, tenths};
 use super::super::server::Server;
 use super::Bench;
 use super::contender::Contender;
 use super::delivery::exactly_once;
 use super::driver::Jobs;
-use super::report::{Bound, Limit, Section, Table, tenths};
 
 const HELD: u32 = 100;
 /// Jobs that still wait when the worker dies.
@@ -23,7 +23,9 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
     let server = Server::redis()?;
     let mut table = Table::new(&["system", "seconds until all are finished: median", "worst"]);
     let mut limits = Vec::new();
-    for (contender, rounds) in [(Contender::BullMq, 1), (Contender::OnRedis, bench.rounds)] {
+    for (contender, rounds) in
+        [(Contender::BullMq { tuned: true }, 1), (Contender::OnRedis, bench.rounds)]
+    {
         let mut seconds = Vec::new();
         for round in 1..=rounds {
             let took = kill_one(bench, &server, contender)?;

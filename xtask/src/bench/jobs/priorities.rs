@@ -2,16 +2,17 @@
 
 use anyhow::Result;
 
+use super::super::report::{Section, Table, whole};
 use super::super::server::Server;
 use super::Bench;
 use super::contender::Contender;
 use super::delivery::by_urgency;
 use super::driver::Jobs;
-use super::report::{Section, Table, whole};
 use super::turn::{Figures, in_and_out};
 
 /// apalis-redis has no priorities.
-const CONTENDERS: [Contender; 3] = [Contender::BullMq, Contender::OnRedis, Contender::Embedded];
+const CONTENDERS: [Contender; 3] =
+    [Contender::BullMq { tuned: true }, Contender::OnRedis, Contender::Embedded];
 const LEVELS: u32 = 10;
 const WARM_UP_JOBS: u32 = 5_000;
 

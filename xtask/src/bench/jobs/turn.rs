@@ -5,11 +5,11 @@ use std::fmt;
 use anyhow::Result;
 
 use super::super::compare::median;
+use super::super::report::whole;
 use super::super::server::Server;
 use super::cost::{Cost, measured};
 use super::delivery::exactly_once;
 use super::driver::{Driver, Jobs};
-use super::report::whole;
 
 /// What submitting some jobs and working them off took.
 #[derive(Default)]

@@ -4,33 +4,34 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::contender::{apalis_version, bullmq_version};
 use crate::shell;
 
-/// The machine and the versions of everything that took part, as a list.
+/// The machine and what always takes part, as a list.
 pub(super) fn describe() -> Result<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").context("no /proc/cpuinfo")?;
     let cores = cpu.lines().filter(|line| line.starts_with("processor")).count();
     let memory = fs::read_to_string("/proc/meminfo").context("no /proc/meminfo")?;
-    let redis = printed("redis-server", "--version")?;
     Ok(format!(
         "- machine: {}, {cores} cores, {} GiB, {}\n\
-         - keyrack: commit {} of {}\n\
-         - redis-server {} without persistence; BullMQ {} on Node {}; apalis-redis {}; {}\n",
+         - keyrack: commit {} of {}, {}\n",
         field(&cpu, "model name").unwrap_or("unknown processor"),
         gibibytes(&memory).context("no memory in /proc/meminfo")?,
         printed("uname", "-sr")?,
         printed("git", "describe --always --dirty")?,
         printed("date", "-u +%F")?,
-        redis.split_once("v=").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or(rest)),
-        bullmq_version(),
-        printed("node", "--version")?.trim_start_matches('v'),
-        apalis_version(),
         printed("rustc", "--version")?,
     ))
 }
 
-fn printed(program: &str, arguments: &str) -> Result<String> {
+/// The version of the redis-server that is installed.
+pub(super) fn redis_version() -> Result<String> {
+    let line = printed("redis-server", "--version")?;
+    let version = line.split_once("v=").and_then(|(_, rest)| rest.split(' ').next());
+    Ok(version.unwrap_or(&line).to_owned())
+}
+
+/// What a program prints.
+pub(super) fn printed(program: &str, arguments: &str) -> Result<String> {
     Ok(shell::output(&mut shell::command(program, arguments))?.trim().to_owned())
 }
 

@@ -20,7 +20,7 @@ impl Section {
 
 impl fmt::Display for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## {}\n\n{}\n\n{}", self.title, self.words, self.table)?;
+        writeln!(f, "### {}\n\n{}\n\n{}", self.title, self.words, self.table)?;
         for limit in &self.limits {
             writeln!(f, "- {limit}")?;
         }
@@ -40,6 +40,8 @@ pub(super) struct Limit {
 pub(super) enum Bound {
     AtLeast(f64),
     AtMost(f64),
+    /// Nowhere: told for comparison.
+    None,
 }
 
 impl Limit {
@@ -47,6 +49,7 @@ impl Limit {
         match self.bound {
             Bound::AtLeast(bound) => self.measured >= bound,
             Bound::AtMost(bound) => self.measured <= bound,
+            Bound::None => true,
         }
     }
 }
@@ -56,6 +59,7 @@ impl fmt::Display for Limit {
         let (word, bound) = match self.bound {
             Bound::AtLeast(bound) => ("at least", bound),
             Bound::AtMost(bound) => ("at most", bound),
+            Bound::None => return write!(f, "{}: {:.2}", self.what, self.measured),
         };
         let missed = if self.is_kept() { "" } else { "; **missed**" };
         write!(f, "{}: {:.2}, required {word} {bound}{missed}", self.what, self.measured)

@@ -1,0 +1,71 @@
+//! The quick way in, for jobs that ask for nothing special.
+//!
+//! Such a job needs no decision: its fields are known before the call. So the server is handed the finished hash of
+//! each, and only their entry into the queue is left to a script, all in one transaction. That takes it half the time of
+//! building the hashes in Lua.
+
+use keyrack_keys::Layout;
+
+use super::{super::keys, ENTER, Hive, Prepared, QueueName};
+
+impl Hive {
+    /// Whether all of these can go the quick way. On a cluster none do: its client cannot follow a slot that moves
+    /// under a transaction.
+    pub(super) fn is_plain_batch(&self, jobs: &[Prepared]) -> bool {
+        self.store().layout() == Layout::Documented
+            && needs_no_escapes(self.id())
+            && jobs.iter().all(Prepared::is_plain)
+    }
+
+    pub(super) async fn submit_plain(
+        &self,
+        queue: &QueueName,
+        jobs: &[Prepared],
+    ) -> Result<(), keyrack_store::Error> {
+        let group = queue.group();
+        let now = self.now_ms().to_string();
+        let history = self.first_history(&now);
+        let mut transaction = redis::pipe();
+        transaction.atomic();
+        for job in jobs {
+            let key = keys::job(&job.jid, &group);
+            let fields = [
+                ("status", "queued"),
+                ("history", &history),
+                ("jid", job.jid.as_str()),
+                ("queue", queue.as_str()),
+                ("data", &job.data),
+                ("options", &job.options),
+                ("worker", ""),
+                ("submitted", &now),
+                ("retries", "0"),
+                ("tags", &job.tags),
+            ];
+            transaction.hset_multiple(&*self.store().place(&key), &fields).ignore();
+        }
+        let jids: Vec<&str> = jobs.iter().map(|job| job.jid.as_str()).collect();
+        let enter = self.call_on_queue(&ENTER, queue).arg("now", &now).args("jids", jids);
+        enter.add_to(&mut transaction);
+        let (): () = transaction.ignore().query_async(&mut self.store().connection()).await?;
+        Ok(())
+    }
+
+    /// The history of a job that went into its queue at once, as scripts write it.
+    fn first_history(&self, now: &str) -> String {
+        let entry =
+            |event| format!(r#"{{"event":"{event}","timestamp":{now},"hive":"{}"}}"#, self.id());
+        format!("[{},{}]", entry("submitted"), entry("queued"))
+    }
+}
+
+impl Prepared {
+    /// Whether nothing has to be looked up to store it: its id is new, and it goes to the end of its queue.
+    fn is_plain(&self) -> bool {
+        self.is_fresh && self.priority == 0.0 && self.tags == "[]" && self.rest.is_empty()
+    }
+}
+
+/// Whether cjson would write the text as it is; it escapes slashes, too.
+fn needs_no_escapes(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""\/"#.contains(&byte))
+}
