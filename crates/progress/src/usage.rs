@@ -20,6 +20,17 @@ pub struct Usage {
     pub period_start_at: f64,
 }
 
+/// How many traces a user created in a month that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastUsage {
+    /// The traces.
+    pub traces: u64,
+    /// When the month began in UTC, in unix seconds.
+    pub period_start_at: f64,
+    /// When it ended.
+    pub period_end_at: f64,
+}
+
 impl Progress {
     /// How many traces a user has created this month.
     ///
@@ -27,11 +38,34 @@ impl Progress {
     /// When the store fails.
     pub async fn usage(&self, user: &UserSub) -> Result<Usage, Error> {
         let now = self.now();
-        let (year, month) = month_of(now)?;
+        let traces = self.traces_in_month(user, now).await?;
+        Ok(Usage { traces, period_start_at: month_start(now) })
+    }
+
+    /// How many traces a user created in each of so many past months, the latest first. Months without any are left out.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn past_usage(&self, user: &UserSub, months: u32) -> Result<Vec<PastUsage>, Error> {
+        let mut past = Vec::new();
+        let mut period_end_at = month_start(self.now());
+        for _ in 0..months {
+            let period_start_at = month_start(period_end_at - 1.0);
+            let traces = self.traces_in_month(user, period_start_at).await?;
+            if traces > 0 {
+                past.push(PastUsage { traces, period_start_at, period_end_at });
+            }
+            period_end_at = period_start_at;
+        }
+        Ok(past)
+    }
+
+    async fn traces_in_month(&self, user: &UserSub, at: f64) -> Result<u64, Error> {
+        let (year, month) = month_of(at)?;
         let mut cmd = redis::cmd("HGET");
         cmd.arg(&*self.store.place(&keys::month_count(&year, &month))).arg(user.as_str());
         let traces: Option<u64> = cmd.query_async(&mut self.store.connection()).await?;
-        Ok(Usage { traces: traces.unwrap_or(0), period_start_at: month_start(now) })
+        Ok(traces.unwrap_or(0))
     }
 }
 

@@ -11,7 +11,7 @@
 local bar, steps, traces, samples, bars = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 if not is_as_read(bar, ARGV[1]) then return 0 end
-if not enter_list(bars, ARGV[2], ARGV[3], tonumber(ARGV[4])) then return redis.error_reply('TOO_MANY_BARS') end
+if not enter_list(bars, ARGV[2], ARGV[3], tonumber(ARGV[4])) then return refuse_bar() end
 write_bar(bar, steps, ARGV, 6)
 if ARGV[5] == '1' then forget_samples(traces, samples) end
 drop_stale(6)

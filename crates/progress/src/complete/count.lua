@@ -24,7 +24,7 @@ if not is_that_trace or stored[4] then return 'gone' end
 if not is_as_read(bar, ARGV[3]) then return 'changed' end
 
 if #ARGV >= 20 then
-  if not enter_list(bars, ARGV[17], ARGV[19], tonumber(ARGV[18])) then return redis.error_reply('TOO_MANY_BARS') end
+  if not enter_list(bars, ARGV[17], ARGV[19], tonumber(ARGV[18])) then return refuse_bar() end
   write_bar(bar, steps, ARGV, 20)
   forget_samples(traces, samples)
   drop_stale(8)

@@ -39,3 +39,5 @@ local function enter_list(bars, name, created_at, bars_max)
   call('ZADD', bars, created_at, name)
   return true
 end
+
+local function refuse_bar() return redis.error_reply('TOO_MANY_BARS are in the list') end

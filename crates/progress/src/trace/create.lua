@@ -13,7 +13,7 @@
 local call = redis.call
 local now, ttl = ARGV[1], ARGV[5]
 
-if call('HEXISTS', KEYS[3], ARGV[2]) == 1 then return redis.error_reply('UID_TAKEN') end
+if call('HEXISTS', KEYS[3], ARGV[2]) == 1 then return redis.error_reply('UID_TAKEN by a retained trace') end
 
 -- The original forgets how many steps it left behind, so look until there is none.
 local known = tonumber(call('HGET', trace, 'current_step')) or 0

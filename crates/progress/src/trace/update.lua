@@ -15,16 +15,16 @@ local call = redis.call
 local now, step_name, iteration, iterations = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local done = ARGV[5] == '1'
 
-local function refuse(word, detail) return redis.error_reply(detail and word .. ' ' .. detail or word) end
+local function refuse(word, detail) return redis.error_reply(word .. ' ' .. detail) end
 
 local stored = call('HMGET', trace, 'current_step', 'done')
 local position = tonumber(stored[1])
-if not position then return refuse('TRACE_NOT_FOUND') end
-if stored[2] == '1' then return refuse('TRACE_COMPLETED') end
+if not position then return refuse('TRACE_NOT_FOUND', 'there is none') end
+if stored[2] == '1' then return refuse('TRACE_COMPLETED', 'it is done') end
 
 local current_key = step_key(position)
 local current = call('HMGET', current_key, 'step_name', 'iteration', 'iterations')
-if not current[1] then return refuse('STEP_MISSING') end
+if not current[1] then return refuse('STEP_MISSING', stored[1]) end
 local reached, total = tonumber(current[2]) or 0, current[3] or '0'
 
 -- Why the step cannot begin, if it cannot.
@@ -42,7 +42,7 @@ local function finish_current() call('HSET', current_key, 'iteration', total, 'f
 
 if step_name ~= current[1] then
   local word = why_no_new_step()
-  if word then return refuse(word) end
+  if word then return refuse(word, 'it cannot begin') end
   finish_current()
   position = position + 1
   call('HSET', trace, 'current_step', string.format('%d', position))

@@ -1,0 +1,16 @@
+//! Progress bars through their public doors, on every store.
+
+mod counting;
+mod crashes;
+mod defining;
+mod jobs;
+mod keys;
+mod listing;
+mod model;
+mod rig;
+mod rules;
+mod sampling;
+mod scripts;
+mod starting;
+mod times;
+mod validation;
