@@ -15,6 +15,9 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
+    if text.starts_with('-') {
+        return Err("less than 0; give a length of time from now on".into());
+    }
     let mut rest = text;
     let mut total_ms: u64 = 0;
     let mut smaller_than = u64::MAX;

@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     priority: Option<f64>,
     /// Wait so long before it may run
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
     delay: Option<Duration>,
     /// A word by which it is found; may be given several times
     #[arg(long = "tag", value_name = "TAG", value_parser = names::tag)]
@@ -47,13 +47,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
     /// Wait so long before trying it again [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
     retry_delay: Option<Duration>,
     /// Wait longer with each try: once, twice, three times --retry-delay
     #[arg(long)]
     progressive: bool,
     /// Keep its result so long [default: 30m]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
     ttl: Option<Duration>,
     /// An id of your own; a second job with it is refused
     #[arg(long, value_name = "JOB", value_parser = names::jid)]

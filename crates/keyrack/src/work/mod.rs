@@ -47,13 +47,13 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: u16,
     /// How long an attempt may take
-    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = duration::parse_positive)]
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = duration::parse_positive, allow_hyphen_values = true)]
     timeout: Duration,
     /// How long a command that was told to stop (SIGTERM) may go on before it is killed
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, allow_hyphen_values = true)]
     grace: Duration,
     /// How long running jobs may go on once the worker is told to stop; then they are given back
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration::parse, allow_hyphen_values = true)]
     finish: Duration,
     /// Stop when no job of the queue is left to run or running; delayed ones are not waited for
     #[arg(long, visible_alias = "once")]

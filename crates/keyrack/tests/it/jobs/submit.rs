@@ -37,7 +37,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     fs::write(world.path("long"), format!("[{long}]\n")).expect("written");
     for (line, words) in [
         ("jobs submit q alice", "a text is written with its quotes, as in '\"alice\"'"),
-        ("jobs submit q 1 --delay=-5s", "write a number and a unit"),
+        ("jobs submit q 1 --delay -5s", "less than 0"),
         ("jobs submit q 1 --delay 11h61y", "write a number and a unit"),
         ("jobs submit q 1 --after-tags", "the job has no tags"),
         ("jobs submit mail/send 1 --after x", "only jobs of one group"),
