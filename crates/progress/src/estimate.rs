@@ -1,14 +1,22 @@
 //! How long a run will still take, as a range: what past runs say, corrected by how this one goes.
+//!
+#![doc = include_str!("docs/estimate.md")]
 
 mod growth;
+mod later;
 mod mixture;
 mod model;
 mod normal;
 mod remaining;
+mod shape;
 mod step;
+mod stored;
 mod together;
 
 pub use model::{Model, RUNS_MAX};
+
+#[cfg(test)]
+mod tests;
 
 use self::{mixture::Point, step::Taken};
 
@@ -47,9 +55,11 @@ impl PastRun {
 
     fn has_the_steps_of(&self, other: &PastRun) -> bool {
         self.steps.len() == other.steps.len()
-            && self.steps.iter().zip(&other.steps).all(|(a, b)| {
-                a.name == b.name && a.iterations.is_some() == b.iterations.is_some()
-            })
+            && self
+                .steps
+                .iter()
+                .zip(&other.steps)
+                .all(|(a, b)| a.name == b.name && a.iterations.is_some() == b.iterations.is_some())
     }
 }
 
@@ -88,6 +98,14 @@ fn tidy(seconds: f64) -> f64 {
     if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, SECONDS_MAX) }
 }
 
+impl Current {
+    /// How long ago something was last seen of the step: its last iterations, or its start.
+    fn since_report(&self) -> f64 {
+        let reported_s = if self.iteration > 0 { self.reported_s } else { 0.0 };
+        self.elapsed_s - reported_s
+    }
+}
+
 impl Running {
     /// The same with times and counts that make sense.
     fn tidy(&self) -> Running {
@@ -103,6 +121,11 @@ impl Running {
         tidied
     }
 
+    /// How long it has gone on.
+    fn spent(&self) -> f64 {
+        self.finished.iter().map(|step| step.seconds).sum::<f64>() + self.current.elapsed_s
+    }
+
     /// The steps that were begun: name and iterations.
     fn begun(&self) -> Vec<(&str, Option<u64>)> {
         let finished = self.finished.iter().map(|step| (step.name.as_str(), step.iterations));
@@ -111,7 +134,8 @@ impl Running {
 }
 
 /// How long a run will still take, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Estimate {
     /// It is through in less than this in one of ten cases.
     pub p10: f64,

@@ -47,7 +47,9 @@ impl Mixture {
     /// Adds the bells of another, as far as that is probable.
     pub(super) fn append(&mut self, other: Mixture, probability: f64) {
         let ln = probability.ln();
-        self.bells.extend(other.bells.into_iter().map(|bell| Bell { ln_weight: bell.ln_weight + ln, ..bell }));
+        self.bells.extend(
+            other.bells.into_iter().map(|bell| Bell { ln_weight: bell.ln_weight + ln, ..bell }),
+        );
     }
 
     /// Multiplies the time.
@@ -57,29 +59,57 @@ impl Mixture {
         }
     }
 
-    /// Points that stand for the mixture, given that the value is above `ln_elapsed`: `slices` for each bell.
-    pub(super) fn points_above(&self, ln_elapsed: f64, slices: usize) -> Vec<Point> {
-        let survival = |bell: &Bell| normal::ln_above((ln_elapsed - bell.mean) / bell.deviation);
-        let ln_weights: Vec<f64> =
-            self.bells.iter().map(|bell| bell.ln_weight + survival(bell)).collect();
-        let top = ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut points = Vec::with_capacity(self.bells.len() * slices);
-        for (bell, ln_weight) in self.bells.iter().zip(&ln_weights) {
-            let weight = (ln_weight - top).exp() / slices as f64;
+    /// The mean of the logarithm and its variance.
+    pub(super) fn moments(&self) -> (f64, f64) {
+        let top = top(self.bells.iter().map(|bell| bell.ln_weight));
+        let (mut all, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for bell in &self.bells {
+            let weight = (bell.ln_weight - top).exp();
+            all += weight;
+            sum += weight * bell.mean;
+            squares += weight * (bell.mean.powi(2) + bell.deviation.powi(2));
+        }
+        let mean = sum / all;
+        (mean, (squares / all - mean * mean).max(0.0))
+    }
+
+    /// Some points that stand for the mixture, given that the value is above `ln_elapsed`; likelier bells have more of them.
+    pub(super) fn points_above(&self, ln_elapsed: f64) -> Vec<Point> {
+        let survivals: Vec<f64> = self.bells.iter().map(|bell| bell.ln_above(ln_elapsed)).collect();
+        let ln_weights = self.bells.iter().zip(&survivals).map(|(bell, ln)| bell.ln_weight + ln);
+        let top = top(ln_weights.clone());
+        let weights: Vec<f64> = ln_weights.map(|ln| (ln - top).exp()).collect();
+        let all: f64 = weights.iter().sum();
+        let mut points = Vec::with_capacity(POINTS + self.bells.len());
+        for ((bell, weight), ln_above) in self.bells.iter().zip(&weights).zip(&survivals) {
+            let share = weight / all;
             // What weighs less than this moves no quantile.
-            if weight < 1e-9 {
+            if share < 1e-7 {
                 continue;
             }
-            let survival = survival(bell);
-            for slice in 0..slices {
-                let share = (slice as f64 + 0.5) / slices as f64;
-                let z = normal::exceeded_with_ln(survival + (1.0 - share).ln());
+            let slices = (share * POINTS as f64).ceil();
+            for slice in 0..slices as usize {
+                let above = 1.0 - (slice as f64 + 0.5) / slices;
+                let z = normal::exceeded_with_ln(ln_above + above.ln());
                 let value = bell.mean + bell.deviation * z;
-                points.push((value.max(ln_elapsed), weight));
+                points.push((value.max(ln_elapsed), share / slices));
             }
         }
         points
     }
+}
+
+/// About how many points stand for a mixture. The expected end must not flicker while a run waits: with fewer, it does.
+const POINTS: usize = 600;
+
+impl Bell {
+    fn ln_above(&self, value: f64) -> f64 {
+        normal::ln_above((value - self.mean) / self.deviation)
+    }
+}
+
+fn top(ln_weights: impl Iterator<Item = f64>) -> f64 {
+    ln_weights.fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// As few points as `count`, of equal weight, in place of many.

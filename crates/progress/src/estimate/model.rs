@@ -12,7 +12,7 @@ pub struct Model {
     pub(super) steps: Vec<StepModel>,
     /// How far surprises of each step go.
     pub(super) deviations: Vec<f64>,
-    pub(super) together: Option<Together>,
+    pub(super) together: Together,
     /// The iterations of each step in each run, for steps whose number is not known yet.
     pub(super) counts: Vec<Vec<f64>>,
     /// Below this, times are not told apart.
@@ -52,7 +52,7 @@ impl Model {
         let steps: Vec<StepModel> = steps.collect();
         let deviations = deviations(&steps, runs - 1);
         let surprises: Vec<&[f64]> = steps.iter().map(|step| &step.surprises[..]).collect();
-        let together = Some(Together::learn(&surprises, &deviations));
+        let together = Together::learn(&surprises, &deviations);
         let counts = alike.iter().map(|run| run.steps.iter().map(|step| step.taken().n).collect());
         Model { deviations, together, counts: counts.collect(), floor, runs, steps }
     }
@@ -60,6 +60,14 @@ impl Model {
     /// How many past runs it rests on.
     pub fn runs(&self) -> usize {
         self.runs
+    }
+
+    /// What the surprises in the first steps of a past run told about another step of it.
+    pub(super) fn expected(&self, told: &[f64], run: usize) -> f64 {
+        let steps = told.iter().zip(&self.steps).enumerate();
+        let parts =
+            steps.map(|(k, (told, step))| told * self.together.tamed(step.surprises[run], k));
+        parts.sum()
     }
 }
 

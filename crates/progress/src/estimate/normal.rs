@@ -15,7 +15,8 @@ pub(super) fn ln_above(z: f64) -> f64 {
     }
     // The asymptotic series; its next term is below 1e-4 here.
     let square = z * z;
-    -square / 2.0 - (z * (2.0 * PI).sqrt()).ln() + (1.0 - 1.0 / square + 3.0 / (square * square)).ln()
+    -square / 2.0 - (z * (2.0 * PI).sqrt()).ln()
+        + (1.0 - 1.0 / square + 3.0 / (square * square)).ln()
 }
 
 /// The value that is exceeded with this probability, to 0.0005 (Abramowitz and Stegun, formula 26.2.23).

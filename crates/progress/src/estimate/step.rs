@@ -108,7 +108,8 @@ impl Forecasts {
                     error += (log - sum / weight).abs();
                 }
             }
-            (sum, weight, squares) = (sum * keep + log, weight * keep + 1.0, squares * keep * keep + 1.0);
+            (sum, weight, squares) =
+                (sum * keep + log, weight * keep + 1.0, squares * keep * keep + 1.0);
         }
         Forecasts { level: sum / weight, weight: weight * weight / squares, surprises, error }
     }

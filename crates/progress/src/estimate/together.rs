@@ -4,7 +4,7 @@
 //! with few runs, the covariance leans on a plain guess.
 
 /// The covariance of the steps' surprises.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Together {
     covariance: Vec<Vec<f64>>,
 }
@@ -40,7 +40,7 @@ impl Together {
         solve(&self.covariance, known, row)
     }
 
-    /// How much of a deviation is one in step `k`, and thus believed.
+    /// A surprise in step `k`, as far as it is believed.
     pub(super) fn tamed(&self, surprise: f64, k: usize) -> f64 {
         tamed(surprise, self.covariance[k][k].sqrt())
     }
