@@ -1,15 +1,17 @@
 //! Every key of the calculations.
 //!
-//! Each account has a numbered database of its own, from 100 up; on a cluster, which has no databases, the account is
-//! the shard. Declarations only grow: nothing takes a project, dimension, key, calculation or interval back.
+//! Each account has a numbered database of its own, from 100 up; where there are too few, and on a cluster, which has
+//! none, it lives in database 0 and the account is the shard. Declarations only grow: nothing takes a project,
+//! dimension, key, calculation or interval back.
 
 use keyrack_keys::declare::*;
 
 parts! {
     /// The customer; the unit that has its own database, or its own slot on a cluster.
     text Account;
+    // The words would make an output event look like another key.
     /// A project of the account.
-    text Project;
+    text Project except ["bee", "hash", "set", "tcount", "trace", "zset"];
     /// What is measured, like a table: `job-skills`.
     text Dimension;
     /// One thing of a dimension: `python`.
@@ -21,6 +23,14 @@ parts! {
         Average = "average",
         StandardDeviation = "standard_deviation",
         LinearRegression = "linear_regression",
+        Min = "min",
+        Max = "max",
+        Median = "median",
+        Percentile90 = "percentile_90",
+        Percentile95 = "percentile_95",
+        Percentile99 = "percentile_99",
+        DistinctCount = "distinct_count",
+        Rate = "rate",
     }
     /// How long one bucket of values is.
     words Interval {
@@ -32,10 +42,33 @@ parts! {
         Months = "months",
         Years = "years",
     }
+    /// What kind of rule it is.
+    words RuleType {
+        Comparator = "comparator",
+        Observer = "observer",
+    }
+    /// The number of an output event, from 1.
+    number EventNumber 1..=u64::MAX;
+    /// The number of a rule, from 1.
+    number RuleNumber 1..=u64::MAX;
+    /// The SHA-256 of a token, in hex: the token itself is stored nowhere.
+    text TokenDigest;
 }
 
-const TIMESTAMP: Encoding =
-    Like(&["0000-00-00 00:00:00 ±0000", "0000-00-00T00:00:00Z", "0000-00-00T00:00:00±00:00"]);
+const TIMESTAMP: Encoding = Like(&[
+    "0000-00-00 00:00:00 ±0000",
+    "0000-00-00 00:00:00 ±00:00",
+    "0000-00-00 00:00:00 Z",
+    "0000-00-00 00:00:00±0000",
+    "0000-00-00 00:00:00±00:00",
+    "0000-00-00 00:00:00Z",
+    "0000-00-00T00:00:00 ±0000",
+    "0000-00-00T00:00:00 ±00:00",
+    "0000-00-00T00:00:00 Z",
+    "0000-00-00T00:00:00±0000",
+    "0000-00-00T00:00:00±00:00",
+    "0000-00-00T00:00:00Z",
+]);
 
 const BUCKET: Encoding = Like(&[
     "0000",
@@ -45,10 +78,25 @@ const BUCKET: Encoding = Like(&[
     "0000-00-00 00",
     "0000-00-00 00:00",
     "0000-00-00 00:00:00",
+    "000000",
+    "0000W00",
+    "00000000",
+    "0000000000",
+    "000000000000",
+    "00000000000000",
 ]);
 
 const STATISTIC: Encoding =
     Words(&["average", "standard_deviation", "intercept", "slope", "ci_90", "ci_95", "ci_99"]);
+
+/// Values whose text is stored as it came.
+pub(crate) const PLAIN_DECIMAL: Encoding = Decimal;
+
+/// The intervals that a rule may be about.
+const RULE_INTERVALS: Encoding = Words(&["hours", "days", "weeks", "months"]);
+
+const CHANGE: json::Schema =
+    json::Object(&[("dimension", json::String), ("key", json::String), ("version", json::Number)]);
 
 keys! {
     owner = "calculations", origin = Document(&["002"]), database = Database::Account,
@@ -90,9 +138,9 @@ keys! {
 
     /// The result of one calculation. Written after each event; always a function of the values alone.
     ///
-    /// `count` and `sum` have a field for each bucket that holds values, `average` and `standard_deviation` one field
-    /// of that name, `linear_regression` has `intercept`, `slope`, and the half-widths `ci_90`, `ci_95` and `ci_99` of
-    /// the slope's confidence intervals. What is undefined for so few values is absent.
+    /// `average` and `standard_deviation` have one field of that name; `linear_regression` has `intercept`, `slope`, and
+    /// the half-widths `ci_90`, `ci_95` and `ci_99` of the slope's confidence intervals; all others have a field for each
+    /// bucket that holds values. What is undefined for so few values is absent.
     result(project: Project, dimension: Dimension, key: DimensionKey, calculation: Calculation, interval: Interval)
         in account: Account
         = "hash:<project>:<dimension>:<key>:<calculation>:<interval>"
@@ -102,4 +150,193 @@ keys! {
         ),
         removed = "never: replaced by the next event",
         example = "hash:2:job-skills:python:count:months";
+
+    /// What is known about a key as a whole, so that writers notice each other. Written with each change.
+    head(project: Project, dimension: Dimension, key: DimensionKey) in account: Account
+        = "hash:<project>:<dimension>:<key>:head"
+        => hash(fields! {
+            /// How often the key has changed.
+            version: Optional(&COUNT),
+            /// The results that are up to date: `CALCULATION:INTERVAL`, separated by spaces.
+            built: Optional(&Text),
+            /// Who is calculating everything afresh; nobody changes the key meanwhile.
+            builder: Optional(&Text),
+            /// When that last got on.
+            builder_at: Optional(&UnixMs),
+        }),
+        origin = Added, removed = "never: it belongs to the values",
+        example = "hash:2:job-skills:python:head";
+
+    /// The exact sums behind the results of an interval, so that an event need not look at the other values.
+    ///
+    /// `total` holds buckets, values, sum, sum of squares, sum by rank, sum by date, first and last bucket. `0:N` is the bucket
+    /// of number N: values, sum, and different values where they are counted. `L:N` is 64 of the level below: buckets, sum.
+    state(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
+        = "hash:<project>:<dimension>:<key>:state:<interval>"
+        => map(Text.means("`total`, or a bucket or group of buckets"), Text.means("its exact sums")),
+        origin = Added, removed = "never: it belongs to the values",
+        example = "hash:2:job-skills:python:state:months";
+
+    /// How values are spread over sizes, for median and percentiles.
+    sketch(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
+        = "hash:<project>:<dimension>:<key>:sketch:<interval>"
+        => map(COUNT.means("the number of the bucket"), Text.means("how many values of which size: `SIZE:COUNT`, separated by spaces")),
+        origin = Added, removed = "never: it belongs to the values",
+        example = "hash:2:job-skills:python:sketch:days";
+
+    /// The values of each bucket by size, for smallest, largest and different ones.
+    order(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
+        = "zset:<project>:<dimension>:<key>:order:<interval>"
+        => sorted_set(
+            Text.means("the bucket's number, the value in a form that sorts as text, and when it happened"),
+            Words(&["0"]).means("always 0: members are in order of their text"),
+        ),
+        origin = Added, removed = "never: it belongs to the values",
+        example = "zset:2:job-skills:python:order:days";
+
+    /// How a project's results are calculated; what is absent has its default.
+    settings(project: Project) in account: Account = "hash:<project>:settings"
+        => hash(fields! {
+            /// How buckets are called: `2014-10` or `201410`.
+            labels: Optional(&Words(&["prefix", "compact"])),
+            /// Whose clock decides the bucket: `event` for the event's own offset, or the name of a time zone.
+            zone: Optional(&Text),
+            /// What happens to a second value of the same time.
+            duplicates: Optional(&Words(&["replace", "sum", "first", "max", "min", "reject"])),
+            /// Whether buckets without values count as zeros between the first and the last.
+            gaps: Optional(&Words(&["skip", "calendar"])),
+            /// Which standard deviation it is.
+            deviation: Optional(&Words(&["sample", "population"])),
+            /// What is written for a number that so few values do not define.
+            undefined: Optional(&Words(&["absent", "zero"])),
+            /// Which results an event updates: all that are declared, or those that it names.
+            updates: Optional(&Words(&["union", "event"])),
+            /// How often a rule fires.
+            firing: Optional(&Words(&["bucket", "update"])),
+        }),
+        origin = Added, removed = "never: projects stay",
+        example = "hash:2:settings";
+
+    /// The number of the last output event of the account.
+    event_counter() in account: Account = "primary-key"
+        => string(POSITIVE.means("the number")),
+        origin = Original, removed = "never: numbers are not used again",
+        example = "primary-key";
+
+    /// An output event: what a rule had to say.
+    event(project: Project, dimension: Dimension, key: DimensionKey, number: EventNumber) in account: Account
+        = "<project>:<dimension>:<key>:<number>"
+        => map(Text.means("a name such as `event_type`, `threshold`, `created_at`"), Text.means("its value")),
+        origin = Original, removed = "never: events are the record",
+        example = "2:job-skills:python:17";
+
+    /// The numbers of a key's output events.
+    events(project: Project, dimension: Dimension, key: DimensionKey) in account: Account
+        = "<project>:<dimension>:<key>:set"
+        => set(POSITIVE.means("the number of an event")),
+        origin = Original, removed = "never: events are the record",
+        example = "2:job-skills:python:set";
+
+    /// The number of the last rule of the account.
+    rule_counter() in account: Account = "rules-primary-key"
+        => string(POSITIVE.means("the number")),
+        origin = Original, removed = "never: numbers are not used again",
+        example = "rules-primary-key";
+
+    /// The rules of a project, by the full names of their keys.
+    rules(project: Project) in account: Account = "set:<project>:rules"
+        => set(Text.means("the key of a rule")),
+        origin = Original, removed = "deleting a rule takes it out",
+        example = "set:2:rules";
+
+    /// The rules of a project about one interval.
+    interval_rules(project: Project, interval: Interval) in account: Account = "set:<project>:rules:<interval>"
+        => set(Text.means("the key of a rule")),
+        origin = Original, removed = "deleting a rule takes it out",
+        example = "set:2:rules:weeks";
+
+    /// One rule.
+    rule(project: Project, kind: RuleType, number: RuleNumber) in account: Account
+        = "hash:<project>:<kind>:rule:<number>"
+        => hash(fields! {
+            /// The dimension it is about.
+            dimension: Id(&Dimension::KIND),
+            /// The key it is about.
+            key: Id(&DimensionKey::KIND),
+            /// The interval it is about.
+            interval: RULE_INTERVALS,
+            /// What a comparator looks at.
+            calculation: Optional(&Text),
+            /// What it compares with.
+            threshold: Optional(&Decimal),
+            /// How it compares.
+            operator: Optional(&Words(&["<", "<=", "=", ">", ">="])),
+            /// How long the condition must hold before the rule fires, in ms.
+            hold_ms: Optional(&COUNT),
+            /// How long it must have ceased before the rule says so, in ms.
+            resolve_ms: Optional(&COUNT),
+            /// What an observer watches.
+            watch: Optional(&Words(&["keys"])),
+            /// How many make it fire.
+            trigger: Optional(&POSITIVE),
+        }),
+        origin = Original, removed = "deleting the rule",
+        example = "hash:2:comparator:rule:3";
+
+    /// Where a rule stands in each bucket: pending, fired, clearing or resolved, and since when.
+    rule_state(project: Project, number: RuleNumber) in account: Account = "hash:<project>:rule:<number>:state"
+        => map(BUCKET.means("the bucket"), Text.means("a word and the time in unix ms")),
+        origin = Added, removed = "deleting the rule",
+        example = "hash:2:rule:3:state";
+
+    /// How many keys of a dimension were first seen in each bucket, which observers watch.
+    first_seen(project: Project, dimension: Dimension, interval: Interval) in account: Account
+        = "hash:<project>:<dimension>:seen:<interval>"
+        => map(BUCKET.means("the bucket"), POSITIVE.means("how many keys")),
+        origin = Added, removed = "never: keys are not forgotten",
+        example = "hash:2:job-skills:seen:weeks";
+
+    /// Says that results of a key have changed.
+    changes(account: Account, project: Project) = "ps:calculations:<account>:<project>"
+        => channel(Json(&CHANGE).means("which key")),
+        origin = Added, shard = Shard::Part("account"),
+        example = "ps:calculations:7:2";
+
+    /// The database of each account; 0 for those that share database 0, each under its hash tag.
+    account_databases() = "hm:accountid:db"
+        => map(Id(&Account::KIND).means("an account"), COUNT.means("the number of its database")),
+        origin = Original, database = Database::Main, shard = Shard::Front("calculations"),
+        removed = "never: an account keeps its database", example = "hm:accountid:db";
+
+    /// The database that the next account gets.
+    next_database() = "nextdb"
+        => string(Integer { min: 100, max: 1 << 40 }.means("its number")),
+        origin = Original, database = Database::Main, shard = Shard::Front("calculations"),
+        removed = "never: databases are given once", example = "nextdb";
+
+    /// Whom a token speaks for.
+    token(digest: TokenDigest) = "calculations:token:<digest>"
+        => hash(fields! {
+            /// The account.
+            account: Id(&Account::KIND),
+            /// The project.
+            project: Id(&Project::KIND),
+            /// When it was made.
+            created_at: UnixMs,
+        }),
+        origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
+        removed = "deleting the token",
+        example = "calculations:token:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+    /// The digest of each project's token.
+    tokens(account: Account) = "calculations:tokens:<account>"
+        => map(Id(&Project::KIND).means("a project"), Id(&TokenDigest::KIND).means("the digest of its token")),
+        origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
+        removed = "deleting the token takes it out", example = "calculations:tokens:7";
+
+    /// Tokens that may make and delete tokens, by their digests.
+    admin_tokens() = "calculations:admins"
+        => map(Id(&TokenDigest::KIND).means("the digest of a token"), UnixMs.means("when it was last used")),
+        origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
+        removed = "taking the right away", example = "calculations:admins";
 }

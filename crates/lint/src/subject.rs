@@ -71,7 +71,7 @@ impl Subject {
             let name = self.name_in(registry, family, place.layout);
             faults.add(Rule::WrongSlot, "", format!("{wrong}; its name here is {name}"));
         }
-        if let Some(wrong) = wrong_database(family, place) {
+        if let Some(wrong) = wrong_database(family, self.layout, place) {
             faults.add(Rule::WrongDatabase, "", wrong);
         }
         if self.is_foreign() {
@@ -82,6 +82,12 @@ impl Subject {
 
     fn wrong_tag(&self, family: &Family, here: Layout) -> Option<&'static str> {
         match (here, self.layout) {
+            // An account that came when the server had no database left shares one, under its hash tag.
+            (Layout::Documented, Layout::Cluster)
+                if family.database == Database::Account && !self.misplaced_tag =>
+            {
+                None
+            }
             (Layout::Documented, Layout::Cluster) => Some("has a cluster's hash tag"),
             (Layout::Cluster, Layout::Cluster) if self.misplaced_tag => {
                 Some("has its hash tag in the wrong place")
@@ -113,10 +119,17 @@ fn without_tag(raw: &[u8]) -> Option<Vec<u8>> {
     Some([&raw[..open], tag, &raw[close + 1..]].concat())
 }
 
-fn wrong_database(family: &Family, place: Place) -> Option<String> {
+fn wrong_database(family: &Family, layout: Layout, place: Place) -> Option<String> {
     match family.database {
-        // A cluster has one database; the shard keeps the accounts apart there.
-        Database::Account if place.layout == Layout::Documented && place.db < ACCOUNT_DB_MIN => {
+        // Where the name has a hash tag, that keeps the accounts apart.
+        Database::Account if layout == Layout::Cluster && place.db != place.main_db => {
+            Some(format!("with a hash tag its family lives in database {}", place.main_db))
+        }
+        Database::Account
+            if place.layout == Layout::Documented
+                && layout == Layout::Documented
+                && place.db < ACCOUNT_DB_MIN =>
+        {
             Some(format!("its family lives in databases from {ACCOUNT_DB_MIN} up"))
         }
         Database::Main if place.db != place.main_db => {

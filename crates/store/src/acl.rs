@@ -2,7 +2,7 @@
 
 mod commands;
 
-use keyrack_keys::{Family, Layout, Origin, Registry};
+use keyrack_keys::{Database, Family, Layout, Origin, Registry};
 use sha2::{Digest as _, Sha256};
 
 use self::commands::COMMANDS;
@@ -23,7 +23,9 @@ pub fn acl_user(name: &str, password: Option<&str>, layout: Layout, registry: &R
     words.extend(password.map(|password| format!("#{}", sha256(password))));
     // A script gets the channels it publishes on among its KEYS, so they have to pass as keys too.
     words.extend(patterns(registry.all(), layout));
-    let channels = registry.channels().map(|family| format!("&{}", family.pattern(layout)));
+    let channels = registry.channels().flat_map(|family| {
+        layouts(family, layout).map(|layout| format!("&{}", family.pattern(layout)))
+    });
     words.extend(channels);
     words.extend(COMMANDS.iter().flat_map(|group| group.commands).map(|name| format!("+{name}")));
     words.join(" ")
@@ -34,10 +36,16 @@ fn patterns(
     families: impl Iterator<Item = &'static Family>,
     layout: Layout,
 ) -> impl Iterator<Item = String> {
-    families.map(move |family| {
+    families.flat_map(move |family| {
         let rights = if family.origin == Origin::Foreign { "%R~" } else { "~" };
-        format!("{rights}{}", family.pattern(layout))
+        layouts(family, layout).map(move |layout| format!("{rights}{}", family.pattern(layout)))
     })
+}
+
+/// Accounts for which a server has no database share one, under the hash tags of a cluster.
+fn layouts(family: &Family, layout: Layout) -> impl Iterator<Item = Layout> {
+    let shared = family.database == Database::Account && layout == Layout::Documented;
+    std::iter::once(layout).chain(shared.then_some(Layout::Cluster))
 }
 
 fn sha256(text: &str) -> String {

@@ -1,0 +1,14 @@
+--[[
+  Gives a project its token, unless it has one.
+
+  KEYS  1 token   2 tokens
+  ARGV  1 account   2 project   3 digest   4 now
+  Errors  TOKEN_EXISTS
+]]
+local call = redis.call
+if call('HEXISTS', KEYS[2], ARGV[2]) == 1 or call('EXISTS', KEYS[1]) == 1 then
+  return redis.error_reply('TOKEN_EXISTS the project or the token is taken')
+end
+call('HSET', KEYS[1], 'account', ARGV[1], 'project', ARGV[2], 'created_at', ARGV[4])
+call('HSET', KEYS[2], ARGV[2], ARGV[3])
+return 1

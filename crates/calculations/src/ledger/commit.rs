@@ -1,0 +1,112 @@
+//! The changes that an event makes, gathered and made in one call.
+
+use keyrack_keys::Key;
+use keyrack_store::{Script, Store, script};
+
+use super::key::{Declared, KeyId};
+use crate::{
+    error::Error,
+    keys::{self, EventNumber},
+};
+
+static COMMIT: Script = script!("commit.lua", "judge.lua");
+
+/// At most so many arguments in one step: Lua's stack is finite.
+const ARGS_MAX: usize = 1000;
+
+/// Changes to be made together.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    keys: Vec<Key>,
+    args: Vec<String>,
+}
+
+impl Steps {
+    /// Sets fields of a hash.
+    pub(crate) fn set(&mut self, key: &Key, fields: impl IntoIterator<Item = (String, String)>) {
+        let args = fields.into_iter().flat_map(|(field, value)| [field, value]).collect();
+        self.in_chunks("HSET", key, args);
+    }
+
+    /// Runs a command of Redis with any number of arguments that each count for themselves.
+    pub(crate) fn each(&mut self, command: &str, key: &Key, args: Vec<String>) {
+        self.in_chunks(command, key, args);
+    }
+
+    /// Adds members to a sorted set whose members are in order of their text.
+    pub(crate) fn add_in_order(&mut self, key: &Key, members: Vec<String>) {
+        let args = members.into_iter().flat_map(|member| ["0".to_owned(), member]).collect();
+        self.in_chunks("ZADD", key, args);
+    }
+
+    /// One step as it is.
+    pub(crate) fn step(&mut self, command: &str, key: &Key, args: Vec<String>) {
+        let at = self.place(key).to_string();
+        self.args.extend([command.to_owned(), at, args.len().to_string()]);
+        self.args.extend(args);
+    }
+
+    fn in_chunks(&mut self, command: &str, key: &Key, args: Vec<String>) {
+        for chunk in args.chunks(ARGS_MAX) {
+            self.step(command, key, chunk.to_vec());
+        }
+    }
+
+    /// The place of a key among those that the script gets, from 1.
+    pub(crate) fn place(&mut self, key: &Key) -> usize {
+        let known = self.keys.iter().position(|other| other == key);
+        known.unwrap_or_else(|| {
+            self.keys.push(key.clone());
+            self.keys.len() - 1
+        }) + 1
+    }
+
+    /// Is there nothing to do?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.args.is_empty()
+    }
+
+    /// Makes the changes; `false` when the key is not in that version any more.
+    pub(crate) async fn commit(
+        self,
+        store: &Store,
+        id: &KeyId,
+        version: u64,
+        built: &Declared,
+    ) -> Result<bool, Error> {
+        let done: u64 = COMMIT
+            .call(store)
+            .key("head", &id.head())
+            .key("event_counter", &keys::event_counter(&id.account))
+            .key("events", &id.events())
+            .key("changes", &id.changes())
+            .keys("more", &self.keys)
+            .arg("version", version)
+            .arg("built", built.text())
+            .arg("now", store.now_ms())
+            .arg("event_prefix", event_prefix(store, id)?)
+            .arg("message", message(id, version + 1))
+            .args("steps", self.args)
+            .run()
+            .await?;
+        Ok(done == 1)
+    }
+}
+
+/// What the names of the key's output events begin with.
+fn event_prefix(store: &Store, id: &KeyId) -> Result<String, Error> {
+    let one = EventNumber::new(1)?;
+    let first = keys::event(&id.project, &id.dimension, &id.key, &one, &id.account);
+    let placed = store.place(&first);
+    Ok(placed.strip_suffix('1').unwrap_or(&placed).to_owned())
+}
+
+/// What is published about a change.
+pub(crate) fn message(id: &KeyId, version: u64) -> String {
+    serde_json::json!({
+        "dimension": id.dimension.as_str(),
+        "key": id.key.as_str(),
+        "version": version,
+    })
+    .to_string()
+}

@@ -1,0 +1,151 @@
+//! Everything that is stored beside a key's values, worked out from the values alone.
+//!
+//! Whatever order events came in, what they leave behind must be equal to this.
+
+use std::collections::{BTreeMap, HashMap};
+
+use keyrack_keys::Key;
+
+use super::key::{Declared, KeyId};
+use crate::{
+    bucket::Bucket,
+    decimal::Decimal,
+    keys::Interval,
+    order,
+    results::{self, Facts, Needs},
+    settings::Settings,
+    sketch::Sketch,
+    stamp::Stamp,
+    state::State,
+};
+
+/// What should be stored.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    /// Fields and values of hashes; sorted sets have their members as fields.
+    pub(crate) parts: Vec<Part>,
+    /// Values that could not be read, which other programs must have written.
+    pub(crate) unreadable: u64,
+}
+
+/// What should be stored under one name.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) key: Key,
+    pub(crate) kind: Kind,
+    pub(crate) fields: HashMap<String, String>,
+}
+
+/// What a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A result, which everybody reads.
+    Result,
+    /// A hash of our own.
+    State,
+    /// A sorted set of our own.
+    Order,
+}
+
+/// A value with its time.
+type Moment = (Stamp, Decimal);
+
+/// Works everything out.
+pub(crate) fn image(
+    id: &KeyId,
+    declared: &Declared,
+    settings: &Settings,
+    values: &[(String, String)],
+) -> Image {
+    let moments: Vec<Moment> = values
+        .iter()
+        .filter_map(|(time, value)| Some((time.parse().ok()?, value.parse().ok()?)))
+        .collect();
+    let unreadable = (values.len() - moments.len()) as u64;
+    let mut parts = Vec::new();
+    for interval in declared.intervals() {
+        parts.extend(Interim::new(interval, settings, &moments).parts(id, declared, settings));
+    }
+    Image { parts, unreadable }
+}
+
+/// An interval's values by bucket.
+struct Interim<'a> {
+    state: State,
+    buckets: BTreeMap<u64, Vec<&'a Moment>>,
+}
+
+impl<'a> Interim<'a> {
+    fn new(interval: Interval, settings: &Settings, moments: &'a [Moment]) -> Interim<'a> {
+        let mut buckets: BTreeMap<u64, Vec<&Moment>> = BTreeMap::new();
+        for moment in moments {
+            let bucket = Bucket::of(interval, moment.0.wall(settings.time_zone()));
+            buckets.entry(bucket.number()).or_default().push(moment);
+        }
+        Interim { state: State::new(interval), buckets }
+    }
+
+    fn parts(mut self, id: &KeyId, declared: &Declared, settings: &Settings) -> Vec<Part> {
+        let interval = self.state.interval();
+        let needs_order = declared.need(interval, Needs::Order);
+        let needs_sketch = declared.need(interval, Needs::Sketch);
+        let mut results: BTreeMap<_, HashMap<String, String>> =
+            declared.over(interval).map(|calculation| (calculation, HashMap::new())).collect();
+        let (mut sketches, mut members) = (HashMap::new(), HashMap::new());
+        for (&number, moments) in &self.buckets {
+            let mut sum = Decimal::default();
+            moments.iter().for_each(|(_, value)| sum += value);
+            let distinct = if needs_order { distinct(moments) } else { 0 };
+            self.state.add(number, moments.len() as u64, &sum, distinct as i64);
+            let mut sketch = Sketch::default();
+            if needs_sketch {
+                moments.iter().for_each(|(_, value)| sketch.add(value.to_f64()));
+                sketches.insert(number.to_string(), sketch.text());
+            }
+            if needs_order {
+                members.extend(moments.iter().map(|(time, value)| {
+                    (order::member(number, value, time.as_str()), "0".to_owned())
+                }));
+            }
+            let facts = Facts {
+                leaf: self.state.leaf(number),
+                sketch: Some(&sketch),
+                min: moments.iter().map(|moment| &moment.1).min(),
+                max: moments.iter().map(|moment| &moment.1).max(),
+            };
+            let Some(bucket) = Bucket::numbered(interval, number) else { continue };
+            let label = bucket.label(settings.labels);
+            for (calculation, fields) in &mut results {
+                let text = results::of_bucket(*calculation, bucket, &facts);
+                fields.extend(text.map(|text| (label.clone(), text)));
+            }
+        }
+        let sums = self.state.moments(settings.gaps);
+        for (calculation, fields) in &mut results {
+            let statistics = results::over_buckets(*calculation, &sums, settings);
+            fields.extend(
+                statistics.into_iter().filter_map(|(name, text)| Some((name.into(), text?))),
+            );
+        }
+        let mut parts: Vec<Part> = results
+            .into_iter()
+            .map(|(calculation, fields)| Part {
+                key: id.result((calculation, interval)),
+                kind: Kind::Result,
+                fields,
+            })
+            .collect();
+        let state = self.state.changes().into_iter().collect();
+        parts.push(Part { key: id.state(interval), kind: Kind::State, fields: state });
+        parts.push(Part { key: id.sketch(interval), kind: Kind::State, fields: sketches });
+        parts.push(Part { key: id.order(interval), kind: Kind::Order, fields: members });
+        parts
+    }
+}
+
+fn distinct(moments: &[&Moment]) -> usize {
+    let mut values: Vec<&Decimal> = moments.iter().map(|moment| &moment.1).collect();
+    values.sort_unstable();
+    values.dedup();
+    values.len()
+}

@@ -1,0 +1,372 @@
+//! Taking events in: one look, the arithmetic, one commit, and again if somebody else was faster.
+
+use std::collections::HashMap;
+
+use futures_util::{StreamExt as _, stream};
+use keyrack_keys::Key;
+
+use super::{
+    Ledger,
+    change::{self, Change, Touched},
+    commit::Steps,
+    extremes::extremes,
+    key::{Declared, KeyId, Pair},
+    look::{Look, look},
+};
+use crate::{
+    bucket::Bucket,
+    error::Error,
+    event::Event,
+    keys::{self, Interval, Project},
+    order,
+    results::{self, Facts, Needs, is_by_bucket},
+    settings::{Settings, Updates},
+    sketch::Sketch,
+    state,
+};
+
+/// Events of one key that go into one call, so that other clients are not kept waiting.
+const EVENTS_PER_CALL: usize = 250;
+/// Keys that are worked on at once.
+const KEYS_AT_ONCE: usize = 8;
+/// How often others may be faster before it is given up; each time, somebody has got on.
+const ATTEMPTS_MAX: usize = 1000;
+
+/// What became of each event, in their order.
+pub type Told = Vec<Result<(), Error>>;
+
+impl Ledger {
+    /// Takes in events of a project, one after the other; what becomes of each is told in their order.
+    ///
+    /// When this returns, the results are those of all values, these among them. An event may be sent again.
+    ///
+    /// # Errors
+    /// When the store failed; some of the events may have been stored.
+    pub async fn record(&self, project: &Project, events: Vec<Event>) -> Result<Told, Error> {
+        let mut groups: HashMap<KeyId, (Vec<usize>, Vec<Event>)> = HashMap::new();
+        let n = events.len();
+        for (at, event) in events.into_iter().enumerate() {
+            let id = self.key(project, &event.dimension, &event.key);
+            let (places, group) = groups.entry(id).or_default();
+            places.push(at);
+            group.push(event);
+        }
+        let mut told: Told = Vec::new();
+        told.resize_with(n, || Ok(()));
+        let mut done = stream::iter(groups)
+            .map(|(id, (places, events))| async move {
+                Ok::<_, Error>((places, self.record_group(&id, &events).await?))
+            })
+            .buffer_unordered(KEYS_AT_ONCE);
+        while let Some(group) = done.next().await {
+            let (places, group) = group?;
+            places.into_iter().zip(group).for_each(|(at, outcome)| told[at] = outcome);
+        }
+        Ok(told)
+    }
+
+    async fn record_group(&self, id: &KeyId, events: &[Event]) -> Result<Told, Error> {
+        let _turn = self.turn(id).await;
+        let mut told = Vec::with_capacity(events.len());
+        for chunk in events.chunks(EVENTS_PER_CALL) {
+            told.extend(self.record_chunk(id, chunk).await?);
+        }
+        Ok(told)
+    }
+
+    async fn record_chunk(&self, id: &KeyId, events: &[Event]) -> Result<Told, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let batch = self.read(id, events).await?;
+            let has_fresh =
+                batch.wanted.pairs().iter().any(|pair| !batch.look.built.contains(*pair));
+            if batch.look.builder.is_some() || (has_fresh && batch.look.values_len > 0) {
+                self.build(id, &batch.wanted).await?;
+                continue;
+            }
+            if let Some(told) = self.change(id, batch).await? {
+                return Ok(told);
+            }
+        }
+        Err(Error::Busy { key: id.shown() })
+    }
+
+    /// Reads what is needed. What that is depends on what is declared, so a first guess may not be enough.
+    async fn read<'e>(&self, id: &KeyId, events: &'e [Event]) -> Result<Batch<'e>, Error> {
+        let mut times: Vec<&str> = events.iter().map(|event| event.created_at.as_str()).collect();
+        times.sort_unstable();
+        times.dedup();
+        let mut named = Declared::default();
+        for event in events {
+            for &calculation in &event.calculations {
+                named.extend(event.intervals.iter().map(|&interval| (calculation, interval)));
+            }
+        }
+        let mut plan = Plan { settings: self.settings_hint(&id.project), declared: named.clone() };
+        loop {
+            let reads = plan.reads(id, events);
+            let look = look(self.store(), id, &times, &reads.hashes).await?;
+            let mut wanted = named.clone();
+            wanted.extend(look.declared.pairs().iter().copied());
+            let rules = self.rules_at(&id.project, &look.rules_mark).await?;
+            wanted.extend(super::judge::declares(&rules, id));
+            if plan.covers(&wanted, &look.settings) {
+                return Ok(Batch { events, times, named, wanted, look, reads, rules });
+            }
+            self.hint_settings(&id.project, &look.settings);
+            plan = Plan { settings: look.settings, declared: wanted };
+        }
+    }
+
+    /// Works out what changes and does it; `None` when somebody else was faster.
+    async fn change(&self, id: &KeyId, mut batch: Batch<'_>) -> Result<Option<Told>, Error> {
+        let settings = batch.look.settings.clone();
+        let old = batch.old_values();
+        let change::Changes { changes, told } =
+            change::changes(batch.events, &old, settings.duplicates);
+        drop(old);
+        let mut steps = Steps::default();
+        let values = changes.iter().filter(|change| change.is_new_text());
+        steps.set(
+            &id.values(),
+            values.map(|change| (change.stamp.to_string(), change.text.clone())),
+        );
+        batch.declare(id, &mut steps);
+        let mut all = Vec::new();
+        for interval in batch.wanted.intervals() {
+            let touched = self.touch(id, interval, &mut batch, &settings, &changes).await?;
+            batch.write(id, &touched, &settings, &mut steps);
+            all.push(touched);
+        }
+        if batch.look.version == 0 {
+            self.introduce(id, &batch, &settings, &mut steps);
+        }
+        super::judge::judge(&batch.rules, id, &settings, &all, self.store().now_ms(), &mut steps);
+        if steps.is_empty() {
+            return Ok(Some(told));
+        }
+        let is_done = steps.commit(self.store(), id, batch.look.version, &batch.wanted).await?;
+        Ok(is_done.then_some(told))
+    }
+
+    /// Reads on where buckets are late or values have an order, and brings an interval up to date.
+    async fn touch(
+        &self,
+        id: &KeyId,
+        interval: Interval,
+        batch: &mut Batch<'_>,
+        settings: &Settings,
+        changes: &[Change],
+    ) -> Result<Touched, Error> {
+        let mut touched = Touched::new(interval, settings, changes);
+        batch.load(interval, &mut touched);
+        let late = touched.buckets.keys().filter(|number| touched.state.is_late(**number));
+        let mut missing: Vec<(u32, u64)> =
+            late.flat_map(|number| touched.state.fields_before(*number)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        for chunk in missing.chunks(1000) {
+            let mut cmd = redis::cmd("HMGET");
+            let names: Vec<String> = chunk.iter().map(|at| state::field(*at)).collect();
+            cmd.arg(&*self.store().place(&id.state(interval))).arg(names);
+            let texts: Vec<Option<String>> =
+                cmd.query_async(&mut self.store().connection()).await?;
+            for (at, text) in chunk.iter().zip(texts) {
+                text.iter().for_each(|text| touched.state.load(*at, text));
+            }
+        }
+        if batch.wanted.need(interval, Needs::Order) {
+            touched.extremes = extremes(self.store(), id, interval, &touched.buckets).await?;
+        }
+        touched.apply();
+        Ok(touched)
+    }
+
+    /// Puts a key that is new where it is found.
+    fn introduce(&self, id: &KeyId, batch: &Batch<'_>, settings: &Settings, steps: &mut Steps) {
+        steps.each("SADD", &keys::projects(&id.account), vec![id.project.to_string()]);
+        let dimensions = keys::dimensions(&id.project, &id.account);
+        steps.each("SADD", &dimensions, vec![id.dimension.to_string()]);
+        let Some(first) = batch.events.first() else { return };
+        let wall = first.created_at.wall(settings.time_zone());
+        let buckets = super::judge::first_seen(
+            &batch.rules,
+            id,
+            settings,
+            wall,
+            self.store().now_ms(),
+            steps,
+        );
+        let in_dimension = keys::dimension_keys(&id.project, &id.dimension, &id.account);
+        steps.step("observe", &in_dimension, vec![id.key.to_string(), buckets]);
+    }
+}
+
+/// What to read, guessed from what is known.
+struct Plan {
+    settings: Settings,
+    declared: Declared,
+}
+
+/// What was read, and in which order.
+struct Reads {
+    hashes: Vec<(Key, Vec<String>)>,
+    /// What each hash is: the state of an interval and its fields, or its sketches.
+    parts: Vec<(Interval, ReadPart)>,
+}
+
+enum ReadPart {
+    State(Vec<(u32, u64)>),
+    Sketches(Vec<u64>),
+}
+
+impl Plan {
+    fn reads(&self, id: &KeyId, events: &[Event]) -> Reads {
+        let mut reads = Reads { hashes: Vec::new(), parts: Vec::new() };
+        for interval in self.declared.intervals() {
+            let zone = self.settings.time_zone();
+            let of = |event: &Event| Bucket::of(interval, event.created_at.wall(zone)).number();
+            let mut numbers: Vec<u64> = events.iter().map(of).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            let state = state::State::new(interval);
+            let mut fields: Vec<(u32, u64)> =
+                numbers.iter().flat_map(|number| state.fields_at(*number)).collect();
+            fields.sort_unstable();
+            fields.dedup();
+            let names = fields.iter().map(|at| state::field(*at));
+            let names = std::iter::once(state::TOTAL.to_owned()).chain(names).collect();
+            reads.hashes.push((id.state(interval), names));
+            reads.parts.push((interval, ReadPart::State(fields)));
+            if self.declared.need(interval, Needs::Sketch) {
+                let names = numbers.iter().map(u64::to_string).collect();
+                reads.hashes.push((id.sketch(interval), names));
+                reads.parts.push((interval, ReadPart::Sketches(numbers)));
+            }
+        }
+        reads
+    }
+
+    /// Was what was read enough for this?
+    fn covers(&self, wanted: &Declared, settings: &Settings) -> bool {
+        self.settings.zone == settings.zone
+            && wanted.pairs().iter().all(|pair| self.declared.contains(*pair))
+    }
+}
+
+/// Events of a key, and what is known about the key.
+struct Batch<'e> {
+    events: &'e [Event],
+    /// Their times, each once, in the order in which the values there were read.
+    times: Vec<&'e str>,
+    /// What the events declare.
+    named: Declared,
+    /// What is declared with them.
+    wanted: Declared,
+    look: Look,
+    reads: Reads,
+    rules: std::sync::Arc<Vec<crate::rule::NumberedRule>>,
+}
+
+impl Batch<'_> {
+    fn old_values(&self) -> HashMap<&str, Option<String>> {
+        self.times.iter().copied().zip(self.look.values.iter().cloned()).collect()
+    }
+
+    /// Adds what is newly declared to the declared sets.
+    fn declare(&self, id: &KeyId, steps: &mut Steps) {
+        for &(calculation, interval) in self.wanted.pairs() {
+            if !self.look.declared.contains((calculation, interval)) {
+                steps.each("SADD", &id.calculations(), vec![calculation.to_string()]);
+                steps.each("SADD", &id.intervals(calculation), vec![interval.to_string()]);
+            }
+        }
+    }
+
+    /// Takes in what was read about an interval.
+    fn load(&mut self, interval: Interval, touched: &mut Touched) {
+        for ((of, part), texts) in self.reads.parts.iter().zip(&mut self.look.fields) {
+            if *of != interval {
+                continue;
+            }
+            let mut texts = std::mem::take(texts).into_iter();
+            match part {
+                ReadPart::State(fields) => {
+                    texts.next().flatten().iter().for_each(|total| touched.state.load_total(total));
+                    for (at, text) in fields.iter().zip(texts) {
+                        text.iter().for_each(|text| touched.state.load(*at, text));
+                    }
+                }
+                ReadPart::Sketches(numbers) => {
+                    let sketches = texts.map(|text| Sketch::parse(&text.unwrap_or_default()));
+                    touched.sketches = numbers.iter().copied().zip(sketches).collect();
+                }
+            }
+        }
+    }
+
+    /// The changes to an interval's state and results.
+    fn write(&self, id: &KeyId, touched: &Touched, settings: &Settings, steps: &mut Steps) {
+        if touched.buckets.is_empty() {
+            return;
+        }
+        let interval = touched.state.interval();
+        steps.set(&id.state(interval), touched.state.changes());
+        let sketches =
+            touched.sketches.iter().filter(|(number, _)| touched.buckets.contains_key(number));
+        steps.set(
+            &id.sketch(interval),
+            sketches.map(|(number, sketch)| (number.to_string(), sketch.text())),
+        );
+        if self.wanted.need(interval, Needs::Order) {
+            let member = |number: &u64, (stamp, value): &(crate::Stamp, crate::Decimal)| {
+                order::member(*number, value, stamp.as_str())
+            };
+            let (mut gone, mut come) = (Vec::new(), Vec::new());
+            for (number, bucket) in &touched.buckets {
+                gone.extend(bucket.removed.iter().map(|one| member(number, one)));
+                come.extend(bucket.added.iter().map(|one| member(number, one)));
+            }
+            steps.each("ZREM", &id.order(interval), gone);
+            steps.add_in_order(&id.order(interval), come);
+        }
+        let moments = touched.state.moments(settings.gaps);
+        for calculation in self.wanted.over(interval) {
+            let pair = (calculation, interval);
+            if settings.updates == Updates::Event && !self.named.contains(pair) {
+                continue;
+            }
+            if is_by_bucket(calculation) {
+                steps.set(&id.result(pair), bucket_fields(pair, touched, settings));
+            } else {
+                let statistics = results::over_buckets(calculation, &moments, settings);
+                let (set, gone): (Vec<_>, Vec<_>) =
+                    statistics.into_iter().partition(|(_, text)| text.is_some());
+                let set = set.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
+                steps.set(&id.result(pair), set);
+                let gone = gone.into_iter().map(|(name, _)| name.to_owned()).collect();
+                steps.each("HDEL", &id.result(pair), gone);
+            }
+        }
+    }
+}
+
+/// The fields of the buckets that were touched.
+fn bucket_fields(
+    (calculation, interval): Pair,
+    touched: &Touched,
+    settings: &Settings,
+) -> Vec<(String, String)> {
+    let fields = touched.buckets.keys().filter_map(|&number| {
+        let bucket = Bucket::numbered(interval, number)?;
+        let extremes = touched.extremes.get(&number);
+        let facts = Facts {
+            leaf: touched.state.leaf(number),
+            sketch: touched.sketches.get(&number),
+            min: extremes.and_then(|extremes| extremes.min.as_ref()),
+            max: extremes.and_then(|extremes| extremes.max.as_ref()),
+        };
+        let text = results::of_bucket(calculation, bucket, &facts)?;
+        Some((bucket.label(settings.labels), text))
+    });
+    fields.collect()
+}

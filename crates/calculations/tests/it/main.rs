@@ -1,0 +1,12 @@
+//! Tests of the calculations, on every kind of store.
+
+mod accounts;
+mod any_order;
+mod build;
+mod results;
+mod rig;
+mod rules;
+mod scripts;
+mod settings;
+mod statistics;
+mod vectors;

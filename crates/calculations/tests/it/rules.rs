@@ -1,0 +1,171 @@
+//! Rules: when they fire, how often, and what they say.
+
+use std::collections::HashMap;
+
+use keyrack_calculations::{Error, OutputEvent, Rule, keys::RuleType};
+use keyrack_testkit::{on_every_store, on_every_store_at, simulated_store};
+
+use crate::rig::{Rig, event, event_for};
+
+fn rule(kind: RuleType, fields: &[(&str, &str)]) -> Rule {
+    let common = [("dimension", "job-skills"), ("key", "python"), ("interval", "days")];
+    let fields: HashMap<String, String> = common
+        .iter()
+        .chain(fields)
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    Rule::from_fields(kind, &fields).unwrap()
+}
+
+fn comparator(fields: &[(&str, &str)]) -> Rule {
+    rule(RuleType::Comparator, fields)
+}
+
+async fn said(rig: &Rig) -> Vec<OutputEvent> {
+    rig.ledger.output_events(&rig.python()).await.unwrap()
+}
+
+/// `fired 2014-10-01 12`, for each event.
+async fn shown(rig: &Rig) -> Vec<String> {
+    let events = said(rig).await;
+    let shown = events.iter().map(|event| {
+        format!(
+            "{} {} {}",
+            event.fields["event_type"], event.fields["bucket"], event.fields["calculated_value"]
+        )
+    });
+    shown.collect()
+}
+
+#[tokio::test]
+async fn a_comparator_fires_once_for_each_bucket() {
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        let rule = comparator(&[("calculation", "sum"), ("operator", ">="), ("threshold", "10")]);
+        let number = rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+        for (at, value) in [
+            ("2014-10-01 00:00:00 Z", "9.99"),
+            ("2014-10-01 00:00:01 Z", "0.01"),
+            ("2014-10-01 00:00:02 Z", "5"),
+            ("2014-10-02 00:00:00 Z", "50"),
+            ("2014-10-01 00:00:02 Z", "-5"),
+            ("2014-10-01 00:00:03 Z", "50"),
+        ] {
+            rig.record(vec![event_for(value, at, &["days"], &["count"])]).await;
+        }
+        assert_eq!(shown(&rig).await, ["fired 2014-10-01 10", "fired 2014-10-02 50"]);
+        let first = &said(&rig).await[0];
+        assert_eq!(first.fields["rule"], number.to_string());
+        assert_eq!(first.fields["threshold"], "10");
+        assert_eq!(first.fields["account_id"], "7");
+        rig.verify().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn equality_is_exact() {
+    let (store, _) = simulated_store(0, 1).await;
+    let rig = Rig::new(store).await;
+    let rule = comparator(&[("calculation", "sum"), ("operator", "="), ("threshold", "0.30")]);
+    rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+    rig.record(vec![event("0.1", "2014-10-01 00:00:00 Z", &["days"])]).await;
+    rig.record(vec![event("0.2", "2014-10-01 00:00:01 Z", &["days"])]).await;
+    assert_eq!(shown(&rig).await, ["fired 2014-10-01 0.3"]);
+}
+
+#[tokio::test]
+async fn hold_times_keep_a_rule_from_flapping() {
+    on_every_store_at(1_000_000, async |store, clock| {
+        let rig = Rig::new(store).await;
+        let rule = comparator(&[
+            ("calculation", "count"),
+            ("operator", ">"),
+            ("threshold", "0"),
+            ("hold_ms", "1000"),
+        ]);
+        rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+        let sum = comparator(&[
+            ("calculation", "sum"),
+            ("operator", ">"),
+            ("threshold", "100"),
+            ("resolve_ms", "500"),
+        ]);
+        rig.ledger.create_rule(&rig.project, &sum).await.unwrap();
+        let send = async |value: &str, second: u32| {
+            let at = format!("2014-10-01 00:00:{second:02} Z");
+            rig.record(vec![event_for(value, &at, &["days"], &["sum"])]).await;
+        };
+        send("200", 0).await;
+        assert_eq!(shown(&rig).await, ["fired 2014-10-01 200"], "the count has to hold first");
+        clock.advance_ms(999);
+        send("1", 0).await;
+        assert_eq!(shown(&rig).await.len(), 1, "neither has held long enough");
+        clock.advance_ms(499);
+        send("2", 0).await;
+        let fired = "fired 2014-10-01 1";
+        assert_eq!(shown(&rig).await, ["fired 2014-10-01 200", fired], "held for over a second");
+        clock.advance_ms(1);
+        send("3", 0).await;
+        let all = ["fired 2014-10-01 200", fired, "resolved 2014-10-01 3"];
+        assert_eq!(shown(&rig).await, all);
+        send("300", 0).await;
+        assert_eq!(shown(&rig).await, all, "once for each bucket");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_observer_fires_when_enough_keys_are_first_seen() {
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        let rule = rule(RuleType::Observer, &[("watch", "keys"), ("trigger", "3")]);
+        rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+        for key in ["ruby", "java", "ruby", "python", "go"] {
+            let event = keyrack_calculations::Event::new(
+                "job-skills",
+                key,
+                "1",
+                "2014-10-01 00:00:00 Z",
+                &["days"],
+                &["sum"],
+            );
+            rig.record(vec![event.unwrap()]).await;
+        }
+        let events = said(&rig).await;
+        assert_eq!(events.len(), 1, "python was the third key: {events:?}");
+        assert_eq!(events[0].fields["trigger"], "3");
+        assert!(rig.ledger.output_events(&rig.key("go")).await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn events_are_told_in_the_order_of_their_numbers() {
+    let (store, _) = simulated_store(0, 1).await;
+    let rig = Rig::new(store).await;
+    let rule = comparator(&[("calculation", "count"), ("operator", ">="), ("threshold", "1")]);
+    rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+    for day in 1..=12 {
+        rig.record(vec![event("1", &format!("2014-10-{day:02} 00:00:00 Z"), &["days"])]).await;
+    }
+    let numbers: Vec<u64> = said(&rig).await.iter().map(|event| event.number).collect();
+    assert_eq!(numbers, (1..=12).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn a_deleted_rule_says_nothing_more() {
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        let rule = comparator(&[("calculation", "count"), ("operator", ">="), ("threshold", "1")]);
+        let number = rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+        rig.record(vec![event("1", "2014-10-01 00:00:00 Z", &["days"])]).await;
+        assert_eq!(rig.ledger.rules(&rig.project).await.unwrap()[0].rule, rule);
+        rig.ledger.delete_rule(&rig.project, number).await.unwrap();
+        rig.record(vec![event("1", "2014-10-02 00:00:00 Z", &["days"])]).await;
+        assert_eq!(shown(&rig).await.len(), 1);
+        let again = rig.ledger.delete_rule(&rig.project, number).await;
+        assert!(matches!(again, Err(Error::NotFound { .. })), "{again:?}");
+    })
+    .await;
+}

@@ -1,0 +1,112 @@
+//! Settings: each changes what it says, for values that are there and for those that come.
+
+use keyrack_calculations::{
+    Error, Settings,
+    keys::{Calculation, Interval},
+};
+use keyrack_testkit::{on_every_store, simulated_store};
+
+use crate::rig::{Rig, event, event_for};
+
+async fn rig_with(settings: &[(&str, &str)]) -> Rig {
+    let (store, _) = simulated_store(0, 1).await;
+    let rig = Rig::new(store).await;
+    set(&rig, settings).await;
+    rig
+}
+
+async fn set(rig: &Rig, changes: &[(&str, &str)]) {
+    let mut settings = Settings::default();
+    changes.iter().for_each(|(name, value)| settings.set(name, value).unwrap());
+    rig.ledger.set_settings(&rig.project, &settings).await.unwrap();
+    assert_eq!(rig.ledger.settings(&rig.project).await.unwrap(), settings);
+}
+
+#[tokio::test]
+async fn what_happens_to_a_second_value_is_a_setting() {
+    for (policy, expected) in [
+        ("replace", "3"),
+        ("sum", "15"),
+        ("first", "5"),
+        ("max", "7"),
+        ("min", "3"),
+        ("reject", "5"),
+    ] {
+        for batched in [true, false] {
+            let rig = rig_with(&[("duplicates", policy)]).await;
+            let events =
+                ["5", "7", "3"].map(|value| event(value, "2014-10-01 00:00:00 Z", &["days"]));
+            let mut told = Vec::new();
+            if batched {
+                told = rig.ledger.record(&rig.project, events.to_vec()).await.unwrap();
+            } else {
+                for event in events {
+                    told.extend(rig.ledger.record(&rig.project, vec![event]).await.unwrap());
+                }
+            }
+            let refused =
+                told.iter().filter(|told| matches!(told, Err(Error::Invalid { .. }))).count();
+            assert_eq!(refused, if policy == "reject" { 2 } else { 0 }, "{policy}");
+            let sum = rig.result(Calculation::Sum, Interval::Days).await;
+            assert_eq!(sum["2014-10-01"], expected, "{policy}, batched: {batched}");
+            rig.verify().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_says_the_same_again_is_not_refused() {
+    let rig = rig_with(&[("duplicates", "reject")]).await;
+    rig.record(vec![event("5", "2014-10-01 00:00:00 Z", &["days"])]).await;
+    rig.record(vec![event("5.0", "2014-10-01 00:00:00 Z", &["days"])]).await;
+}
+
+#[tokio::test]
+async fn labels_zone_gaps_deviation_and_undefined_can_be_changed_afterwards() {
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        rig.record(vec![
+            event("4", "2014-10-01 23:30:00 -0400", &["days", "hours"]),
+            event("10", "2014-10-04 12:00:00 -0400", &["days", "hours"]),
+        ])
+        .await;
+        set(&rig, &[("zone", "Europe/Berlin"), ("labels", "compact"), ("gaps", "calendar")]).await;
+        let days = rig.result(Calculation::Sum, Interval::Days).await;
+        assert_eq!(days.keys().collect::<Vec<_>>(), ["20141002", "20141004"]);
+        let average = rig.statistic(Calculation::Average, Interval::Days, "average").await;
+        assert_eq!(average, Some(14.0 / 3.0));
+        rig.record(vec![event("1", "2014-10-05 23:59:59 -0400", &["days"])]).await;
+        assert_eq!(rig.result(Calculation::Sum, Interval::Days).await["20141006"], "1");
+        rig.verify().await;
+        set(&rig, &[("deviation", "population"), ("undefined", "zero")]).await;
+        let deviation = rig.result(Calculation::StandardDeviation, Interval::Days).await;
+        let deviation: f64 = deviation["standard_deviation"].parse().unwrap();
+        assert!((deviation - 14.0_f64.sqrt()).abs() < 1e-12, "{deviation}");
+        rig.verify().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn undefined_numbers_can_be_zero() {
+    let rig = rig_with(&[("undefined", "zero")]).await;
+    rig.record(vec![event("4", "2014-10-01 00:00:00 Z", &["days"])]).await;
+    let line = rig.result(Calculation::LinearRegression, Interval::Days).await;
+    assert_eq!((line.len(), &*line["slope"]), (5, "0.0"));
+}
+
+#[tokio::test]
+async fn events_can_update_only_what_they_name() {
+    let rig = rig_with(&[("updates", "event")]).await;
+    let at = |second: u32| format!("2014-10-01 00:00:{second:02} Z");
+    rig.record(vec![event_for("1", &at(0), &["days"], &["sum", "count"])]).await;
+    rig.record(vec![event_for("2", &at(1), &["days"], &["sum"])]).await;
+    let found =
+        async |calculation| rig.result(calculation, Interval::Days).await["2014-10-01"].clone();
+    assert_eq!(
+        (found(Calculation::Sum).await, found(Calculation::Count).await),
+        ("3".into(), "1".into())
+    );
+    rig.ledger.recompute(&rig.python()).await.unwrap();
+    assert_eq!(found(Calculation::Count).await, "2");
+}
