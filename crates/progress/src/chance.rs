@@ -34,6 +34,13 @@ impl Chance {
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// A number of the normal distribution around 0, with a deviation of 1.
+    pub(crate) fn normal(&self) -> f64 {
+        // From two even numbers, as Box and Muller do; the first is above 0.
+        let (far, around) = (1.0 - self.roll(), self.roll());
+        (-2.0 * far.ln()).sqrt() * (std::f64::consts::TAU * around).cos()
+    }
+
     fn number(&self) -> u64 {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         match &self.0 {
@@ -64,6 +71,15 @@ mod tests {
         let (one, same, other) = (Chance::seeded(7), Chance::seeded(7), Chance::seeded(8));
         assert_eq!(draw(&one), draw(&same));
         assert_ne!(draw(&one), draw(&other));
+    }
+
+    #[test]
+    fn normal_numbers_have_their_mean_and_deviation() {
+        let chance = Chance::seeded(3);
+        let numbers: Vec<f64> = (0..10_000).map(|_| chance.normal()).collect();
+        let mean = numbers.iter().sum::<f64>() / 10_000.0;
+        let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 10_000.0;
+        assert!(mean.abs() < 0.05 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
     }
 
     #[test]

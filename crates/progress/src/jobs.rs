@@ -6,14 +6,16 @@ use keyrack_keys::UserSub;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use crate::{error::Error, service::Progress};
+use crate::{error::Error, example::ExampleJob, service::Progress};
 
 /// Counts a completed trace.
 pub const HANDLE_COMPLETED_TRACE: &str = "runners.handle_completed_trace";
 /// Works out how long a new trace will take; the answer is announced.
 pub const CALC_PBAR_ETA: &str = "runners.calc_pbar_eta";
+/// Takes its time to find a number, and reports a trace meanwhile.
+pub const HANDLE_EXAMPLE_JOB: &str = "runners.handle_example_job";
 /// The names of all jobs that [`Progress::handle`] knows.
-pub const JOBS: [&str; 2] = [HANDLE_COMPLETED_TRACE, CALC_PBAR_ETA];
+pub const JOBS: [&str; 3] = [HANDLE_COMPLETED_TRACE, CALC_PBAR_ETA, HANDLE_EXAMPLE_JOB];
 
 /// The first pause before a job is tried again, which then doubles.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -88,6 +90,11 @@ impl Progress {
                 let job: CalcEta = read(name, kwargs)?;
                 let eta = self.fresh_eta(&UserSub::new(job.user_sub)?, &job.pbar_name).await?;
                 Ok(Some(serde_json::to_value(eta).expect("plain values become JSON")))
+            }
+            HANDLE_EXAMPLE_JOB => {
+                let job: ExampleJob = read(name, kwargs)?;
+                self.run_example(&UserSub::new(&*job.sub)?, &job).await?;
+                Ok(None)
             }
             _ => {
                 let reason = "nobody taught it here".to_owned();

@@ -65,7 +65,7 @@ pub use self::{
     complete::Handled,
     error::Error,
     eta::{Eta, StepEta},
-    jobs::{CALC_PBAR_ETA, HANDLE_COMPLETED_TRACE, JOBS},
+    jobs::{CALC_PBAR_ETA, HANDLE_COMPLETED_TRACE, HANDLE_EXAMPLE_JOB, JOBS},
     keys::FAMILIES,
     live::{Live, PREPARING},
     retained::{RetainedStep, RetainedTrace, Sample, SampleStep, Samples},

@@ -9,6 +9,7 @@ use keyrack_store::{Script, script};
 use super::{TTL_SECONDS, Update, check_iterations};
 use crate::{
     bar::{STEPS_MAX, bar_name, check_step_name},
+    complete::Handled,
     error::Error,
     keys::{self, BarName, TraceUid},
     service::Progress,
@@ -23,6 +24,34 @@ impl Progress {
     /// # Errors
     /// When the message makes no sense or the trace cannot go on like that; nothing has changed then.
     pub async fn update_trace(&self, user: &UserSub, update: &Update) -> Result<(), Error> {
+        self.move_on(user, update).await.map(drop)
+    }
+
+    /// Ends a trace and counts it at once, for programs that run where nobody may work the hot queue.
+    ///
+    /// The update has to be one that is done. A crash on the way leaves the trace to whoever works the queue next.
+    ///
+    /// # Errors
+    /// As [`Progress::update_trace`] and [`Progress::handle_completed`].
+    pub async fn finish_trace(&self, user: &UserSub, update: &Update) -> Result<Handled, Error> {
+        if !update.done {
+            return Err(Error::invalid(
+                "done",
+                "it is false; only a trace that is done can be finished",
+            ));
+        }
+        let entry = self.move_on(user, update).await?;
+        let (bar, trace) = (&update.pbar_name, &update.trace_uid);
+        let handled = self.handle_completed(user, bar, trace, None).await?;
+        let mut cmd = redis::cmd("LREM");
+        cmd.arg(&*self.store.place(&self.queue)).arg(-1).arg(entry);
+        // Who is too late to take the job back leaves a worker nothing to do.
+        cmd.query_async::<()>(&mut self.store.connection()).await?;
+        Ok(handled)
+    }
+
+    /// Moves a trace on; returns the entry by which it is handed over if it is done.
+    async fn move_on(&self, user: &UserSub, update: &Update) -> Result<String, Error> {
         let bar = bar_name(&update.pbar_name)?;
         let trace_uid = TraceUid::new(&*update.trace_uid)?;
         check(update)?;
@@ -35,6 +64,7 @@ impl Progress {
                 keys::outbox(user)
             }
         };
+        let entry = self.completed_entry(user, &bar, &trace_uid);
         let moved: Result<u64, _> = UPDATE
             .call(&self.store)
             .key("trace", &keys::trace(user, &bar, &trace_uid))
@@ -45,7 +75,7 @@ impl Progress {
             .arg("iteration", update.iteration.map(|at| at.to_string()).unwrap_or_default())
             .arg("iterations", update.iterations.unwrap_or(0))
             .arg("done", u8::from(update.done))
-            .arg("entry", self.completed_entry(user, &bar, &trace_uid))
+            .arg("entry", &entry)
             .arg("ttl", TTL_SECONDS)
             .arg("steps_max", STEPS_MAX)
             .run()
@@ -54,7 +84,7 @@ impl Progress {
         if update.done && self.store.layout() == Layout::Cluster {
             self.empty_outbox_or_warn(user).await;
         }
-        Ok(())
+        Ok(entry)
     }
 
     /// The entry of the hot queue by which a completed trace is handed over.

@@ -5,7 +5,7 @@ use keyrack_progress::{
     keys::{self, Version},
 };
 
-use crate::rig::{BAR, NOW, Rig, TRACE, bar, everywhere, goes_on};
+use crate::rig::{BAR, NOW, Rig, TRACE, bar, done, everywhere, goes_on};
 
 const ONE_OFF: &[(&str, u64, f64)] = &[("work", 0, 2.0)];
 const ITERATED: &[(&str, u64, f64)] = &[("work", 4, 2.0)];
@@ -20,6 +20,7 @@ async fn a_completed_trace_is_counted() {
         an_expected_version_has_to_be_the_bars(&rig.of("expected")).await;
         what_the_original_let_through_is_dropped(&rig.of("foreign")).await;
         completed_traces_can_be_read_for_a_while(&rig.of("late")).await;
+        a_trace_can_be_finished_without_a_worker(&rig.of("alone")).await;
         completed_traces_are_listed_by_version(&rig.of("tcount")).await;
     })
     .await;
@@ -124,6 +125,18 @@ async fn completed_traces_can_be_read_for_a_while(rig: &Rig) {
     for key in [rig.trace_key(), rig.step_key(1), rig.step_key(2)] {
         rig.assert_expires_in(&key, 900).await;
     }
+}
+
+async fn a_trace_can_be_finished_without_a_worker(rig: &Rig) {
+    let before = rig.queued().await;
+    rig.start("work").await;
+    let under_way = rig.progress.finish_trace(&rig.user, &goes_on("work")).await;
+    assert_eq!(under_way.expect_err("a refusal").word(), Some("invalid"));
+    let handled = rig.progress.finish_trace(&rig.user, &done(goes_on("work"))).await;
+    assert_eq!(handled.expect("finished"), counted(0, true));
+    assert_eq!(rig.queued().await, before, "nobody has anything left to do");
+    let again = rig.progress.finish_trace(&rig.user, &done(goes_on("work"))).await;
+    assert_eq!(again.expect_err("a refusal").word(), Some("trace_completed"));
 }
 
 async fn completed_traces_are_listed_by_version(rig: &Rig) {

@@ -3,10 +3,12 @@
 mod counting;
 mod crashes;
 mod defining;
+mod examples;
 mod jobs;
 mod keys;
 mod listing;
 mod model;
+mod outages;
 mod rig;
 mod rules;
 mod sampling;
