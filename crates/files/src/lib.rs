@@ -1,5 +1,23 @@
-//! Files: making sure that what was uploaded for nothing gets deleted.
+//! Files: making sure that what was uploaded for nothing gets deleted, and that nothing else does.
+//!
+//! [`Files`] is the service. In reading order: [`file`](File) says what stands in `files:purgatory`; `files` enters it there and
+//! takes it out; `upload` is the way to store a file so that no crash leaves one that nobody knows; `sweep` deletes what is due, out of
+//! the [`Buckets`] that `buckets` reaches.
 
+mod buckets;
+mod error;
+mod file;
+mod files;
 pub mod keys;
+mod sweep;
+mod upload;
 
-pub use keys::FAMILIES;
+pub use self::{
+    buckets::{Buckets, Credentials, Deleted},
+    error::{Error, SaveError},
+    file::File,
+    files::{Entry, Failure, Files},
+    keys::FAMILIES,
+    sweep::{Ended, Fate, Records, Sweep, Swept},
+    upload::Upload,
+};

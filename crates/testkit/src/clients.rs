@@ -15,6 +15,15 @@ pub fn python() -> Command {
     Command::new(present(folder().join("python/bin/python")))
 }
 
+/// A Python with a server that speaks S3 installed.
+///
+/// # Panics
+/// When the set-up has not run.
+#[track_caller]
+pub(crate) fn s3_python() -> PathBuf {
+    present(folder().join("s3/bin/python"))
+}
+
 /// A Node that finds `ioredis` and `redis` (node-redis) with `require`.
 ///
 /// # Panics

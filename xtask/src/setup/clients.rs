@@ -18,11 +18,24 @@ const NODE_MANIFEST: &str = r#"{
 }
 "#;
 
+/// moto plays Amazon S3; flask is what its server needs beside.
+const S3_PACKAGES: &str = "moto[s3]==5.* flask flask-cors";
+
 /// A virtual environment with redis-py.
 pub(super) fn python() -> Result<()> {
-    let folder = folder("python");
+    python_packages("python", PYTHON_PACKAGE)
+}
+
+/// A virtual environment with a server that speaks S3.
+pub(super) fn s3_server() -> Result<()> {
+    python_packages("s3", S3_PACKAGES)
+}
+
+/// The folder of this name as a virtual environment with these packages.
+fn python_packages(name: &str, packages: &'static str) -> Result<()> {
+    let folder = folder(name);
     let python = folder.join("bin/python");
-    let stamp = Stamp { path: folder.join("installed"), content: PYTHON_PACKAGE };
+    let stamp = Stamp { path: folder.join("installed"), content: packages };
     if stamp.is_there() && succeeds(&mut command(&python, "-c pass")) {
         return Ok(());
     }
@@ -37,7 +50,7 @@ pub(super) fn python() -> Result<()> {
         run(&mut create())?;
     }
     let install = "-m pip install --quiet --disable-pip-version-check";
-    run(command(&python, install).arg(PYTHON_PACKAGE))?;
+    run(command(&python, install).args(packages.split(' ')))?;
     stamp.leave()
 }
 

@@ -187,7 +187,7 @@ fn builders_give_the_documented_name_and_the_cluster_name() {
         "recent_posts_for_category5",
         "{recommender}recent_posts_for_category5",
     );
-    check_key(&keyrack_files::keys::purgatory(), "files:purgatory", "files:purgatory");
+    check_key(&keyrack_files::keys::purgatory(), "files:purgatory", "{files}:purgatory");
 }
 
 #[test]
