@@ -48,7 +48,7 @@ pub struct Accounts {
 }
 
 /// Whom a token speaks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
     /// The account.
     pub account: Account,

@@ -51,6 +51,8 @@ parts! {
     number EventNumber 1..=u64::MAX;
     /// The number of a rule, from 1.
     number RuleNumber 1..=u64::MAX;
+    /// The name of a list or channel from which events are taken in.
+    text IntakeName;
     /// The SHA-256 of a token, in hex: the token itself is stored nowhere.
     text TokenDigest;
 }
@@ -297,10 +299,10 @@ keys! {
         example = "hash:2:job-skills:seen:weeks";
 
     /// Says that results of a key have changed.
-    changes(account: Account, project: Project) = "ps:calculations:<account>:<project>"
+    changes(account: Account, project: Project) = "ps:calculations:changes:<account>:<project>"
         => channel(Json(&CHANGE).means("which key")),
         origin = Added, shard = Shard::Part("account"),
-        example = "ps:calculations:7:2";
+        example = "ps:calculations:changes:7:2";
 
     /// The database of each account; 0 for those that share database 0, each under its hash tag.
     account_databases() = "hm:accountid:db"
@@ -339,4 +341,28 @@ keys! {
         => map(Id(&TokenDigest::KIND).means("the digest of a token"), UnixMs.means("when it was last used")),
         origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
         removed = "taking the right away", example = "calculations:admins";
+
+    /// Events that any program puts in, to be taken in by `keyrack calc ingest`.
+    intake(name: IntakeName) = "calculations:intake:<name>"
+        => list(Text.means("an event as JSON, with its account and project")),
+        origin = Added, database = Database::Main, shard = Shard::Part("name"),
+        removed = "taking them in", example = "calculations:intake:clicks";
+
+    /// Events that are being taken in; what a process that died has left is taken in by the next.
+    intake_taken(name: IntakeName) = "calculations:intake:<name>:taken"
+        => list(Text.means("an event as JSON, with its account and project")),
+        origin = Added, database = Database::Main, shard = Shard::Part("name"),
+        removed = "storing them", example = "calculations:intake:clicks:taken";
+
+    /// What was put in and was no event, the last 10,000.
+    intake_refused(name: IntakeName) = "calculations:intake:<name>:refused"
+        => list(Text.means("the entry and what is wrong with it, as JSON")),
+        origin = Added, database = Database::Main, shard = Shard::Part("name"),
+        removed = "whoever has looked at them", example = "calculations:intake:clicks:refused";
+
+    /// Events to be taken in while somebody listens.
+    intake_channel(name: IntakeName) = "ps:calculations:intake:<name>"
+        => channel(Text.means("events as JSON, one on each line, with their accounts and projects")),
+        origin = Added, shard = Shard::Part("name"),
+        example = "ps:calculations:intake:clicks";
 }

@@ -6,7 +6,7 @@
 //! In reading order: [`keys`] and `event` are the names of things and what comes in, `stamp` and `bucket` when it
 //! happened. `decimal`, `exact`, `moments` and `quantile` are the arithmetic, `state`, `sketch` and `order` what is kept
 //! so that an event need not look at all values, `results` what people read. [`Ledger`] is an account's data, where it all
-//! comes together; [`Accounts`] are all of them.
+//! comes together; [`Accounts`] are all of them. `line` and `intake` are how events of many accounts come in.
 
 mod accounts;
 mod bucket;
@@ -14,8 +14,10 @@ mod decimal;
 mod error;
 mod event;
 mod exact;
+mod intake;
 pub mod keys;
 mod ledger;
+mod line;
 mod moments;
 mod order;
 mod quantile;
@@ -32,12 +34,14 @@ pub use self::{
     decimal::{DIGITS_MAX, Decimal, DecimalError},
     error::Error,
     event::{Event, EventBody, account, dimension, dimension_key, project},
+    intake::{Intake, Taken},
     keys::FAMILIES,
     ledger::{
         Changed, Difference, Direction, KeyId, Ledger, Live, OutputEvent, POINTS_MAX, Point, Told,
         Trend, Verdict,
     },
-    moments::{Line, Prediction},
+    line::Line,
+    moments::{Prediction, StraightLine},
     results::is_by_bucket,
     rule::{Condition, NumberedRule, Operator, Rule},
     settings::Settings,

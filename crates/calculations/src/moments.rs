@@ -25,7 +25,7 @@ pub(crate) struct Moments {
 
 /// A straight line through the bucket sums.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct StraightLine {
     /// Where it stands at x = 0, the bucket before the first.
     pub intercept: f64,
     /// How much it rises from bucket to bucket.
@@ -78,7 +78,7 @@ impl Moments {
     }
 
     /// The least-squares line; needs two buckets.
-    pub(crate) fn line(&self) -> Option<Line> {
+    pub(crate) fn line(&self) -> Option<StraightLine> {
         let n = BigInt::from(self.n);
         if self.n < 2 {
             return None;
@@ -87,7 +87,7 @@ impl Moments {
         let slope = ratio(&(self.lean() * 6), &(&n * (&n * &n - 1) * &ten));
         let intercept = ratio(&(&self.y * (&n * 4 + 2) - &self.xy * 6), &(&n * (&n - 1) * &ten));
         let ci = self.slope_error().map(|error| student_t(self.n - 2).map(|t| t * error));
-        Some(Line { intercept, slope, ci })
+        Some(StraightLine { intercept, slope, ci })
     }
 
     /// What comes next, by the line.
@@ -171,9 +171,12 @@ mod tests {
         assert_eq!((one.average(), one.line()), (Some(5.0), None));
         assert_eq!(one.deviation(Deviation::Sample), Some(0.0));
         let two = moments(&["5", "7"]);
-        assert_eq!(two.line(), Some(Line { intercept: 3.0, slope: 2.0, ci: None }));
+        assert_eq!(two.line(), Some(StraightLine { intercept: 3.0, slope: 2.0, ci: None }));
         let three = moments(&["5", "5", "5"]);
-        assert_eq!(three.line(), Some(Line { intercept: 5.0, slope: 0.0, ci: Some([0.0; 3]) }));
+        assert_eq!(
+            three.line(),
+            Some(StraightLine { intercept: 5.0, slope: 0.0, ci: Some([0.0; 3]) })
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     bucket::Bucket,
     error::Error,
     keys::{self, Calculation, Dimension, DimensionKey, Interval, Project},
-    moments::{Line, Prediction},
+    moments::{Prediction, StraightLine},
     results::is_by_bucket,
     settings::Settings,
     state::{self, Leaf, Total},
@@ -51,7 +51,7 @@ pub struct Trend {
     /// How many buckets it is judged by.
     pub buckets: u64,
     /// The line through them.
-    pub line: Line,
+    pub line: StraightLine,
     /// What comes next, with three buckets or more.
     pub prediction: Option<Prediction>,
 }
@@ -253,7 +253,7 @@ impl Ledger {
 }
 
 /// The direction of a line, and how sure it is.
-fn judged(line: &Line) -> (Direction, u8) {
+fn judged(line: &StraightLine) -> (Direction, u8) {
     let direction = if line.slope > 0.0 { Direction::Rising } else { Direction::Falling };
     let ci = line.ci.unwrap_or([f64::INFINITY; 3]);
     let sure = [99, 95, 90].into_iter().zip(ci.into_iter().rev());
