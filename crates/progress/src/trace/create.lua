@@ -2,11 +2,11 @@
   Begins a trace. An earlier one with the same uid is gone, all its steps with it.
 
   KEYS  1 trace   2 events   3 samples   4 months
-  ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month
-        The month is the field to count in: on a cluster months are counted in a hash of the user's own.
+  ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month   7 force
+        Without force, a completed trace that has not been counted is not replaced. The month is the field to count in: on a cluster months are counted in a hash of the user's own.
   Derives step(<position>) from the trace.
   Returns how many traces are counted in the month.
-  Errors  UID_TAKEN
+  Errors  UID_TAKEN  UNCOUNTED
 ]]
 --- @include "steps"
 --- @include "publish"
@@ -15,8 +15,13 @@ local now, ttl = ARGV[1], ARGV[5]
 
 if call('HEXISTS', KEYS[3], ARGV[2]) == 1 then return redis.error_reply('UID_TAKEN by a retained trace') end
 
+local earlier = call('HMGET', trace, 'current_step', 'done', 'counted')
+if earlier[2] == '1' and not earlier[3] and ARGV[7] ~= '1' then
+  return redis.error_reply('UNCOUNTED trace')
+end
+
 -- The original forgets how many steps it left behind, so look until there is none.
-local known = tonumber(call('HGET', trace, 'current_step')) or 0
+local known = tonumber(earlier[1]) or 0
 local position = 1
 while call('DEL', step_key(position)) == 1 or position <= known do position = position + 1 end
 call('DEL', trace)

@@ -8,7 +8,7 @@ use super::{NewTrace, TTL_SECONDS, check_iterations};
 use crate::{
     bar::{DEFAULT_STEP, bar_name, check_step_name},
     error::Error,
-    keys::{self, Month, TraceUid, Year},
+    keys::{self, BarName, Month, TraceUid, Year},
     service::Progress,
     text::float,
 };
@@ -25,30 +25,20 @@ impl Progress {
     /// # Errors
     /// When a value makes no sense or the uid is that of a retained trace; nothing has changed then.
     pub async fn create_trace(&self, user: &UserSub, new: &NewTrace) -> Result<(), Error> {
-        let bar = bar_name(&new.pbar_name)?;
-        let trace_uid = check_uid(&new.uid)?;
-        check_step_name(&new.step_name)?;
-        if new.step_name == DEFAULT_STEP {
-            return Err(Error::StepReserved);
-        }
-        check_iterations(new.iterations)?;
-        let now = self.time_of(new.now);
-        let (year, month) = month_of(now)?;
-        let (months, field) = self.months(user, year, month);
-        let traces: Result<u64, _> = CREATE
-            .call(&self.store)
-            .key("trace", &keys::trace(user, &bar, &trace_uid))
-            .key("events", &keys::trace_events(user, &bar, &trace_uid))
-            .key("samples", &keys::samples(user, &bar))
-            .key("months", &months)
-            .arg("now", float(now))
-            .arg("uid", trace_uid.as_str())
-            .arg("step_name", &new.step_name)
-            .arg("iterations", new.iterations.unwrap_or(0))
-            .arg("ttl", TTL_SECONDS)
-            .arg("month", field)
-            .run()
-            .await;
+        let start = Start::check(new, self.time_of(new.now))?;
+        let traces = match self.begin(user, new, &start, false).await {
+            Err(keyrack_store::Error::Refused { word, .. }) if word == "UNCOUNTED" => {
+                // Nobody has come to count it yet, and what is replaced cannot be counted any more.
+                let counted = self.handle_completed(user, &new.pbar_name, &new.uid, None).await;
+                match counted {
+                    // A trace for which there is no place will not be counted later either.
+                    Ok(_) | Err(Error::TooManyBars { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+                self.begin(user, new, &start, true).await
+            }
+            begun => begun,
+        };
         let traces = traces.map_err(|error| match error {
             keyrack_store::Error::Refused { word, .. } if word == "UID_TAKEN" => {
                 Error::UidTaken { trace: new.uid.clone() }
@@ -56,9 +46,36 @@ impl Progress {
             error => error.into(),
         })?;
         if self.store.layout() == Layout::Cluster {
-            self.raise_month(user, year, month, traces).await;
+            self.raise_month(user, start.year, start.month, traces).await;
         }
         Ok(())
+    }
+
+    /// Begins a trace; returns how many the user has begun in the month.
+    async fn begin(
+        &self,
+        user: &UserSub,
+        new: &NewTrace,
+        start: &Start,
+        force: bool,
+    ) -> Result<u64, keyrack_store::Error> {
+        let Start { bar, trace_uid, now, year, month } = start;
+        let (months, field) = self.months(user, *year, *month);
+        CREATE
+            .call(&self.store)
+            .key("trace", &keys::trace(user, bar, trace_uid))
+            .key("events", &keys::trace_events(user, bar, trace_uid))
+            .key("samples", &keys::samples(user, bar))
+            .key("months", &months)
+            .arg("now", float(*now))
+            .arg("uid", trace_uid.as_str())
+            .arg("step_name", &new.step_name)
+            .arg("iterations", new.iterations.unwrap_or(0))
+            .arg("ttl", TTL_SECONDS)
+            .arg("month", field)
+            .arg("force", u8::from(force))
+            .run()
+            .await
     }
 
     /// Where a user's traces of a month are counted in the same step, and in which field.
@@ -81,6 +98,28 @@ impl Progress {
         if let Err(error) = raised {
             tracing::warn!(user = user.as_str(), %error, "the month's count of traces lags behind");
         }
+    }
+}
+
+/// What begins, once it is known to make sense.
+struct Start {
+    bar: BarName,
+    trace_uid: TraceUid,
+    now: f64,
+    year: Year,
+    month: Month,
+}
+
+impl Start {
+    fn check(new: &NewTrace, now: f64) -> Result<Start, Error> {
+        let (bar, trace_uid) = (bar_name(&new.pbar_name)?, check_uid(&new.uid)?);
+        check_step_name(&new.step_name)?;
+        if new.step_name == DEFAULT_STEP {
+            return Err(Error::StepReserved);
+        }
+        check_iterations(new.iterations)?;
+        let (year, month) = month_of(now)?;
+        Ok(Start { bar, trace_uid, now, year, month })
     }
 }
 

@@ -226,6 +226,7 @@ async fn bars_have_a_limit(rig: &Rig) {
     let refused = rig.progress.handle_completed(&rig.user, BAR, TRACE, None).await;
     assert_eq!(word(refused), "too_many_progress_bars");
     assert_eq!(rig.progress.bar(&rig.user, BAR).await.expect("an answer"), None);
+    rig.report(TRACE, NOW, LEGS).await;
     rig.ask::<()>("ZREM", &key, &["0-0"]).await;
     rig.progress.handle_completed(&rig.user, BAR, TRACE, None).await.expect("counted");
     create(rig, BarSettings::default(), MEAN).await.expect_err("it is there");

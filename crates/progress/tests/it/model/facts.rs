@@ -97,6 +97,8 @@ impl Facts {
         if new.step_name == "default" {
             return "step_name_reserved";
         }
+        // What is replaced is counted first.
+        self.count(&new.uid, server);
         let now = time_of(new.now, server);
         let steps = vec![new_step(&new.step_name, new.iterations, now)];
         let trace = Trace { created_at: now, last_updated_at: now, done: false, steps };
