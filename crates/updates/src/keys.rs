@@ -1,4 +1,4 @@
-//! Every channel of the updates; they keep no keys.
+//! Every channel and key of the updates.
 
 use keyrack_keys::declare::*;
 
@@ -14,4 +14,13 @@ keys! {
     updates(repo: Repo) = "updates:<repo>"
         => channel(Text.means("anything; keyrack sends `1`")),
         example = "updates:backend";
+
+    /// Whose turn it is to update, where a fleet does so one host at a time.
+    ///
+    /// Taken before the update and given back after it. A host that dies loses its turn when the key expires.
+    turn(repo: Repo) = "updates:<repo>:lock"
+        => string(Text.means("who updates itself right now")),
+        origin = Added,
+        ttl = Ttl::Within(60),
+        example = "updates:backend:lock";
 }

@@ -1,0 +1,11 @@
+--[[
+  Takes the turn, or keeps it for longer if it is the holder's already.
+
+  KEYS  1 turn
+  ARGV  1 holder   2 hold_ms
+  Returns 1, or 0 while it is somebody else's.
+]]
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
