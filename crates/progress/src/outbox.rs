@@ -4,45 +4,19 @@
 //! the entry into the user's outbox, and from there it is moved on. The user is entered into the list of outboxes before, so that whoever
 //! looks after the store finds what a crash left behind. An entry that is moved twice does no harm: a trace is counted once.
 
-use std::{future::Future, time::Duration};
-
 use keyrack_keys::{Layout, UserSub};
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{error::Error, keys, service::Progress, text::float};
 
-/// How often somebody looks for what was left behind. Nearly always there is nothing.
-const ROUND_EVERY: Duration = Duration::from_secs(5);
 /// Entries moved in one go.
 const BATCH: isize = 100;
 /// How long a user stays in the list, in seconds: far longer than it takes from entering it to completing the trace.
 const LISTED_SECONDS: f64 = 3600.0;
 
 impl Progress {
-    /// Looks after the outboxes until `shutdown`; at least one process should. A store that cannot be reached is asked again.
-    pub async fn keep_outboxes(self, shutdown: impl Future<Output = ()>) {
-        if self.store.layout() == Layout::Documented {
-            return shutdown.await;
-        }
-        let mut rounds = interval(ROUND_EVERY);
-        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let keeping = async {
-            loop {
-                rounds.tick().await;
-                match self.empty_outboxes().await {
-                    Ok(0) => {}
-                    Ok(moved) => tracing::info!(moved, "completed traces had been left behind"),
-                    Err(error) => tracing::debug!(%error, "could not look after the outboxes"),
-                }
-            }
-        };
-        tokio::select! {
-            () = keeping => {}
-            () = shutdown => {}
-        }
-    }
-
     /// Moves what a crash left in outboxes to the hot queue; returns how many entries. Only a cluster has outboxes.
+    ///
+    /// To be called now and then by one process at least.
     ///
     /// # Errors
     /// When the store fails; what has not been moved stays for the next time.

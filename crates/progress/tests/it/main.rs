@@ -9,6 +9,7 @@ mod keys;
 mod listing;
 mod model;
 mod outages;
+mod recounting;
 mod rig;
 mod rules;
 mod sampling;
