@@ -4,6 +4,7 @@
 //! reference beside its subject: both pinned to one core, the load to another, in turns.
 
 mod engine;
+mod eta;
 mod jobs;
 mod lint;
 mod noise;
@@ -23,6 +24,7 @@ type Run = fn(&[&str]) -> Result<()>;
 /// Name, what it measures, and how.
 const BENCHES: &[(&str, &str, Run)] = &[
     ("engine", "keyrack-engine against redis-server: speed, memory, growth", engine::run),
+    ("eta", "keyrack's estimates of remaining time against a linear bar and a countdown", eta::run),
     ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
     ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),

@@ -40,6 +40,7 @@ pub(super) struct Limit {
 pub(super) enum Bound {
     AtLeast(f64),
     AtMost(f64),
+    Within(f64, f64),
     /// Nowhere: told for comparison.
     None,
 }
@@ -49,6 +50,7 @@ impl Limit {
         match self.bound {
             Bound::AtLeast(bound) => self.measured >= bound,
             Bound::AtMost(bound) => self.measured <= bound,
+            Bound::Within(low, high) => (low..=high).contains(&self.measured),
             Bound::None => true,
         }
     }
@@ -56,13 +58,14 @@ impl Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, bound) = match self.bound {
-            Bound::AtLeast(bound) => ("at least", bound),
-            Bound::AtMost(bound) => ("at most", bound),
+        let required = match self.bound {
+            Bound::AtLeast(bound) => format!("at least {bound}"),
+            Bound::AtMost(bound) => format!("at most {bound}"),
+            Bound::Within(low, high) => format!("{low} to {high}"),
             Bound::None => return write!(f, "{}: {:.2}", self.what, self.measured),
         };
         let missed = if self.is_kept() { "" } else { "; **missed**" };
-        write!(f, "{}: {:.2}, required {word} {bound}{missed}", self.what, self.measured)
+        write!(f, "{}: {:.2}, required {required}{missed}", self.what, self.measured)
     }
 }
 

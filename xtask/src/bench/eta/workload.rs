@@ -140,7 +140,11 @@ impl Step {
             iterations,
             counts_items: dice.chance(0.7),
             loading: if dice.chance(0.75) { dice.between(0.6, 1.0) } else { 0.0 },
-            noise: if has_tail && !is_iterated { Noise::Pareto(dice.between(1.5, 3.0)) } else { mild },
+            noise: if has_tail && !is_iterated {
+                Noise::Pareto(dice.between(1.5, 3.0))
+            } else {
+                mild
+            },
             single: if has_tail { Noise::Pareto(dice.between(1.5, 3.0)) } else { single },
             stuck: if has_tail { 0.03 } else { 0.0 },
         }

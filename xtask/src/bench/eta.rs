@@ -1,0 +1,227 @@
+//! keyrack's estimate of remaining time against a linear bar and a countdown, on work whose truth is known.
+//!
+//! In reading order: `dice` is the chance, `workload` the runs, `moment` what is seen of one at some time and what others say
+//! then, `score` how far off each is. Everything follows from seeds, so the figures are the same on every machine.
+
+mod dice;
+mod moment;
+mod score;
+mod workload;
+
+use anyhow::{Result, bail};
+use keyrack_progress::estimate::{Model, PastRun};
+
+use self::{
+    dice::Dice,
+    moment::Moment,
+    score::Score,
+    workload::{Bar, Kind},
+};
+use super::{
+    page,
+    report::{Bound, Limit, Section, Table},
+};
+
+/// How much of the work is done when the estimates are compared.
+const SHARES: [f64; 3] = [0.10, 0.25, 0.50];
+/// How many past runs are known, and how many bars are made with so many.
+const PASTS: [(usize, u64); 4] = [(5, 150), (20, 120), (100, 50), (500, 30)];
+/// How many runs of each bar are looked at.
+const RUNS: usize = 6;
+
+/// The scores of one kind of work, for each past and each share.
+type Scores = [[Score; SHARES.len()]; PASTS.len()];
+
+/// Measures, prints, and fails when a limit was missed.
+pub(super) fn run(arguments: &[&str]) -> Result<()> {
+    let write = match arguments {
+        [] => false,
+        ["--write"] => true,
+        _ => bail!("usage: cargo xtask bench eta [--write]"),
+    };
+    let all: Vec<(Kind, Scores)> =
+        Kind::ALL.into_iter().map(|kind| (kind, measure(kind))).collect();
+    let sections = [by_kind(&all), by_past(&all)];
+    for section in &sections {
+        println!("\n{section}");
+    }
+    if write {
+        page::write_chapter("Estimates", &chapter(&sections))?;
+    }
+    let missed = sections.iter().flat_map(Section::missed).map(|limit| limit.what.as_str());
+    let missed: Vec<&str> = missed.collect();
+    if !missed.is_empty() {
+        bail!("missed: {}", missed.join("; "));
+    }
+    Ok(())
+}
+
+fn chapter(sections: &[Section]) -> String {
+    let sections: Vec<String> = sections.iter().map(ToString::to_string).collect();
+    format!(
+        "How long a run will still take, against bars of other kinds: `cargo xtask bench eta --write`. Runs are generated from fixed \
+         seeds, so the figures are the same on every machine; how the estimate is made is in the documentation of \
+         `keyrack_progress::estimate`.\n\n{}",
+        sections.join("\n")
+    )
+}
+
+fn measure(kind: Kind) -> Scores {
+    let mut scores = Scores::default();
+    for ((past, bars), scores) in PASTS.into_iter().zip(&mut scores) {
+        for bar in 0..bars {
+            let seed = (kind as u64) << 32 | (past as u64) << 16 | bar;
+            measure_bar(kind, past, &mut Dice::new(seed), scores);
+        }
+    }
+    scores
+}
+
+/// Lets a bar gather a past, and then compares estimates for the runs that follow.
+fn measure_bar(kind: Kind, past: usize, dice: &mut Dice, scores: &mut [Score]) {
+    let mut bar = Bar::new(kind, dice);
+    let mut known: Vec<PastRun> = Vec::new();
+    let mut lengths = Vec::new();
+    for at in 0..past + RUNS {
+        let run = bar.run(dice);
+        if at >= past {
+            let newest = at - past..;
+            let model = Model::learn(&known[newest.clone()]);
+            for (share, score) in SHARES.into_iter().zip(scores.iter_mut()) {
+                let moment = Moment::at(&run, share);
+                let estimate = model.estimate(&moment.running).expect("there are past runs");
+                score.add(&run, &moment, &estimate, &lengths[newest.clone()]);
+            }
+        }
+        lengths.push(run.seconds());
+        known.push(moment::past(&run));
+    }
+}
+
+fn by_kind(all: &[(Kind, Scores)]) -> Section {
+    let mut table = Table::new(&[
+        "work",
+        "done",
+        "keyrack",
+        "linear",
+        "countdown",
+        "by linear",
+        "by countdown",
+        "in range",
+    ]);
+    let mut limits = Vec::new();
+    let mut overall = [Score::default(); SHARES.len()];
+    for (kind, scores) in all {
+        let scores = over_pasts(scores);
+        add_rows(&mut table, kind.name(), &scores);
+        limits.push(range_limit(kind.name(), &scores));
+        if *kind != Kind::PlainLoop {
+            overall.iter_mut().zip(&scores).for_each(|(overall, score)| overall.add_mean(score));
+        }
+    }
+    add_rows(&mut table, "all but the plain loop", &overall);
+    limits.push(range_limit("all but the plain loop", &overall));
+    for (share, score) in SHARES.iter().zip(&overall) {
+        let limit = |of, measured, most| Limit {
+            what: format!("error by that of {of}, {} done", percent(*share)),
+            measured,
+            bound: Bound::AtMost(most),
+        };
+        limits.push(limit("a linear bar", score.by_linear(), 0.5));
+        limits.push(limit("a countdown", score.by_countdown(), 0.8));
+    }
+    Section { title: "By kind of work", words: WORDS.to_owned(), table, limits }
+}
+
+const WORDS: &str = "\
+The mean absolute error of the remaining time, as a share of the run's whole length, once so much of the work is done; and how \
+often the truth lay between p10 and p90, which should be in 80 %. 5 to 500 past runs are known, all equally often. The linear bar \
+divides what is left by the pace so far, as tqdm does; of two ways of counting for it, by items and by steps, the better counts, and it \
+is told the number of items to come, which keyrack is not. The countdown starts at the 75th percentile of past runs and stops at 0. \
+The plain loop, with nothing but iterations of one kind, is where a linear bar is at its best; it stands for itself.";
+
+fn by_past(all: &[(Kind, Scores)]) -> Section {
+    let mut table = Table::new(&[
+        "past runs",
+        "keyrack",
+        "linear",
+        "countdown",
+        "by linear",
+        "by countdown",
+        "in range",
+    ]);
+    for (at, (past, _)) in PASTS.iter().enumerate() {
+        let mut score = Score::default();
+        for (_, scores) in all.iter().filter(|(kind, _)| *kind != Kind::PlainLoop) {
+            scores[at].iter().for_each(|one| score.add_mean(one));
+        }
+        let mut cells = vec![past.to_string()];
+        cells.extend(figures(&score));
+        table.add(cells);
+    }
+    let words = "The same over all kinds of work but the plain loop and all moments.".to_owned();
+    Section { title: "By number of past runs", words, table, limits: Vec::new() }
+}
+
+/// The scores for each share, all pasts counting the same.
+fn over_pasts(scores: &Scores) -> [Score; SHARES.len()] {
+    std::array::from_fn(|share| {
+        let mut mean = Score::default();
+        scores.iter().for_each(|scores| mean.add_mean(&scores[share]));
+        mean
+    })
+}
+
+fn add_rows(table: &mut Table, name: &str, scores: &[Score]) {
+    for (share, score) in SHARES.iter().zip(scores) {
+        let mut cells = vec![name.to_owned(), percent(*share)];
+        cells.extend(figures(score));
+        table.add(cells);
+    }
+}
+
+fn figures(score: &Score) -> [String; 6] {
+    let ratio = |value: f64| format!("{value:.2}");
+    [
+        tenths_of_percent(score.ours()),
+        tenths_of_percent(score.linear()),
+        tenths_of_percent(score.countdown()),
+        ratio(score.by_linear()),
+        ratio(score.by_countdown()),
+        percent(score.within()),
+    ]
+}
+
+fn range_limit(name: &str, scores: &[Score]) -> Limit {
+    let measured = scores.iter().map(Score::within).sum::<f64>() / scores.len() as f64;
+    Limit { what: format!("in range, {name}"), measured, bound: Bound::Within(0.75, 0.85) }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn tenths_of_percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_seed_gives_the_same_scores() {
+        let scores = || {
+            let mut scores = [Score::default(); SHARES.len()];
+            measure_bar(Kind::Mixed, 5, &mut Dice::new(7), &mut scores);
+            scores.map(|score| (score.ours(), score.within()))
+        };
+        assert_eq!(scores(), scores());
+    }
+
+    #[test]
+    fn unknown_argument_is_answered_with_the_usage() {
+        let error = run(&["--fast"]).unwrap_err().to_string();
+        assert_eq!(error, "usage: cargo xtask bench eta [--write]");
+    }
+}
