@@ -39,6 +39,7 @@
 mod bar;
 mod bars;
 mod chance;
+pub mod client;
 mod complete;
 mod error;
 pub mod estimate;
@@ -74,3 +75,8 @@ pub use self::{
     trace::{ITERATIONS_MAX, NewTrace, Trace, TraceStep, Update},
     usage::{PastUsage, Usage},
 };
+
+/// The guide, whose examples are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/progress.md")]
+pub struct Guide;

@@ -2,6 +2,7 @@
 
 mod create;
 mod read;
+mod recount;
 mod update;
 
 use serde::{Deserialize, Serialize};

@@ -33,6 +33,32 @@ impl Model {
         Some(Estimate::of(points, running.spent()))
     }
 
+    /// How long a whole run will take that has not begun. Its first step is thought to have as many iterations as usual.
+    pub fn whole_run(&self) -> Option<Estimate> {
+        let first = self.steps.first()?;
+        let current = Current {
+            name: first.name.clone(),
+            iterations: self.usual_iterations(0),
+            iteration: 0,
+            reported_s: 0.0,
+            elapsed_s: 0.0,
+        };
+        self.estimate(&Running { finished: Vec::new(), current })
+    }
+
+    /// The usual number of iterations of the step at a position from 0; none for a one-off step.
+    pub fn usual_iterations(&self, position: usize) -> Option<u64> {
+        self.steps.get(position).filter(|step| step.is_iterated)?;
+        let mut counts: Vec<f64> = self.counts.iter().map(|run| run[position]).collect();
+        counts.sort_unstable_by(f64::total_cmp);
+        Some(counts[counts.len() / 2] as u64)
+    }
+
+    /// The names of the steps in order.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.steps.iter().map(|step| step.name.as_str())
+    }
+
     /// The run seen with this model; nothing if it has other steps.
     fn view<'a>(&'a self, running: &'a Running) -> Option<View<'a>> {
         let begun = running.begun();

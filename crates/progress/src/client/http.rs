@@ -1,0 +1,142 @@
+//! Reports to a server, by its documented API.
+
+use std::{sync::mpsc, thread, time::Duration};
+
+use reqwest::{
+    Client, StatusCode, Url,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
+    redirect,
+};
+use tokio::{
+    runtime::{Builder, Handle},
+    sync::{oneshot, watch},
+};
+
+use super::{sink::Unsent, trail::Message};
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpClientError {
+    /// The address is none.
+    #[error("\"{server}\" is no address of a server; use one such as http://127.0.0.1:7700")]
+    Address {
+        /// What was given.
+        server: String,
+    },
+    /// The token cannot stand in a header.
+    #[error("the token has characters that no token has")]
+    Token,
+    /// The system gave no thread or connection.
+    #[error("could not start to report")]
+    System(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A server.
+#[derive(Debug)]
+pub(super) struct Http {
+    client: Client,
+    traces: Url,
+    steps: Url,
+}
+
+/// How long a connection may take.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+/// Of an answer's words no more than this is told.
+const WORDS_BYTES_MAX: usize = 300;
+
+impl Http {
+    pub(super) fn new(server: &str, token: &str) -> Result<Http, HttpClientError> {
+        let address = || HttpClientError::Address { server: server.to_owned() };
+        let base = format!("{}/api/1/progress_bars/", server.trim_end_matches('/'));
+        let base = Url::parse(&base).map_err(|_| address())?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(address());
+        }
+        let token = HeaderValue::from_str(&format!("bearer {token}"));
+        let mut token = token.map_err(|_| HttpClientError::Token)?;
+        token.set_sensitive(true);
+        let json = HeaderValue::from_static("application/json");
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, token), (CONTENT_TYPE, json)]);
+        // Without this, rustls would not know which of its cryptographic back-ends to use; a second call changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder()
+            .default_headers(headers)
+            .connect_timeout(CONNECT_PATIENCE)
+            // A token is for the server it was given to.
+            .redirect(redirect::Policy::none())
+            .build()
+            .map_err(|error| HttpClientError::System(error.into()))?;
+        let join = |path| base.join(path).map_err(|_| address());
+        Ok(Http { client, traces: join("traces/")?, steps: join("traces/steps/")? })
+    }
+
+    pub(super) async fn send(&self, message: &Message) -> Result<(), Unsent> {
+        let (url, body) = match message {
+            Message::Create(new) => (&self.traces, serde_json::to_vec(new)),
+            Message::Update(update) => (&self.steps, serde_json::to_vec(update)),
+        };
+        let body = body.map_err(|error| Unsent::ForGood(error.to_string()))?;
+        let answer = self.client.post(url.clone()).body(body).send().await;
+        let answer = answer.map_err(|error| Unsent::ForNow(error.to_string()))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let words = answer.text().await.unwrap_or_default();
+        let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
+        let reason = format!("{status}: {words}");
+        Err(if is_passing(status) { Unsent::ForNow(reason) } else { Unsent::ForGood(reason) })
+    }
+}
+
+fn is_passing(status: StatusCode) -> bool {
+    let passing = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+    status.is_server_error() || passing.contains(&status)
+}
+
+/// The thread that reports. Dropping it waits a little for what is not yet sent.
+#[derive(Debug)]
+pub(super) struct Thread {
+    tasks: Handle,
+    stop: Option<oneshot::Sender<()>>,
+    /// Comes when the thread is through.
+    over: std::sync::Mutex<mpsc::Receiver<()>>,
+}
+
+/// How long a program that ends waits for its last reports.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
+
+impl Thread {
+    pub(super) fn start(mut open: watch::Receiver<usize>) -> Result<Thread, HttpClientError> {
+        let system = |error: std::io::Error| HttpClientError::System(error.into());
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
+        let tasks = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let (tell, over) = mpsc::channel();
+        let work = move || {
+            runtime.block_on(async {
+                let _ = stopped.await;
+                let all = open.wait_for(|open| *open == 0);
+                let _ = tokio::time::timeout(LAST_PATIENCE, all).await;
+            });
+            let _ = tell.send(());
+        };
+        thread::Builder::new().name("keyrack-reports".into()).spawn(work).map_err(system)?;
+        Ok(Thread { tasks, stop: Some(stop), over: std::sync::Mutex::new(over) })
+    }
+
+    pub(super) fn tasks(&self) -> Handle {
+        self.tasks.clone()
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Ok(over) = self.over.get_mut() {
+            let _ = over.recv_timeout(LAST_PATIENCE);
+        }
+    }
+}

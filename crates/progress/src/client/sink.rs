@@ -1,0 +1,81 @@
+//! Where reports go.
+
+#[cfg(feature = "http-client")]
+use std::time::SystemTime;
+
+use keyrack_keys::UserSub;
+
+use super::trail::Message;
+use crate::{error::Error, service::Progress};
+
+/// Where reports go.
+#[derive(Debug)]
+pub(super) enum Sink {
+    /// The store of this process.
+    Direct {
+        /// Its bars.
+        progress: Progress,
+        /// Whose runs they are.
+        user: UserSub,
+    },
+    /// A server.
+    #[cfg(feature = "http-client")]
+    Http(super::http::Http),
+}
+
+/// Why something could not be told.
+#[derive(Debug)]
+pub(super) enum Unsent {
+    /// The same may go well a little later.
+    ForNow(String),
+    /// It never will.
+    ForGood(String),
+}
+
+impl Sink {
+    /// The time in unix seconds.
+    pub(super) fn now(&self) -> f64 {
+        match self {
+            Sink::Direct { progress, .. } => progress.now(),
+            #[cfg(feature = "http-client")]
+            Sink::Http(_) => now(),
+        }
+    }
+
+    pub(super) async fn send(&self, message: &Message) -> Result<(), Unsent> {
+        match self {
+            Sink::Direct { progress, user } => {
+                write(progress, user, message).await.map_err(Unsent::from)
+            }
+            #[cfg(feature = "http-client")]
+            Sink::Http(http) => http.send(message).await,
+        }
+    }
+}
+
+async fn write(progress: &Progress, user: &UserSub, message: &Message) -> Result<(), Error> {
+    match message {
+        Message::Create(new) => progress.create_trace(user, new).await,
+        Message::Update(update) if update.done => {
+            progress.finish_trace(user, update).await.map(drop)
+        }
+        Message::Update(update) => progress.update_trace(user, update).await,
+    }
+}
+
+impl From<Error> for Unsent {
+    fn from(error: Error) -> Unsent {
+        match error.is_transient() {
+            true => Unsent::ForNow(error.to_string()),
+            false => Unsent::ForGood(error.to_string()),
+        }
+    }
+}
+
+/// The time of a program that has no store to ask.
+#[cfg(feature = "http-client")]
+#[expect(clippy::disallowed_methods, reason = "a client has no clock but that of its machine")]
+fn now() -> f64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}

@@ -1,0 +1,102 @@
+//! Programs that report their own runs, straight to the store.
+
+use std::time::Duration;
+
+use keyrack_keys::UserSub;
+use keyrack_progress::{Progress, client::Client};
+use keyrack_store::Store;
+use keyrack_testkit::{RedisServer, on_every_store};
+
+use crate::rig::hot_queue;
+
+const LONG: Duration = Duration::from_secs(20);
+
+fn user() -> UserSub {
+    UserSub::new("ada").expect("a user")
+}
+
+fn open(store: Store) -> (Progress, Client) {
+    let progress = Progress::open(store, hot_queue());
+    (progress.clone(), Client::direct(progress, user()))
+}
+
+#[tokio::test]
+async fn wrapped_items_come_out_as_they_went_in_and_their_run_is_kept() {
+    on_every_store(async |store| {
+        let (progress, client) = open(store);
+        let wrapped = client.wrap("import", "copy", vec!["a", "b", "c"]);
+        assert_eq!(wrapped.len(), 3);
+        assert_eq!(wrapped.collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert!(client.flush(LONG).await);
+        let samples = progress.samples(&user(), "import").await.expect("an answer").expect("a bar");
+        assert_eq!((samples.traces.len(), samples.steps[1].name.as_str()), (1, "copy"));
+        assert_eq!(samples.traces[0].steps[0].iterations, Some(3));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn run_with_several_steps_can_be_watched() {
+    on_every_store(async |store| {
+        let (progress, client) = open(store);
+        let run = client.start("import", "load", None);
+        run.step("copy", Some(10));
+        run.tick(4);
+        let uid = run.uid().to_owned();
+        let reported = async || loop {
+            let trace = progress.trace(&user(), "import", &uid).await.expect("an answer");
+            if trace.is_some_and(|trace| trace.steps.len() == 2 && trace.current().iteration == 4) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        };
+        tokio::time::timeout(LONG, reported()).await.expect("reported in time");
+        run.finish();
+        assert!(client.flush(LONG).await);
+        let trace = progress.trace(&user(), "import", &uid).await.expect("an answer");
+        assert!(trace.is_some_and(|trace| trace.done && trace.current().iteration == 10));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_learned_from_items_that_were_left() {
+    on_every_store(async |store| {
+        let (progress, client) = open(store);
+        assert_eq!(client.wrap("import", "copy", 0..1_000).take(10).count(), 10);
+        assert!(client.flush(LONG).await);
+        assert_eq!(progress.samples(&user(), "import").await.expect("an answer"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_items_are_a_run_too() {
+    let (progress, client) = open(Store::open("embedded:memory").await.expect("a store"));
+    assert_eq!(client.wrap("import", "copy", Vec::<u8>::new()).count(), 0);
+    assert!(client.flush(LONG).await);
+    assert!(progress.samples(&user(), "import").await.expect("an answer").is_some());
+}
+
+#[tokio::test]
+async fn names_that_cannot_be_do_not_disturb_the_work() {
+    let (_, client) = open(Store::open("embedded:memory").await.expect("a store"));
+    for (bar, step) in [("", "copy"), ("import", ""), ("import", "default")] {
+        assert_eq!(client.wrap(bar, step, 0..100).count(), 100);
+    }
+    let run = client.start("import", "copy", Some(0));
+    run.step("copy", None);
+    run.finish();
+    assert!(client.flush(LONG).await, "what is refused is not tried again");
+}
+
+#[tokio::test]
+async fn lost_store_does_not_disturb_the_work() {
+    let mut server = RedisServer::start();
+    let (_, client) = open(Store::open(&server.url()).await.expect("a store"));
+    let mut items = client.wrap("import", "copy", 0..100_000);
+    items.next();
+    server.stop();
+    assert_eq!(items.count(), 99_999);
+    assert!(!client.flush(Duration::from_millis(10)).await, "it still tries");
+}
