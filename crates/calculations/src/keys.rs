@@ -11,7 +11,7 @@ parts! {
     text Account;
     // The words would make an output event look like another key.
     /// A project of the account.
-    text Project except ["bee", "hash", "set", "tcount", "trace", "zset"];
+    text Project except ["bee", "hash", "jobs", "set", "tcount", "trace", "zset"];
     /// What is measured, like a table: `job-skills`.
     text Dimension;
     /// One thing of a dimension: `python`.

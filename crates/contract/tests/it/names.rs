@@ -243,7 +243,7 @@ fn keys_that_no_family_writes_are_unknown() {
         "recent_posts_for_category6",
         "_liked_posts",
         "bee:s:locks:host",
-        "hash:2:job-skills:python:median:months",
+        "hash:2:job-skills:python:mode:months",
         "{bob}trace:alice:import:42",
         "trace:alice:{import}:42",
         "bee:h:jobs:{j1}",

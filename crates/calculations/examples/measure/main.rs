@@ -1,0 +1,130 @@
+//! Measures the calculations for `cargo xtask bench calc`: `measure URL WHAT N`, one line of `name value` for each result.
+//!
+//! Five calculations over three intervals each. WHAT is `rate`, events a second in batches over ten keys; `growth`, microseconds for
+//! one event at 1,000 stored values and at N; `baseline`, the same at N values against recomputing everything with each event;
+//! `memory`, bytes for each of N values.
+
+mod baseline;
+
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
+
+use keyrack_calculations::{Accounts, Event, Ledger, account, keys::Project, project};
+use keyrack_store::Store;
+
+const INTERVALS: [&str; 3] = ["hours", "days", "months"];
+const CALCULATIONS: [&str; 5] =
+    ["sum", "count", "average", "standard_deviation", "linear_regression"];
+/// Events in one call.
+const BATCH: u64 = 1000;
+/// Events that are timed one by one.
+const TIMED: u64 = 500;
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main]
+async fn main() -> Result<(), Failed> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [url, what, n] = &arguments[..] else { return Err("measure URL WHAT N".into()) };
+    let n: u64 = n.parse()?;
+    let store = Store::open(url).await?;
+    let ledger = Accounts::open(store.clone()).ledger(&account("7")?).await?;
+    let project = project("2")?;
+    match what.as_str() {
+        "rate" => print("events_per_s", rate(&ledger, &project, n).await?)?,
+        "growth" => {
+            fill(&ledger, &project, 0..1_000).await?;
+            print("us_at_1000", cost(&ledger, &project, 1_000).await?)?;
+            fill(&ledger, &project, 1_000 + TIMED..n).await?;
+            print("us_at_n", cost(&ledger, &project, n).await?)?;
+        }
+        "baseline" => {
+            fill(&ledger, &project, 0..n).await?;
+            print("us", cost(&ledger, &project, n).await?)?;
+            let mut plain = baseline::Baseline::new(ledger.store().clone());
+            plain.fill(0..n).await?;
+            print("us_baseline", baseline_cost(&mut plain, n).await?)?;
+        }
+        "memory" => {
+            let before = store.info().await?.memory_bytes as f64;
+            fill(&ledger, &project, 0..n).await?;
+            let after = store.info().await?.memory_bytes as f64;
+            print("bytes_per_value", (after - before) / n as f64)?;
+        }
+        other => return Err(format!("nothing is measured as \"{other}\"").into()),
+    }
+    Ok(())
+}
+
+fn print(name: &str, value: f64) -> std::io::Result<()> {
+    writeln!(std::io::stdout(), "{name} {value:.3}")
+}
+
+/// The time of the n-th event: one each ten minutes.
+fn time(n: u64) -> String {
+    let (minutes, days) = (n * 10, n / 144);
+    let start = jiff::civil::date(2000, 1, 1);
+    let date = start.saturating_add(jiff::Span::new().days(days as i64));
+    format!("{date} {:02}:{:02}:00 +0000", minutes / 60 % 24, minutes % 60)
+}
+
+fn event(key: &str, n: u64) -> Result<Event, Failed> {
+    let value = format!("{}.{}", n % 97, n % 10);
+    Ok(Event::new("bench", key, &value, &time(n), &INTERVALS, &CALCULATIONS)?)
+}
+
+/// Events a second, in batches, over ten keys.
+async fn rate(ledger: &Ledger, project: &Project, n: u64) -> Result<f64, Failed> {
+    let mut batches = Vec::new();
+    for first in (0..n).step_by(BATCH as usize) {
+        let events = (first..(first + BATCH).min(n)).map(|at| event(&format!("k{}", at % 10), at));
+        batches.push(events.collect::<Result<Vec<_>, _>>()?);
+    }
+    let started = Instant::now();
+    for batch in batches {
+        ledger.record(project, batch).await?;
+    }
+    Ok(n as f64 / started.elapsed().as_secs_f64())
+}
+
+/// Stores values without measuring.
+async fn fill(
+    ledger: &Ledger,
+    project: &Project,
+    range: std::ops::Range<u64>,
+) -> Result<(), Failed> {
+    for first in range.clone().step_by(BATCH as usize) {
+        let events = (first..(first + BATCH).min(range.end)).map(|at| event("k", at));
+        ledger.record(project, events.collect::<Result<_, _>>()?).await?;
+    }
+    Ok(())
+}
+
+/// Microseconds for one more event, the usual one of many.
+async fn cost(ledger: &Ledger, project: &Project, from: u64) -> Result<f64, Failed> {
+    let mut times = Vec::new();
+    for at in from..from + TIMED {
+        let events = vec![event("k", at)?];
+        let started = Instant::now();
+        ledger.record(project, events).await?;
+        times.push(started.elapsed());
+    }
+    Ok(median(times))
+}
+
+async fn baseline_cost(plain: &mut baseline::Baseline, from: u64) -> Result<f64, Failed> {
+    let mut times = Vec::new();
+    for at in from..from + TIMED / 10 {
+        let started = Instant::now();
+        plain.record(at).await?;
+        times.push(started.elapsed());
+    }
+    Ok(median(times))
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e6
+}

@@ -1,0 +1,241 @@
+//! `keyrack calc import`: events from a file, one on each line.
+
+mod resume;
+mod rows;
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use keyrack_calculations::{Accounts, Line};
+use keyrack_http::human;
+
+use self::{
+    resume::Resume,
+    rows::{Columns, Format},
+};
+use crate::{Exit, Failure, Globals};
+
+/// Events that are stored at once.
+const EVENTS_AT_ONCE: usize = 2_000;
+/// Longer lines are refused.
+const LINE_BYTES_MAX: u64 = 1024 * 1024;
+/// Refused lines that are told one by one.
+const TOLD_MAX: u64 = 20;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Args {
+    /// The file, or - for stdin
+    file: PathBuf,
+    /// How events are written; by the file's name if not given, else ndjson
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Begin at the start, even if an import of this file was interrupted
+    #[arg(long)]
+    restart: bool,
+}
+
+const AFTER_HELP: &str = "\
+A line has account, project, dimension, key, value, created_at, interval and calculation. The first line
+of a CSV file names the columns; lists in it are separated by spaces, \";\" or \"|\". An import that was
+interrupted goes on where it was when it is started again; importing a file twice changes nothing.";
+
+/// Takes in the events of a file.
+pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let format = args.format.unwrap_or_else(|| Format::of(&args.file));
+    let (mut reader, bytes) = open(&args.file)?;
+    let mut resume = Resume::load(&args.file, bytes, args.restart)?;
+    let columns = match format {
+        Format::Ndjson => None,
+        Format::Csv => Some(Columns::read(&mut *reader.by_ref())?),
+    };
+    let mut import = Import {
+        accounts: super::open(globals).await?,
+        globals,
+        bar: bar(bytes, globals),
+        columns,
+        reader,
+    };
+    if resume.place.bytes > 0 {
+        import.reader.seek(SeekFrom::Start(resume.place.bytes))?;
+        let lines = human::count(resume.place.line);
+        globals.say(format_args!("going on after line {lines}, where an import was interrupted"));
+    } else if let Some(columns) = &import.columns {
+        (resume.place.bytes, resume.place.line) = (columns.bytes, 1);
+    }
+    let ended = import.run(&mut resume).await;
+    import.bar.finish_and_clear();
+    let (stored, refused) = (resume.place.stored, resume.place.refused);
+    globals.say(format_args!(
+        "{} stored, {} refused",
+        human::counted(stored, "event"),
+        human::count(refused)
+    ));
+    ended?;
+    resume.finish()?;
+    if refused == 0 {
+        return Ok(Exit::Ok);
+    }
+    Err(Failure::new(Exit::Failed, format!("{} not stored", human::counted(refused, "line")))
+        .into())
+}
+
+/// What lines are read from.
+trait Source: BufRead {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64>;
+}
+
+impl Source for BufReader<File> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        io::Seek::seek(self, to)
+    }
+}
+
+impl Source for BufReader<io::Stdin> {
+    fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// The file, and how many bytes it has, if known.
+fn open(file: &Path) -> anyhow::Result<(Box<dyn Source>, Option<u64>)> {
+    if file == Path::new("-") {
+        return Ok((Box::new(BufReader::new(io::stdin())), None));
+    }
+    let failed = |error: io::Error| {
+        let exit =
+            if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failed };
+        Failure::new(exit, format!("could not read \"{}\": {error}", file.display()))
+    };
+    let mut opened = File::open(file).map_err(failed)?;
+    let meta = opened.metadata().map_err(failed)?;
+    // A pipe by a name cannot go back to where it was.
+    let bytes = (meta.is_file() && opened.stream_position().is_ok()).then_some(meta.len());
+    Ok((Box::new(BufReader::with_capacity(256 * 1024, opened)), bytes))
+}
+
+fn bar(bytes: Option<u64>, globals: &Globals) -> ProgressBar {
+    let target =
+        if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(bytes, target);
+    let template = match bytes {
+        Some(_) => "{bar:32} {percent}%, {msg}, {eta} left",
+        None => "{spinner} {msg}, {elapsed}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+struct Import<'a> {
+    accounts: Accounts,
+    globals: &'a Globals,
+    bar: ProgressBar,
+    columns: Option<Columns>,
+    reader: Box<dyn Source>,
+}
+
+/// Lines to be stored together.
+#[derive(Default)]
+struct Batch {
+    lines: Vec<(u64, Line)>,
+    refused: Vec<(u64, String)>,
+    bytes: u64,
+    line: u64,
+    is_last: bool,
+}
+
+impl Import<'_> {
+    async fn run(&mut self, resume: &mut Resume) -> anyhow::Result<()> {
+        loop {
+            let batch = self.read_batch(resume.place.line)?;
+            let (is_last, bytes, line) = (batch.is_last, batch.bytes, batch.line);
+            let (stored, refused) = self.store(batch, resume.place.refused).await?;
+            resume.place.stored += stored;
+            resume.place.refused += refused;
+            resume.place.bytes += bytes;
+            resume.place.line = line;
+            // After the events are stored: an interruption in between stores some again, which changes nothing.
+            resume.save()?;
+            self.bar.set_position(resume.place.bytes);
+            self.bar.set_message(human::counted(resume.place.stored, "event"));
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_batch(&mut self, line: u64) -> anyhow::Result<Batch> {
+        let mut batch = Batch { line, ..Batch::default() };
+        while batch.lines.len() + batch.refused.len() < EVENTS_AT_ONCE {
+            let mut text = Vec::new();
+            let limit = LINE_BYTES_MAX + 1;
+            let mut bytes = self
+                .reader
+                .by_ref()
+                .take(limit)
+                .read_until(b'\n', &mut text)
+                .context("could not read the events")? as u64;
+            if bytes == 0 {
+                batch.is_last = true;
+                break;
+            }
+            batch.line += 1;
+            let is_whole = text.last() == Some(&b'\n') || bytes < limit;
+            if !is_whole {
+                bytes += self.reader.skip_until(b'\n')? as u64;
+            }
+            batch.bytes += bytes;
+            match self.event(&text, is_whole) {
+                Ok(None) => {}
+                Ok(Some(event)) => batch.lines.push((batch.line, event)),
+                Err(reason) => batch.refused.push((batch.line, reason)),
+            }
+        }
+        Ok(batch)
+    }
+
+    /// The event on a line; none on an empty one.
+    fn event(&self, text: &[u8], is_whole: bool) -> Result<Option<Line>, String> {
+        if !is_whole {
+            return Err(format!("more than {LINE_BYTES_MAX} bytes"));
+        }
+        let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_owned())?.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        match &self.columns {
+            None => Line::from_json(text).map(Some).map_err(|error| error.to_string()),
+            Some(columns) => columns.event(text).map(Some),
+        }
+    }
+
+    /// Stores a batch; returns how many were stored and refused.
+    async fn store(&self, batch: Batch, refused_before: u64) -> anyhow::Result<(u64, u64)> {
+        let (numbers, lines): (Vec<u64>, Vec<Line>) = batch.lines.into_iter().unzip();
+        let told = self.accounts.record(lines).await?;
+        let mut refused = batch.refused;
+        let mut stored = 0;
+        for (number, outcome) in numbers.into_iter().zip(told) {
+            match outcome {
+                Ok(()) => stored += 1,
+                Err(error) => refused.push((number, error.to_string())),
+            }
+        }
+        refused.sort_unstable();
+        for (at, (number, reason)) in (refused_before..).zip(&refused) {
+            self.bar.suspend(|| match at {
+                0..TOLD_MAX => self.globals.say(format_args!("line {number}: {reason}")),
+                TOLD_MAX => self.globals.say("more lines are refused, and not told"),
+                _ => {}
+            });
+        }
+        Ok((stored, refused.len() as u64))
+    }
+}
