@@ -10,7 +10,7 @@ use std::{
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    Exit, Globals, config, jobs, keys, logging, recurring,
+    Exit, Globals, config, jobs, keys, logging, progress, recurring,
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, ServeFlags, Settings},
@@ -58,6 +58,8 @@ enum Command {
     Jobs(jobs::Args),
     /// Look at the jobs that run by the calendar, and steer them
     Recurring(recurring::Args),
+    /// Bars that know how long things take: run commands with one, watch them, see what was learned
+    Progress(progress::Args),
     /// Look up the declared keys, and check a database against them
     Keys(keys::Args),
     /// Look after the store
@@ -113,6 +115,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(Command::Work(args)) => work::run(args, &globals).await,
             Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
             Some(Command::Recurring(args)) => recurring::run(args, &globals).await,
+            Some(Command::Progress(args)) => progress::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,
             Some(Command::Config(args)) => config::run(&args, &globals),

@@ -4,29 +4,46 @@ use std::process::ExitCode;
 
 /// How the program ended, as its caller sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
     /// Done.
-    Ok = 0,
+    Ok,
     /// It did not work out.
-    Failed = 1,
+    Failed,
     /// The arguments or settings make no sense.
-    Usage = 2,
+    Usage,
     /// What was asked for does not exist.
-    NotFound = 3,
+    NotFound,
     /// Somebody else has it, or it has changed.
-    Conflict = 4,
+    Conflict,
     /// Wrong user, password or rights.
-    Auth = 5,
+    Auth,
     /// The store does not answer.
-    Unreachable = 6,
+    Unreachable,
     /// The lint found problems.
-    Findings = 10,
+    Findings,
+    /// Whatever a command ended with that was run for the caller.
+    Command(u8),
+}
+
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::NotFound => 3,
+            Exit::Conflict => 4,
+            Exit::Auth => 5,
+            Exit::Unreachable => 6,
+            Exit::Findings => 10,
+            Exit::Command(code) => code,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(exit.code())
     }
 }
 

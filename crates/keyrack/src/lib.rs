@@ -14,6 +14,7 @@ mod globals;
 mod config;
 mod jobs;
 mod keys;
+mod progress;
 mod recurring;
 mod serve;
 mod store;

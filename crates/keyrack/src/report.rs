@@ -4,6 +4,7 @@ use std::{error::Error, fmt, io};
 
 use keyrack_engine::log;
 use keyrack_jobs as jobs;
+use keyrack_progress as progress;
 use keyrack_store as store;
 
 use crate::{Exit, Failure};
@@ -70,6 +71,9 @@ fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
     if let Some(error) = error.downcast_ref::<jobs::recurring::Error>() {
         return of_recurring(error);
     }
+    if let Some(error) = error.downcast_ref::<progress::Error>() {
+        return of_progress(error);
+    }
     error.downcast_ref::<store::Error>().map(of_store)
 }
 
@@ -99,6 +103,38 @@ fn of_jobs(error: &jobs::Error) -> Option<Verdict> {
         | Error::ParentCanceled { .. }
         | Error::Conflict { .. }
         | Error::QueueNotEmpty { .. } => Exit::Conflict,
+        Error::Store(_) => return None,
+    };
+    Some((exit, None))
+}
+
+/// What each error about progress bars means; that of the store comes next in the chain.
+fn of_progress(error: &progress::Error) -> Option<Verdict> {
+    use progress::Error;
+
+    let exit = match error {
+        Error::Part(_) | Error::Invalid { .. } | Error::StepReserved | Error::BadJob { .. } => {
+            Exit::Usage
+        }
+        Error::TraceNotFound { .. }
+        | Error::BarNotFound { .. }
+        | Error::StepNotFound { .. }
+        | Error::RetainedTraceNotFound { .. } => Exit::NotFound,
+        Error::TraceCompleted { .. }
+        | Error::StepMissing { .. }
+        | Error::MissingStartTime { .. }
+        | Error::StepChanged { .. }
+        | Error::BackwardsProgress { .. }
+        | Error::StepRepeated { .. }
+        | Error::TooManySteps { .. }
+        | Error::UidTaken { .. }
+        | Error::BarExists { .. }
+        | Error::TooManyBars { .. }
+        | Error::StepExists { .. }
+        | Error::CannotEditDefaultStep
+        | Error::CannotDeleteDefaultStep
+        | Error::Busy { .. } => Exit::Conflict,
+        Error::Corrupt { .. } => Exit::Failed,
         Error::Store(_) => return None,
     };
     Some((exit, None))
@@ -228,6 +264,27 @@ mod tests {
             (Error::OtherList { found: name(), ours: name() }, Exit::Conflict),
             (Error::Bee { queue: name(), source: no_job }, Exit::NotFound),
             (Error::Store(lost()), Exit::Unreachable),
+        ] {
+            let shown = format!("{error:?}");
+            let report = Report::of(&anyhow!(error)).expect("an error to report");
+            assert_eq!(report.exit, exit, "{shown}");
+        }
+    }
+
+    #[test]
+    fn errors_about_progress_bars_have_their_exit_codes() {
+        use progress::Error;
+        let name = || "x".to_owned();
+        let lost = store::Error::Unreachable { target: name(), reason: name() };
+        for (error, exit) in [
+            (Error::Invalid { field: "uid", reason: name() }, Exit::Usage),
+            (Error::TraceNotFound { trace: name() }, Exit::NotFound),
+            (Error::BarNotFound { bar: name() }, Exit::NotFound),
+            (Error::RetainedTraceNotFound { bar: name(), trace: name() }, Exit::NotFound),
+            (Error::TraceCompleted { trace: name() }, Exit::Conflict),
+            (Error::Busy { bar: name() }, Exit::Conflict),
+            (Error::Corrupt { key: name(), reason: name() }, Exit::Failed),
+            (Error::Store(lost), Exit::Unreachable),
         ] {
             let shown = format!("{error:?}");
             let report = Report::of(&anyhow!(error)).expect("an error to report");

@@ -50,3 +50,14 @@ fn example_of_the_readme_can_be_typed_as_it_is_printed() {
     let (_dir, _serve, run) = type_lines(&format!("{}list greetings\n", &jobs[start..end]));
     assert!(run.stdout.contains("  completed  "), "{run:?}");
 }
+
+#[test]
+fn guide_to_progress_bars_can_be_typed_as_it_is_printed() {
+    let lines = lines_to_type("docs/progress.md");
+    let (dir, serve, run) = type_lines(&lines);
+    assert!(run.stdout.contains("connected\n") && !run.stdout.contains("tick"), "{run:?}");
+    assert!(run.stderr.contains("\"import\" is through after "), "{run:?}");
+    let store = format!("--store redis://{}", serve.resp());
+    let listed = Run::line_in(dir.path(), &format!("progress list --json {store}")).stdout;
+    assert!(listed.contains("\"import\"") && !listed.contains("\"numbers\""), "{listed}");
+}

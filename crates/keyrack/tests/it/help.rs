@@ -52,6 +52,16 @@ fn help_of_recurring_tells_how_jobs_are_defined() {
 }
 
 #[test]
+fn help_of_progress_lists_its_commands() {
+    assert_snapshot!(printed("progress -h"));
+}
+
+#[test]
+fn help_of_progress_run_tells_what_a_command_can_say() {
+    assert_snapshot!(printed("progress run --help"));
+}
+
+#[test]
 fn version_is_one_line() {
     assert_eq!(printed("--version"), format!("keyrack {}\n", env!("CARGO_PKG_VERSION")));
 }
@@ -60,7 +70,8 @@ fn version_is_one_line() {
 fn completions_name_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = printed(&format!("completions {shell}"));
-        for command in ["serve", "work", "jobs", "recurring", "keys", "store", "config"] {
+        for command in ["serve", "work", "jobs", "recurring", "progress", "keys", "store", "config"]
+        {
             assert!(script.contains(command), "{shell} does not know {command}");
         }
     }

@@ -12,6 +12,7 @@ mod jobs;
 mod keys;
 mod kill;
 mod pages;
+mod progress;
 mod recurring;
 mod serve;
 mod store;

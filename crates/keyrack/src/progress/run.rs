@@ -1,0 +1,180 @@
+//! `keyrack progress run`: runs a command with a bar that learns how long it takes.
+//!
+//! In reading order: `line` is what the command may say about its progress, `sieve` finds it in its output, `course` is how far
+//! it is, `record` tells the store, `child` starts the command, passes signals on, and tells how it ended.
+
+mod child;
+mod course;
+mod line;
+mod record;
+mod sieve;
+
+use std::{ffi::OsString, sync::Arc, time::Duration};
+
+use keyrack_progress::{
+    estimate::{Estimate, Model},
+    keys::{BarName, TraceUid},
+};
+use tokio::{
+    sync::oneshot,
+    time::{MissedTickBehavior, interval, timeout},
+};
+
+use self::{
+    child::{Child, Forward},
+    course::{Course, Shared},
+    record::Recorder,
+};
+use super::{
+    Whose, bar,
+    meter::{Meter, TICK},
+    open, words,
+};
+use crate::{Exit, Globals};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "keyrack progress run [OPTIONS] <BAR> -- <PROGRAM> [ARG]...",
+    after_long_help = PROTOCOL,
+    after_help = "\"keyrack progress run --help\" tells how a command can say how far it is.",
+)]
+pub(super) struct Args {
+    /// The bar; the first run that ends well begins it
+    #[arg(value_name = "BAR", value_parser = bar)]
+    bar: BarName,
+    /// The command
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    argv: Vec<OsString>,
+    /// The id of this run, by which others can watch it
+    #[arg(long, value_name = "UID", value_parser = uid)]
+    uid: Option<TraceUid>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+const PROTOCOL: &str = "\
+The command can say how far it is with lines on stdout or stderr, which are not passed on:
+
+  step NAME       it begins a step of this name
+  step NAME N     it begins a step of N iterations
+  tick            one iteration is done
+  tick K          K more are done
+
+One that says nothing of this is a single step, whose iterations are the lines it prints: the
+bar counts them against those of past runs. Everything else that it prints is passed on as it
+is; while a bar is drawn, line by line.
+
+The exit code is that of the command, or 128 and the signal that ended it; signals are passed
+on to it. Runs that end well are kept to learn from. If the store cannot be reached, the
+command runs without a record. KEYRACK_PROGRESS_BAR and KEYRACK_PROGRESS_UID are in its
+environment.
+
+Examples:
+
+  keyrack progress run backup -- ./backup.sh
+  keyrack progress run build -- make
+  keyrack progress run import -- sh -c 'echo step rows 3; for i in 1 2 3; do echo tick; done'";
+
+fn uid(text: &str) -> Result<TraceUid, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    if text.len() > UID_BYTES_MAX || !text.bytes().all(is_plain) {
+        return Err(format!(
+            "use 1 to {UID_BYTES_MAX} letters from A to Z, digits, \"-\" and \"_\""
+        ));
+    }
+    TraceUid::new(text).map_err(|error| error.to_string())
+}
+
+/// The longest id of a trace.
+const UID_BYTES_MAX: usize = 155;
+/// How long the output of a command that has ended may stay open: something it has left behind may hold it.
+const PIPES_GRACE: Duration = Duration::from_secs(3);
+/// How long the store may take to record the end.
+const RECORD_GRACE: Duration = Duration::from_secs(10);
+
+/// Runs a command, shows how far it is, and records it.
+pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let forward = Forward::listen()?;
+    let uid = args.uid.clone().unwrap_or_else(new_uid);
+    let recorder = match begin(&args, &uid, globals).await {
+        Ok(recorder) => Some(recorder),
+        // The command counts for more than its bar.
+        Err(error) => {
+            warn(format_args!("this run is not recorded: {error:#}"));
+            None
+        }
+    };
+    let model = recorder.as_ref().map(|recorder| recorder.model.clone()).unwrap_or_default();
+    let meter = Meter::new(globals);
+    let course = Shared::new(Course::begin(&model));
+    let expected = model.whole_run();
+
+    let child = Child::start(&args.argv, [args.bar.as_str(), uid.as_str()], &course, &meter)?;
+    let (tell_end, end) = oneshot::channel();
+    let recording = recorder.map(|recorder| tokio::spawn(recorder.follow(course.clone(), end)));
+    let code = attend(child, forward, &course, &model, &meter).await?;
+    // Nobody hears it when nothing is recorded.
+    let _ = tell_end.send(code == 0);
+    if let Some(recording) = recording
+        && timeout(RECORD_GRACE, recording).await.is_err()
+    {
+        warn(format_args!("this run is not recorded: the store does not answer"));
+    }
+    if meter.is_drawn() {
+        globals.say(summary(&args.bar, &course, expected.as_ref(), code));
+    }
+    Ok(Exit::Command(code))
+}
+
+/// Opens the store and learns from past runs.
+async fn begin(args: &Args, uid: &TraceUid, globals: &Globals) -> anyhow::Result<Recorder> {
+    let progress = open(globals).await?;
+    Recorder::begin(progress, args.whose.user.clone(), args.bar.clone(), uid.clone()).await
+}
+
+/// Draws the bar and passes signals on until the command has ended and all it wrote was passed on.
+async fn attend(
+    child: Child,
+    mut forward: Forward,
+    course: &Arc<Shared>,
+    model: &Model,
+    meter: &Meter,
+) -> anyhow::Result<u8> {
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let pid = child.pid;
+    let mut ended = std::pin::pin!(child.ended);
+    let code = loop {
+        tokio::select! {
+            code = &mut ended => break code?,
+            signal = forward.next() => forward.pass(signal, pid),
+            _ = ticks.tick() => if meter.is_drawn() {
+                let running = course.lock().running();
+                meter.show(&running, model.estimate(&running).as_ref());
+            },
+        }
+    };
+    let _ = timeout(PIPES_GRACE, child.drained).await;
+    meter.clear();
+    Ok(code)
+}
+
+fn summary(bar: &BarName, course: &Shared, expected: Option<&Estimate>, code: u8) -> String {
+    let took = words::exact(course.lock().elapsed());
+    let range = expected.map(|expected| {
+        format!(", expected {} to {}", words::about(expected.p10), words::about(expected.p90))
+    });
+    let kept = if code == 0 { "" } else { ", not kept as it failed" };
+    format!("\"{bar}\" took {took}{}{kept}", range.unwrap_or_default())
+}
+
+fn new_uid() -> TraceUid {
+    TraceUid::new(uuid::Uuid::now_v7().simple().to_string()).expect("digits can be an id")
+}
+
+/// Tells what the user should know even with `--quiet`.
+fn warn(words: std::fmt::Arguments<'_>) {
+    use std::io::Write as _;
+    // Nobody is left to tell when stderr is gone.
+    let _ = writeln!(std::io::stderr(), "keyrack: {words}");
+}

@@ -1,0 +1,184 @@
+//! The command itself: started, listened to, told of signals.
+
+use std::{
+    ffi::OsString,
+    io::{self, Read, Write},
+    os::unix::process::ExitStatusExt as _,
+    process::{Command, ExitStatus, Stdio},
+    sync::Arc,
+    thread,
+};
+
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use tokio::{
+    signal::unix::{self, SignalKind},
+    sync::{mpsc, oneshot},
+};
+
+use super::{
+    course::Shared,
+    sieve::{Sieve, Sifted},
+};
+use crate::{Exit, Failure, progress::meter::Meter};
+
+/// A running command.
+pub(super) struct Child {
+    pub(super) pid: Pid,
+    /// Its exit code, once it has one.
+    pub(super) ended: Ended,
+    /// Comes when all it wrote was passed on.
+    pub(super) drained: Drained,
+}
+
+type Ended = std::pin::Pin<Box<dyn Future<Output = io::Result<u8>> + Send>>;
+type Drained = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Child {
+    /// Starts a command. It stays in our process group, so that the keys of the terminal reach it as if we were not there.
+    pub(super) fn start(
+        argv: &[OsString],
+        [bar, uid]: [&str; 2],
+        course: &Arc<Shared>,
+        meter: &Meter,
+    ) -> anyhow::Result<Child> {
+        let (program, args) = argv.split_first().expect("clap requires a program");
+        let mut child = Command::new(program)
+            .args(args)
+            .env("KEYRACK_PROGRESS_BAR", bar)
+            .env("KEYRACK_PROGRESS_UID", uid)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| not_started(program, &error))?;
+        let pid = Pid::from_child(&child);
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (open, mut drained) = mpsc::channel::<()>(1);
+        let ways = [
+            stdout.map(|pipe| Way { from: Box::new(pipe), to: Box::new(io::stdout()) }),
+            stderr.map(|pipe| Way { from: Box::new(pipe), to: Box::new(io::stderr()) }),
+        ];
+        for way in ways.into_iter().flatten() {
+            let (course, meter, open) = (Arc::clone(course), meter.clone(), open.clone());
+            // A thread, as writing to a terminal or a slow pipe blocks.
+            thread::Builder::new().name("keyrack-output".into()).spawn(move || {
+                way.pass_all(&course, &meter);
+                drop(open);
+            })?;
+        }
+        drop(open);
+        let (tell, told) = oneshot::channel();
+        thread::Builder::new().name("keyrack-wait".into()).spawn(move || {
+            // Nobody asks when the program is ending already.
+            let _ = tell.send(child.wait().map(code_of));
+        })?;
+        let ended =
+            async move { told.await.unwrap_or_else(|_| Err(io::Error::other("nobody waits"))) };
+        let drained = async move { while drained.recv().await.is_some() {} };
+        Ok(Child { pid, ended: Box::pin(ended), drained: Box::pin(drained) })
+    }
+}
+
+fn not_started(program: &OsString, error: &io::Error) -> Failure {
+    let program = program.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            Failure::new(Exit::NotFound, format!("there is no program \"{program}\""))
+                .hint("name one in PATH or by its path; a line for the shell is: sh -c 'LINE'")
+        }
+        _ => Failure::new(Exit::Failed, format!("could not start \"{program}\": {error}")),
+    }
+}
+
+/// The exit code, as shells tell it.
+fn code_of(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// The way of output through us.
+struct Way {
+    from: Box<dyn Read + Send>,
+    to: Box<dyn Write + Send>,
+}
+
+impl Way {
+    /// Passes everything on. When nobody wants it any more, the command is to notice, so its pipe is closed.
+    fn pass_all(mut self, course: &Shared, meter: &Meter) {
+        let mut sieve = Sieve::new(meter.is_drawn());
+        let mut chunk = vec![0; 16 * 1024];
+        loop {
+            let n = match self.from.read(&mut chunk) {
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => 0,
+            };
+            let sifted = if n == 0 { sieve.end() } else { sieve.feed(&chunk[..n]) };
+            if self.take(sifted, course, meter).is_err() || n == 0 {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, sifted: Sifted, course: &Shared, meter: &Meter) -> io::Result<()> {
+        let Sifted { pass, lines, words } = sifted;
+        if lines > 0 || !words.is_empty() {
+            let mut course = course.lock();
+            course.count_lines(lines);
+            words.into_iter().for_each(|word| course.hear(word));
+        }
+        if pass.is_empty() {
+            return Ok(());
+        }
+        meter.aside(|| {
+            self.to.write_all(&pass)?;
+            self.to.flush()
+        })
+    }
+}
+
+/// The signals that are passed on.
+pub(super) struct Forward {
+    signals: Vec<(Signal, unix::Signal)>,
+    is_in_terminal: bool,
+}
+
+impl Forward {
+    /// Takes signals over from the system, which would end us without the command.
+    pub(super) fn listen() -> io::Result<Forward> {
+        let kinds = [
+            (Signal::INT, SignalKind::interrupt()),
+            (Signal::TERM, SignalKind::terminate()),
+            (Signal::HUP, SignalKind::hangup()),
+            (Signal::QUIT, SignalKind::quit()),
+            (Signal::USR1, SignalKind::user_defined1()),
+            (Signal::USR2, SignalKind::user_defined2()),
+        ];
+        let signals = kinds.into_iter().map(|(signal, kind)| Ok((signal, unix::signal(kind)?)));
+        let signals: io::Result<Vec<_>> = signals.collect();
+        let foreground = rustix::termios::tcgetpgrp(io::stdin());
+        let is_in_terminal = foreground.is_ok_and(|group| group == getpgrp());
+        Ok(Forward { signals: signals?, is_in_terminal })
+    }
+
+    /// The next signal.
+    pub(super) async fn next(&mut self) -> Signal {
+        std::future::poll_fn(|cx| {
+            for (signal, stream) in &mut self.signals {
+                if stream.poll_recv(cx).is_ready() {
+                    return std::task::Poll::Ready(*signal);
+                }
+            }
+            std::task::Poll::Pending
+        })
+        .await
+    }
+
+    /// Passes a signal on. What the keys of a terminal send, it has sent to the command too.
+    pub(super) fn pass(&self, signal: Signal, pid: Pid) {
+        if self.is_in_terminal && (signal == Signal::INT || signal == Signal::QUIT) {
+            return;
+        }
+        // A command that has just ended needs none.
+        let _ = kill_process(pid, signal);
+    }
+}

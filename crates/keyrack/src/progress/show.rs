@@ -1,0 +1,176 @@
+//! `keyrack progress show`.
+
+use std::io::{self, Write};
+
+use keyrack_http::human;
+use keyrack_progress::{
+    Bar, Progress, Step, Trace,
+    estimate::{Estimate, Model, Running},
+    keys::BarName,
+};
+use serde::Serialize;
+
+use super::{Whose, bar, meter, open, samples, words};
+use crate::{
+    Exit, Failure, Globals,
+    table::{Cell, Table},
+    terminal::one_line,
+    when,
+};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The bar
+    #[arg(value_name = "BAR", value_parser = bar)]
+    bar: BarName,
+    /// A trace of it that is under way, or was a short while ago
+    #[arg(value_name = "UID")]
+    uid: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// A bar, as JSON.
+#[derive(Serialize)]
+struct ShownBar<'a> {
+    #[serde(flatten)]
+    bar: &'a Bar,
+    steps: &'a [Step],
+    runs: usize,
+    next_run_seconds: Option<Estimate>,
+}
+
+/// A trace, as JSON.
+#[derive(Serialize)]
+pub(super) struct ShownTrace<'a> {
+    bar: &'a str,
+    uid: &'a str,
+    #[serde(flatten)]
+    trace: &'a Trace,
+    elapsed_seconds: f64,
+    remaining_seconds: Option<Estimate>,
+}
+
+impl<'a> ShownTrace<'a> {
+    /// A trace at a time in unix seconds. What is through has nothing left.
+    pub(super) fn at(
+        now: f64,
+        bar: &'a str,
+        uid: &'a str,
+        trace: &'a Trace,
+        model: &Model,
+    ) -> Self {
+        let until = if trace.done { trace.last_updated_at } else { now };
+        let remaining_seconds = (!trace.done).then(|| model.estimate_trace(trace, now)).flatten();
+        let elapsed_seconds = (until - trace.created_at).max(0.0);
+        ShownTrace { bar, uid, trace, elapsed_seconds, remaining_seconds }
+    }
+
+    /// The place of the trace, how long it took, and what is left.
+    pub(super) fn in_words(&self, place: &str) -> String {
+        let took = words::exact(self.elapsed_seconds);
+        match &self.remaining_seconds {
+            Some(left) => format!("{place}  {took}, {}", words::left(left)),
+            None => format!("{place}  {took}"),
+        }
+    }
+}
+
+/// Shows a bar or a trace.
+pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let progress = open(globals).await?;
+    match &args.uid {
+        None => show_bar(&progress, args, globals).await?,
+        Some(uid) => show_trace(&progress, args, uid, globals).await?,
+    }
+    Ok(Exit::Ok)
+}
+
+async fn show_bar(progress: &Progress, args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let samples = samples(progress, &args.whose.user, &args.bar).await?;
+    let next_run_seconds = Model::of(&samples).whole_run();
+    let (bar, steps, runs) = (&samples.bar, &samples.steps[..], samples.traces.len());
+    if globals.json {
+        return globals.print_json(&ShownBar { bar, steps, runs, next_run_seconds });
+    }
+    let mut out = globals.out();
+    let settings = &bar.settings;
+    let began = when::date_time_to_the_second((bar.created_at * 1000.0) as u64);
+    fact(&mut out, "bar", &format!("{} of {}", bar.name, bar.user_sub))?;
+    fact(&mut out, "began", &began)?;
+    fact(&mut out, "runs", &format!("{} kept to learn from", human::count(runs as u64)))?;
+    let age = settings.sampling_max_age_seconds;
+    let age = age.map_or("without end".to_owned(), |age| format!("for {}", human::duration(age)));
+    let keeps = format!(
+        "about {}, {age}, {}",
+        human::counted(settings.sampling_max_count, "run"),
+        settings.sampling_technique.as_str()
+    );
+    fact(&mut out, "keeps", &keeps)?;
+    if let Some(next) = next_run_seconds {
+        let range = format!("{} to {}", words::about(next.p10), words::about(next.p90));
+        fact(&mut out, "next run", &format!("{} ({range})", words::about(next.p50)))?;
+    }
+    let names = steps.iter().skip(1).map(|step| match step.iterated {
+        true => format!("{} (iterated)", step.name),
+        false => step.name.clone(),
+    });
+    fact(&mut out, "steps", &names.collect::<Vec<_>>().join(", "))?;
+    Ok(out.flush()?)
+}
+
+async fn show_trace(
+    progress: &Progress,
+    args: &Args,
+    uid: &str,
+    globals: &Globals,
+) -> anyhow::Result<()> {
+    let (user, bar) = (&args.whose.user, args.bar.as_str());
+    let trace = progress.trace(user, bar, uid).await?;
+    let trace = trace.ok_or_else(|| {
+        let message = format!("\"{bar}\" has no trace \"{uid}\"");
+        let hint = "traces go a while after they end; \"keyrack progress stats --runs\" lists what was kept";
+        Failure::new(Exit::NotFound, message).hint(hint)
+    })?;
+    let model = progress.model(user, bar).await?;
+    let now = progress.now();
+    let shown = ShownTrace::at(now, bar, uid, &trace, &model);
+    if globals.json {
+        return globals.print_json(&shown);
+    }
+    let mut out = globals.out();
+    fact(&mut out, "trace", &format!("{uid} of {bar}"))?;
+    fact(&mut out, "began", &when::date_time((trace.created_at * 1000.0) as u64))?;
+    let running = Running::of(&trace, now);
+    let is_at = if trace.done { "through".to_owned() } else { meter::place(&running) };
+    fact(&mut out, "is at", &is_at)?;
+    fact(&mut out, "took", &words::exact(shown.elapsed_seconds))?;
+    if let Some(left) = &shown.remaining_seconds {
+        fact(&mut out, "left", &words::left(left))?;
+        fact(&mut out, "sure", &format!("{:.0} %", left.sureness * 100.0))?;
+    }
+    writeln!(out)?;
+    steps(&trace, now).print(&mut out)?;
+    Ok(out.flush()?)
+}
+
+fn steps(trace: &Trace, now: f64) -> Table {
+    let mut table = Table::new(&["STEP", "DONE", "TOOK"]);
+    for step in &trace.steps {
+        let done = match step.iterations {
+            0 => "-".to_owned(),
+            n => format!("{} of {}", human::count(step.iteration), human::count(n)),
+        };
+        let took = step.finished_at.unwrap_or(now) - step.started_at;
+        table.row(vec![
+            step.step_name.clone().into(),
+            Cell::number(done),
+            Cell::number(words::exact(took)),
+        ]);
+    }
+    table
+}
+
+fn fact(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
+    writeln!(out, "{name:>8}  {}", one_line(value, None))
+}
