@@ -1,5 +1,6 @@
 //! Progress bars in the terminal.
 
+mod client;
 mod look;
 mod run;
 mod signals;

@@ -47,11 +47,13 @@ const WORDS_BYTES_MAX: usize = 300;
 impl Http {
     pub(super) fn new(server: &str, token: &str) -> Result<Http, HttpClientError> {
         let address = || HttpClientError::Address { server: server.to_owned() };
-        let base = format!("{}/api/1/progress_bars/", server.trim_end_matches('/'));
-        let base = Url::parse(&base).map_err(|_| address())?;
+        // On its own first: what follows would make a host of the path.
+        let base = Url::parse(server).map_err(|_| address())?;
         if !matches!(base.scheme(), "http" | "https") {
             return Err(address());
         }
+        let base = format!("{}/api/1/progress_bars/", base.as_str().trim_end_matches('/'));
+        let base = Url::parse(&base).map_err(|_| address())?;
         let token = HeaderValue::from_str(&format!("bearer {token}"));
         let mut token = token.map_err(|_| HttpClientError::Token)?;
         token.set_sensitive(true);
