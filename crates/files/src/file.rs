@@ -3,8 +3,7 @@
 //! Programs in other languages enter and take out the same members, so what is written here is what Python's
 //! `json.dumps(…, sort_keys=True)` writes, to the byte. What others wrote is read leniently and taken out as it was found.
 
-use std::fmt::Write as _;
-
+use keyrack_keys::python::write_text;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -98,30 +97,6 @@ fn check(field: &'static str, name: &str, bytes_max: usize) -> Result<(), Error>
         _ => return Ok(()),
     };
     Err(Error::Invalid { field, reason })
-}
-
-/// A string as Python's encoder writes it: everything beyond printable ASCII as `\uXXXX`.
-fn write_text(out: &mut String, text: &str) {
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(letter),
-            _ => {
-                for unit in letter.encode_utf16(&mut [0; 2]) {
-                    // Writing to a string does not fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

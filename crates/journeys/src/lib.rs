@@ -1,5 +1,31 @@
 //! Journeys: what the people on a journey do together, live.
+//!
+//! [`Journeys`] is the service. In reading order: `prompt` is what a journey asks; `journey` and `session` are what there is to take part
+//! in; `event` is what somebody does, with the rules beside it in `event.lua`; `totals` is what came of it, second by second; `ticket` is
+//! how somebody shows that they may; `live` brings events to all who watch, and `view` decides what each of them sees.
 
+mod error;
+mod event;
+mod journey;
+mod journeys;
 pub mod keys;
+mod live;
+mod prompt;
+mod session;
+mod ticket;
+mod totals;
+mod uid;
+mod view;
 
-pub use keys::FAMILIES;
+pub use self::{
+    error::{Error, Refusal},
+    event::{Act, Event, NewEvent},
+    journey::Journey,
+    journeys::Journeys,
+    keys::FAMILIES,
+    live::{Heard, Live, Watcher},
+    prompt::Prompt,
+    ticket::{TICKET_TIME, Tickets},
+    totals::Totals,
+    view::{Sync, View, Wish},
+};

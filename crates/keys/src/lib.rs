@@ -5,7 +5,7 @@
 //! checks of values ([`Encoding::check`]), the reference page ([`docs()`]) and `explain` ([`Registry::explain`]).
 //! This crate owns no keys.
 //!
-//! In reading order: `part` and `coding` say what may stand in a key; `family`, `encoding` and `json` what is declared;
+//! In reading order: `part` and `coding` say what may stand in a key; `family`, `encoding`, `json` and `python` what is declared and how it is written;
 //! `macros` how; `key` and `template` build and match names; `registry` collects all families; `overlap` proves that
 //! no two of them share a key; `describe`, `docs` and `explain` put it into words.
 
@@ -16,6 +16,7 @@ mod part;
 mod encoding;
 mod family;
 pub mod json;
+pub mod python;
 
 mod key;
 mod template;

@@ -1,0 +1,7 @@
+//! Journeys on every store, and watched live.
+
+mod world;
+
+mod live;
+mod rules;
+mod totals;

@@ -1,0 +1,165 @@
+//! The rules of events, in the order in which they are looked at.
+
+use keyrack_journeys::{Act, Error, Journeys, Prompt, keys, keys::JourneyUid};
+use keyrack_store::Event as Heard;
+use keyrack_testkit::{on_every_store_at, simulated_store};
+
+use crate::world::{
+    NOW, NOW_MS, Traveller, Trip, assert_clean, color, is_stored, numeric, press, user, word,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_is_stored_and_published_as_documented_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let trip = Trip::new(&store, numeric()).await;
+        let channel = keys::events(&trip.uid);
+        assert_eq!(channel.name(), format!("ps:journeys:{}:events", trip.uid));
+        let mut heard = store.subscribe(&[channel]).await.expect("subscribed");
+        let jürgen = trip.traveller("Jürgen").await;
+        let event = jürgen.does(Act::Rate(7), 12.5).await.expect("stored");
+        assert!(event.uid.starts_with("oseh_je_") && event.uid.len() == "oseh_je_".len() + 22);
+        assert!(jürgen.session.as_str().starts_with("oseh_js_"));
+        let Some(Heard::Message(join)) = heard.next().await else { panic!("a message") };
+        assert!(String::from_utf8_lossy(&join.payload).contains(r#""evtype": "join", "data": {}"#));
+        let Some(Heard::Message(rated)) = heard.next().await else { panic!("a message") };
+        let expected = format!(
+            r#"{{"uid": "{}", "user_sub": "J\u00fcrgen", "session_uid": "{}", "evtype": "numeric_prompt_response", "data": {{"rating": 7}}, "journey_time": 12.5, "created_at": {NOW:?}}}"#,
+            event.uid, jürgen.session
+        );
+        assert_eq!(String::from_utf8_lossy(&rated.payload), expected);
+        let stored = trip.journeys.events(&trip.uid, 10).await.expect("events");
+        assert_eq!((stored.len(), &stored[0]), (2, &event));
+        assert_clean(&store).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_rule_is_kept_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let refused = Traveller::refused;
+        let trip = Trip::new(&store, numeric()).await;
+        let bob = trip.visitor("bob").await;
+        assert_eq!(refused(bob.does(Act::Like, 1.0).await), "session_not_started");
+        let mut eve = bob.clone();
+        eve.user = user("eve");
+        assert_eq!(refused(eve.does(Act::Join, 0.0).await), "session_not_found");
+        bob.does(Act::Join, 1.0).await.expect("joined");
+        assert_eq!(refused(bob.does(Act::Join, 2.0).await), "session_already_started");
+        bob.does(Act::Like, 5.0).await.expect("liked");
+        assert_eq!(refused(bob.does(Act::Like, 4.9).await), "session_has_later_event");
+        assert_eq!(refused(bob.does(Act::Like, 5.0).await), "session_has_same_event_at_same_time");
+        bob.does(Act::Rate(1), 5.0).await.expect("another event at the same time");
+        assert_eq!(refused(bob.does(Act::Like, 5.0).await), "session_has_same_event_at_same_time");
+        for act in [Act::PressStart, Act::PressEnd, Act::Color(0), Act::Word(0)] {
+            assert_eq!(refused(bob.does(act, 6.0).await), "impossible_event", "{act:?}");
+        }
+        assert_eq!(refused(bob.does(Act::Rate(0), 6.0).await), "impossible_event_data");
+        assert_eq!(refused(bob.does(Act::Rate(11), 6.0).await), "impossible_event_data");
+        assert_eq!(refused(bob.does(Act::Like, 60.1).await), "impossible_journey_time");
+        bob.does(Act::Leave, 60.0).await.expect("left");
+        assert_eq!(refused(bob.does(Act::Like, 60.0).await), "session_already_ended");
+        trip.journeys.delete(&trip.uid).await.expect("deleted");
+        assert_eq!(refused(bob.does(Act::Like, 60.0).await), "not_found");
+        assert_eq!(is_stored(&store, &trip.uid).await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_several_broken_rules_the_first_is_told() {
+    let (store, _) = simulated_store(NOW_MS, 1).await;
+    let refused = Traveller::refused;
+    let trip = Trip::new(&store, color()).await;
+    // A visitor who does everything wrong at once, and puts one thing after another right.
+    let new = trip.visitor("new").await;
+    let mut stranger = new.clone();
+    stranger.user = user("stranger");
+    assert_eq!(refused(stranger.does(Act::PressStart, -1.0).await), "session_not_found");
+    assert_eq!(refused(new.does(Act::PressStart, -1.0).await), "session_not_started");
+    assert_eq!(refused(new.does(Act::Join, -1.0).await), "impossible_journey_time");
+    let ended = trip.traveller("ended").await;
+    ended.does(Act::Leave, 30.0).await.expect("left");
+    assert_eq!(refused(ended.does(Act::Join, -1.0).await), "session_already_started");
+    assert_eq!(refused(ended.does(Act::PressStart, -1.0).await), "session_already_ended");
+    let bob = trip.traveller("bob").await;
+    bob.does(Act::Color(2), 60.0).await.expect("chosen");
+    assert_eq!(refused(bob.does(Act::PressStart, -1.0).await), "session_has_later_event");
+    assert_eq!(refused(bob.does(Act::Color(9), 60.0).await), "session_has_same_event_at_same_time");
+    assert_eq!(refused(bob.does(Act::Rate(9), 99.0).await), "impossible_event");
+    assert_eq!(refused(bob.does(Act::Color(3), 99.0).await), "impossible_event_data");
+    assert_eq!(refused(bob.does(Act::Color(2), 99.0).await), "impossible_journey_time");
+}
+
+#[tokio::test]
+async fn only_who_presses_lets_go() {
+    let (store, _) = simulated_store(NOW_MS, 1).await;
+    let trip = Trip::new(&store, press()).await;
+    let bob = trip.traveller("bob").await;
+    assert_eq!(Traveller::refused(bob.does(Act::PressEnd, 1.0).await), "impossible_event");
+    bob.does(Act::PressStart, 1.0).await.expect("pressed");
+    assert_eq!(Traveller::refused(bob.does(Act::PressStart, 2.0).await), "impossible_event");
+    bob.does(Act::PressEnd, 2.0).await.expect("let go");
+    bob.does(Act::PressStart, 3.0).await.expect("pressed again");
+    // Others press for themselves.
+    let eve = trip.traveller("eve").await;
+    assert_eq!(Traveller::refused(eve.does(Act::PressEnd, 3.0).await), "impossible_event");
+}
+
+#[tokio::test]
+async fn choices_end_where_the_prompt_does() {
+    let (store, _) = simulated_store(NOW_MS, 1).await;
+    let trip = Trip::new(&store, word()).await;
+    let bob = trip.traveller("bob").await;
+    bob.does(Act::Word(1), 1.0).await.expect("the last word");
+    assert_eq!(Traveller::refused(bob.does(Act::Word(2), 2.0).await), "impossible_event_data");
+    let nan = bob.does(Act::Like, f64::NAN).await;
+    assert!(matches!(nan, Err(Error::Invalid { field: "journey_time", .. })), "{nan:?}");
+}
+
+#[tokio::test]
+async fn journeys_that_make_no_sense_are_refused() {
+    let (store, _) = simulated_store(NOW_MS, 1).await;
+    let journeys = Journeys::new(store);
+    for duration in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e6] {
+        journeys.create(press(), duration).await.expect_err("no duration");
+    }
+    let text = String::new;
+    for prompt in [
+        Prompt::Numeric { text: text(), min: 2, max: 1, step: 1 },
+        Prompt::Numeric { text: text(), min: 0, max: 100, step: 1 },
+        Prompt::Numeric { text: text(), min: i64::MIN, max: i64::MAX, step: 1 },
+        Prompt::Numeric { text: text(), min: 1, max: 2, step: 0 },
+        Prompt::Color { text: text(), colors: Vec::new() },
+        Prompt::Word { text: text(), options: vec![text(); 101] },
+        Prompt::Press { text: "x".repeat(501) },
+    ] {
+        journeys.create(prompt, 60.0).await.expect_err("no prompt");
+    }
+    assert_eq!(journeys.list(0, 10).await.expect("a list"), []);
+    let nowhere = JourneyUid::new("nowhere").expect("a uid");
+    for missing in [
+        journeys.journey(&nowhere).await.map(drop),
+        journeys.delete(&nowhere).await,
+        journeys.start_session(&nowhere, &user("bob")).await.map(drop),
+    ] {
+        assert!(matches!(missing, Err(Error::NoSuchJourney { .. })), "{missing:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn journeys_are_listed_newest_first_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, clock| {
+        let journeys = Journeys::new(store.clone());
+        let first = journeys.create(numeric(), 60.0).await.expect("a journey");
+        clock.advance_ms(1000);
+        let second = journeys.create(word(), 90.5).await.expect("a journey");
+        assert_eq!(journeys.list(0, 10).await.expect("a list"), [second.clone(), first.clone()]);
+        assert_eq!(journeys.list(1, 1).await.expect("a page"), [first]);
+        let uid = JourneyUid::new(second.uid.clone()).expect("a uid");
+        assert_eq!(journeys.journey(&uid).await.expect("a journey"), second);
+        journeys.delete(&uid).await.expect("deleted");
+        assert_eq!(journeys.list(0, 10).await.expect("a list").len(), 1);
+    })
+    .await;
+}

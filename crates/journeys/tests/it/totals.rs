@@ -1,0 +1,68 @@
+//! What came of the events, second by second.
+
+use keyrack_journeys::{Act, Totals};
+use keyrack_testkit::{on_every_store_at, simulated_store};
+
+use crate::world::{NOW_MS, Trip, assert_clean, numeric, press, word};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn totals_are_those_of_their_second_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let trip = Trip::new(&store, numeric()).await;
+        let (ada, bob) = (trip.traveller("ada").await, trip.traveller("bob").await);
+        ada.does(Act::Rate(7), 1.2).await.expect("rated");
+        bob.does(Act::Rate(7), 1.9).await.expect("rated");
+        ada.does(Act::Rate(3), 4.0).await.expect("changed her mind");
+        bob.does(Act::Like, 4.5).await.expect("liked");
+        bob.does(Act::Like, 4.6).await.expect("liked");
+        ada.does(Act::Leave, 59.0).await.expect("left");
+        let at = async |second| trip.journeys.totals(&trip.uid, second).await.expect("totals");
+        assert_eq!(at(0).await, Totals { users: 2, ..Totals::default() });
+        let numeric_active = [(7, 2)].into();
+        assert_eq!(at(1).await, Totals { users: 2, numeric_active, ..Totals::default() });
+        assert_eq!(at(3).await, at(1).await);
+        let numeric_active = [(3, 1), (7, 1)].into();
+        assert_eq!(at(4).await, Totals { users: 2, likes: 2, numeric_active, ..Totals::default() });
+        let numeric_active = [(7, 1)].into();
+        assert_eq!(
+            at(60).await,
+            Totals { users: 1, likes: 2, numeric_active, ..Totals::default() }
+        );
+        let histogram = trip.journeys.histogram(&trip.uid).await.expect("a histogram");
+        assert_eq!(
+            (histogram.len(), &histogram[..6], histogram[59]),
+            (60, &[2, 2, 0, 0, 3, 0][..], 1)
+        );
+        assert_clean(&store).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_leaves_while_pressing_presses_no_more() {
+    let (store, _) = simulated_store(NOW_MS, 1).await;
+    let trip = Trip::new(&store, press()).await;
+    let bob = trip.traveller("bob").await;
+    bob.does(Act::PressStart, 1.0).await.expect("pressed");
+    bob.does(Act::PressEnd, 2.0).await.expect("let go");
+    bob.does(Act::PressStart, 3.0).await.expect("pressed");
+    let at = async |second| trip.journeys.totals(&trip.uid, second).await.expect("totals");
+    assert_eq!(
+        [at(1).await.press_active, at(2).await.press_active, at(3).await.press_active],
+        [1, 0, 1]
+    );
+    bob.does(Act::Leave, 4.0).await.expect("left");
+    assert_eq!(at(4).await, Totals { press: 2, ..Totals::default() });
+}
+
+#[tokio::test]
+async fn a_refused_event_counts_for_nothing() {
+    let (store, _) = simulated_store(NOW_MS, 1).await;
+    let trip = Trip::new(&store, word()).await;
+    let bob = trip.traveller("bob").await;
+    bob.does(Act::Word(5), 1.0).await.expect_err("no such word");
+    bob.does(Act::Like, 61.0).await.expect_err("too late");
+    let totals = trip.journeys.totals(&trip.uid, 60).await.expect("totals");
+    assert_eq!(totals, Totals { users: 1, ..Totals::default() });
+    assert_eq!(trip.journeys.events(&trip.uid, 10).await.expect("events").len(), 1);
+}
