@@ -1,11 +1,13 @@
 //! Progress bars through their public doors, on every store.
 
+mod client;
 mod counting;
 mod crashes;
 mod defining;
 mod examples;
 mod jobs;
 mod keys;
+mod kills;
 mod listing;
 mod model;
 mod outages;

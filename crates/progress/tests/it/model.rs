@@ -8,7 +8,9 @@ mod random;
 use keyrack_progress::{NewTrace, Progress, Update};
 use keyrack_testkit::simulated_store;
 
-use self::{facts::Facts, random::Random};
+pub(crate) use self::random::Random;
+
+use self::facts::Facts;
 use crate::rig::{BAR, NOW_MS, Rig, everywhere, hot_queue, user};
 
 const SEEDS: u64 = 300;
