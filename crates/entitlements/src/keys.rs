@@ -2,6 +2,15 @@
 
 use keyrack_keys::declare::*;
 
+parts! {
+    /// A started checkout: `oseh_oscs_` and 16 bytes in base64.
+    text CheckoutUid;
+    /// What a limit is about, such as `search`.
+    text LimitName;
+    /// Who or what is limited: a user, an address, a key.
+    text LimitSubject;
+}
+
 const ENTITLEMENT: json::Schema = json::Object(&[
     ("is_active", json::Bool),
     ("expires_at", json::Nullable(&json::Number)),
@@ -34,6 +43,15 @@ keys! {
         removed = "failures older than 300 s are clipped at each insertion and each test",
         example = "revenue_cat_errors";
 
+    /// There after an outage of the source of truth, until a request has shown that it is over.
+    revenue_cat_trial() = "revenue_cat_errors:trial"
+        => string(UnixSeconds.means("when the next request may be sent to find out")),
+        origin = Added,
+        shard = Shard::Word("revenue_cat_errors"),
+        ttl = Ttl::Within(86_400),
+        removed = "deleted by the first request that succeeds",
+        example = "revenue_cat_errors:trial";
+
     /// Set by a read past the cache; the next one has to wait until it expires.
     read_limit(user_sub: UserSub) = "entitlements:read:force:ratelimit:<user_sub>"
         => string(LIMITED),
@@ -58,4 +76,74 @@ keys! {
         => channel(Json(&PURGE).means("the user, and the oldest check that still counts")),
         shard = Shard::Whole,
         example = "ps:entitlements:purge";
+
+    /// By which names a user is known to those who sell. Written before they are first asked about the user.
+    customer(user_sub: UserSub) = "entitlements:customer:<user_sub>"
+        => hash(fields! {
+            /// The user's id at RevenueCat. Nobody else may learn it: who knows it can read what the user bought.
+            revenue_cat_id: Text,
+            /// When it was made.
+            created_at: UnixSeconds,
+            /// The user's id at Stripe, once a checkout was started.
+            stripe_customer_id: Optional(&Text),
+        }),
+        origin = Added,
+        removed = "never: there is one for each user",
+        example = "entitlements:customer:alice";
+
+    /// A checkout that was started at Stripe and not seen to end.
+    checkout_session(checkout_uid: CheckoutUid) = "checkout:stripe:session:<checkout_uid>"
+        => hash(fields! {
+            /// Who wants to buy.
+            user_sub: Id(&UserSub::KIND),
+            /// The session's id at Stripe.
+            stripe_session_id: Text,
+            /// When it was started.
+            created_at: UnixSeconds,
+            /// When Stripe was last asked about it.
+            last_checked_at: UnixSeconds,
+            /// When Stripe gives it up.
+            expires_at: UnixSeconds,
+            /// Who is finishing it at the moment.
+            holder: Optional(&Text),
+            /// Until when nobody else may finish it.
+            held_until: Optional(&UnixSeconds),
+        }),
+        origin = Added,
+        shard = Shard::Front("checkout"),
+        removed = "deleted when it is paid or has expired; the sweep finds out",
+        example = "checkout:stripe:session:oseh_oscs_AAECAwQFBgcICQoLDA0ODw";
+
+    /// The checkouts that are open, by the time of their next check.
+    checkouts_due() = "checkout:stripe:due"
+        => sorted_set(Refers(&checkout_session::FAMILY).means("the checkout"), UnixSeconds.means("when Stripe is to be asked next")),
+        origin = Added,
+        shard = Shard::Front("checkout"),
+        removed = "members leave with their session",
+        example = "checkout:stripe:due";
+
+    /// The open checkouts of a user, by the time of their start.
+    checkouts(user_sub: UserSub) = "checkout:stripe:open:<user_sub>"
+        => sorted_set(Refers(&checkout_session::FAMILY).means("the checkout"), UnixSeconds.means("when it was started")),
+        origin = Added,
+        shard = Shard::Front("checkout"),
+        removed = "members leave with their session",
+        example = "checkout:stripe:open:alice";
+
+    /// How much of a limit is used up. Which fields there are depends on the kind of the limit.
+    limit(name: LimitName, subject: LimitSubject) = "limits:<name>:<subject>"
+        => hash(fields! {
+            /// Fixed window: when it began.
+            window_at: Optional(&UnixMs),
+            /// Fixed window: how much was taken in it.
+            used: Optional(&COUNT),
+            /// Steady rate: when something was last taken.
+            taken_at: Optional(&UnixMs),
+            /// Steady rate: how many milliseconds it took then to pay off everything that was taken.
+            debt_ms: Optional(&Float),
+        }),
+        origin = Added,
+        shard = Shard::Part("subject"),
+        ttl = Ttl::Required,
+        example = "limits:search:alice";
 }

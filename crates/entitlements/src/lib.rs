@@ -1,5 +1,43 @@
 //! Entitlements: what a user has paid for, cached from the source of truth, with rate limits and checkout.
+//!
+//! [`Entitlements`] is the service, [`Checkout`] sells through Stripe on top of it, and [`Limiter`] limits anything.
+//! In reading order: `entitlement` is the noun; `source` is who knows the truth, and `source/revenue_cat` the one there is;
+//! `lookup` asks the local tier, the store and the source in this order, `flight` lets all who ask at once share one request,
+//! and `breaker` stops asking a source that fails; `purge` tells every process what is void; `customer` is by which
+//! names others know a user; `limit` holds the documented limits and `limiter` a general one; `checkout` has a
+//! module for each of its verbs. `web` is how other servers are called.
 
+mod breaker;
+mod checkout;
+mod counters;
+mod customer;
+mod entitlement;
+mod error;
+mod ids;
 pub mod keys;
+mod limit;
+mod limiter;
+mod lookup;
+mod purge;
+mod python;
+mod service;
+mod source;
+mod web;
 
-pub use keys::FAMILIES;
+pub use self::{
+    breaker::{ERRORS_MAX, ERRORS_WINDOW_S, State},
+    checkout::{
+        Buyer, Checkout, CheckoutSettings, Handled, OPEN_MAX, Started, Stripe, Swept, sign_webhook,
+    },
+    counters::Counts,
+    customer::Customer,
+    entitlement::{ASSUMED_S, Entitlement},
+    error::Error,
+    keys::FAMILIES,
+    limit::{CHECKOUT_LIMIT_S, READ_LIMIT_S},
+    limiter::{Limit, Limiter, Verdict},
+    lookup::{Found, Origin, TTL_S},
+    service::{Entitlements, Settings},
+    source::{Answer, Asked, NoSource, RevenueCat, Source},
+    web::CallError,
+};

@@ -1,0 +1,13 @@
+--[[
+  Forgets a checkout that has ended. Who does not hold it changes nothing.
+
+  KEYS  1 session   2 due   3 open
+  ARGV  1 uid   2 holder
+]]
+local session, due, open = KEYS[1], KEYS[2], KEYS[3]
+
+if redis.call('HGET', session, 'holder') ~= ARGV[2] then return redis.status_reply('OK') end
+redis.call('DEL', session)
+redis.call('ZREM', due, ARGV[1])
+redis.call('ZREM', open, ARGV[1])
+return redis.status_reply('OK')

@@ -1,0 +1,66 @@
+//! What happens when a checkout has ended.
+
+use super::{Checkout, session::Held, stripe::Session};
+use crate::error::Error;
+
+/// How a checkout stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Open,
+    Complete,
+    Expired,
+}
+
+impl Standing {
+    pub(super) fn of(session: Option<&Session>) -> Standing {
+        match session.map(|session| session.status.as_deref()) {
+            Some(Some("complete")) => Standing::Complete,
+            Some(Some("expired")) | None => Standing::Expired,
+            Some(_) => Standing::Open,
+        }
+    }
+}
+
+impl Checkout {
+    /// Asks Stripe about a checkout and does what follows. It is let go of in any case.
+    pub(super) async fn settle(&self, held: &Held) -> Result<Standing, Error> {
+        let settled = match self.stripe.session(&held.stripe_session_id).await {
+            Ok(session) => self.conclude(held, Standing::of(session.as_ref())).await,
+            Err(error) => Err(Error::Stripe(error)),
+        };
+        if settled.is_err() {
+            self.release_unchecked(held).await?;
+        }
+        settled
+    }
+
+    /// Does what follows from how a checkout stands. On failure it is still held.
+    pub(super) async fn conclude(
+        &self,
+        held: &Held,
+        standing: Standing,
+    ) -> Result<Standing, Error> {
+        match standing {
+            Standing::Open => self.release_checked(held).await?,
+            Standing::Expired => self.close(held).await?,
+            Standing::Complete => self.complete(held).await?,
+        }
+        Ok(standing)
+    }
+
+    /// Tells the source of the purchase. Everything before the end may happen again after a crash, and does no harm then.
+    async fn complete(&self, held: &Held) -> Result<(), Error> {
+        let customer = self.entitlements.ensure_customer(&held.user).await?;
+        let source = &self.entitlements.inner.source;
+        source.purchased(&customer, &held.stripe_session_id).await.map_err(Error::Source)?;
+        self.entitlements.purge(&held.user).await?;
+        self.close(held).await?;
+        // An answer from before the purchase may still be under way; this one is newer. If the source cannot be asked, the
+        // next read will.
+        let identifier = &self.settings.identifier;
+        if let Err(error) = self.entitlements.lookup_forced(&held.user, identifier).await {
+            tracing::warn!(%error, "an entitlement that was just bought could not be looked up");
+        }
+        Ok(())
+    }
+}
