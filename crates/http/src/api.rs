@@ -5,19 +5,28 @@
 //! `jobs` are what people look at; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
 //! jobs; `events` streams what happens; `recurring` is what runs by the calendar. `error` is the one table from errors
 //! to statuses, `extract` reads requests, `guard` keeps web pages of other sites out.
+//!
+//! Then there are the progress bars and what belongs to them: `auth` says who is calling, `users` and `usages` are about the
+//! caller, `progress` about the bars, `watch` is how a trace is followed live, and `listing` is behind all searches.
 
+mod auth;
 mod bulk;
 mod error;
 mod events;
 mod extract;
 mod guard;
 mod jobs;
+mod listing;
+mod progress;
 mod queues;
 mod recurring;
 mod search;
 mod submit;
+mod usages;
+mod users;
 mod view;
 mod wait;
+mod watch;
 mod worker;
 
 use std::sync::Arc;
@@ -29,7 +38,7 @@ use utoipa::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-pub(crate) use self::extract::BODY_BYTES_MAX;
+pub(crate) use self::{extract::BODY_BYTES_MAX, watch::Rooms};
 use crate::{app::App, problem::ProblemBody};
 
 /// What the description says about the API as a whole.
@@ -38,7 +47,7 @@ use crate::{app::App, problem::ProblemBody};
     info(
         title = "keyrack",
         description = "Application state on documented Redis keys. Errors are `application/problem+json`; times are unix \
-                       milliseconds. In paths, a slash in the name of a queue or job is written `%2F`.",
+                       milliseconds, those of users and progress bars unix seconds. In paths, a slash in the name of a queue or job is written `%2F`.",
     ),
     components(schemas(ProblemBody)),
     tags(
@@ -46,6 +55,10 @@ use crate::{app::App, problem::ProblemBody};
         (name = "jobs", description = "Jobs"),
         (name = "worker", description = "Running jobs, from any language"),
         (name = "recurring", description = "What runs by the calendar"),
+        (name = "users", description = "The caller, who has to send `Authorization: bearer TOKEN`"),
+        (name = "progress bars", description = "The caller's progress bars and their steps"),
+        (name = "traces", description = "Runs through progress bars: reported, watched, retained"),
+        (name = "examples", description = "Something to watch"),
     ),
 )]
 struct Description;
@@ -57,7 +70,9 @@ pub(crate) fn router() -> Router<Arc<App>> {
     let show = async move || {
         ([(header::CONTENT_TYPE, "application/json")], description.to_string()).into_response()
     };
-    router.layer(middleware::from_fn(guard::guard)).route("/openapi.json", get(show))
+    router
+        .route("/api/2/progress_bars/traces/", get(watch::socket))
+        .route("/openapi.json", get(show))
 }
 
 /// The description of the API as OpenAPI 3.1, as it stands in `docs/openapi.json`.
@@ -95,7 +110,14 @@ fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 }
 
 fn described() -> OpenApiRouter<Arc<App>> {
-    let api = OpenApiRouter::new()
+    let trusting = trusting().layer(middleware::from_fn(guard::guard));
+    let api = trusting.merge(known_callers());
+    OpenApiRouter::with_openapi(Description::openapi()).nest("/api/1", api)
+}
+
+/// What answers anybody who reaches the port.
+fn trusting() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
         .routes(routes!(queues::list))
         .routes(routes!(queues::show, queues::delete))
         .routes(routes!(queues::pause))
@@ -122,6 +144,29 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(recurring::list))
         .routes(routes!(recurring::run))
         .routes(routes!(recurring::pause))
-        .routes(routes!(recurring::resume));
-    OpenApiRouter::with_openapi(Description::openapi()).nest("/api/1", api)
+        .routes(routes!(recurring::resume))
+        .routes(routes!(progress::examples::start, progress::examples::result))
+}
+
+/// What answers those who show a token, or know what to watch: a page of another site can do neither by itself.
+fn known_callers() -> OpenApiRouter<Arc<App>> {
+    use progress::{bars, steps, traces};
+
+    OpenApiRouter::new()
+        .routes(routes!(users::create))
+        .routes(routes!(users::create_token))
+        .routes(routes!(users::search_tokens))
+        .routes(routes!(users::rename_token, users::delete_token))
+        .routes(routes!(usages::search_tiers))
+        .routes(routes!(usages::current))
+        .routes(routes!(usages::search))
+        .routes(routes!(bars::create, bars::update, bars::delete))
+        .routes(routes!(bars::search))
+        .routes(routes!(steps::create, steps::update, steps::delete))
+        .routes(routes!(steps::search))
+        .routes(routes!(traces::create, traces::delete))
+        .routes(routes!(traces::search))
+        .routes(routes!(traces::update))
+        .routes(routes!(traces::search_steps))
+        .routes(routes!(watch::events))
 }

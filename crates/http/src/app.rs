@@ -1,16 +1,22 @@
 //! What every route is given.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use keyrack_identity::Identity;
 use keyrack_jobs::{
     Error,
     bee::{Hive, Waiters},
+    hot,
     recurring::{self, Definition, Recurring},
 };
+use keyrack_progress::Progress;
 use keyrack_store::Store;
 use tokio::sync::{OnceCell, Semaphore, watch};
 
-use crate::{census::Census, metrics::Totals, observe::Requests};
+use crate::{api::Rooms, census::Census, metrics::Totals, observe::Requests};
 
 /// How long the store may take to answer a PING before it counts as gone.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -18,15 +24,24 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many requests may wait or stream at once: each holds a connection.
 pub(crate) const WAITING_MAX: usize = 5_000;
 
+/// How many may watch traces at once. Each costs a connection and about ten kilobytes.
+pub(crate) const WATCHING_MAX: usize = 20_000;
+
 /// What every route is given.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) store: Store,
+    pub(crate) identity: Identity,
+    pub(crate) progress: Progress,
+    /// The traces that are watched.
+    pub(crate) rooms: Rooms,
     pub(crate) census: Census,
     pub(crate) requests: Requests,
     pub(crate) totals: Totals,
     /// A place for each request that waits or streams.
     pub(crate) waiting: Semaphore,
+    /// A place for each who watches a trace.
+    pub(crate) watching: Arc<Semaphore>,
     definitions: Vec<Definition>,
     jobs: OnceCell<Jobs>,
     stopping: watch::Sender<bool>,
@@ -41,14 +56,19 @@ pub(crate) struct Jobs {
 }
 
 impl App {
-    pub(crate) fn new(store: Store, definitions: Vec<Definition>) -> App {
+    pub(crate) fn new(store: Store, identity: Identity, definitions: Vec<Definition>) -> App {
         let census = Census::new(store.clone());
+        let progress = Progress::open(store.clone(), hot::keys::hot());
         App {
             store,
+            identity,
+            rooms: Rooms::new(progress.clone()),
+            progress,
             census,
             requests: Requests::new(),
             totals: Totals::default(),
             waiting: Semaphore::new(WAITING_MAX),
+            watching: Arc::new(Semaphore::new(WATCHING_MAX)),
             definitions,
             jobs: OnceCell::new(),
             stopping: watch::Sender::new(false),

@@ -14,7 +14,7 @@ use crate::{
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, ServeFlags, Settings},
-    store, work,
+    store, token, work,
 };
 
 /// Application state on documented Redis keys.
@@ -60,6 +60,8 @@ enum Command {
     Recurring(recurring::Args),
     /// Bars that know how long things take: run commands with one, watch them, see what was learned
     Progress(progress::Args),
+    /// Make tokens for users of the HTTP API, list them, and take them back
+    Token(token::Args),
     /// Look up the declared keys, and check a database against them
     Keys(keys::Args),
     /// Look after the store
@@ -116,6 +118,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
             Some(Command::Recurring(args)) => recurring::run(args, &globals).await,
             Some(Command::Progress(args)) => progress::run(args, &globals).await,
+            Some(Command::Token(args)) => token::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,
             Some(Command::Config(args)) => config::run(&args, &globals),

@@ -3,6 +3,7 @@
 use std::{error::Error, fmt, io};
 
 use keyrack_engine::log;
+use keyrack_identity as identity;
 use keyrack_jobs as jobs;
 use keyrack_progress as progress;
 use keyrack_store as store;
@@ -74,7 +75,26 @@ fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
     if let Some(error) = error.downcast_ref::<progress::Error>() {
         return of_progress(error);
     }
+    if let Some(error) = error.downcast_ref::<identity::Error>() {
+        return of_identity(error);
+    }
     error.downcast_ref::<store::Error>().map(of_store)
+}
+
+/// What each error about users and tokens means; that of the store comes next in the chain.
+fn of_identity(error: &identity::Error) -> Option<Verdict> {
+    use identity::Error;
+
+    let exit = match error {
+        Error::Part(_) | Error::Invalid { .. } | Error::Settings { .. } => Exit::Usage,
+        Error::NoSuchToken { .. } => Exit::NotFound,
+        Error::TooManyTokens { .. } => Exit::Conflict,
+        Error::Denied { .. } => Exit::Auth,
+        Error::KeysUnavailable => Exit::Unreachable,
+        Error::NoRandom => Exit::Failed,
+        Error::Store(_) => return None,
+    };
+    Some((exit, None))
 }
 
 /// What each error about recurring jobs means; its cause comes next in the chain.
@@ -284,6 +304,27 @@ mod tests {
             (Error::TraceCompleted { trace: name() }, Exit::Conflict),
             (Error::Busy { bar: name() }, Exit::Conflict),
             (Error::Corrupt { key: name(), reason: name() }, Exit::Failed),
+            (Error::Store(lost), Exit::Unreachable),
+        ] {
+            let shown = format!("{error:?}");
+            let report = Report::of(&anyhow!(error)).expect("an error to report");
+            assert_eq!(report.exit, exit, "{shown}");
+        }
+    }
+
+    #[test]
+    fn every_error_about_tokens_has_its_exit_code() {
+        use identity::Error;
+        let word = || "x".to_owned();
+        let lost = store::Error::Unreachable { target: word(), reason: word() };
+        for (error, exit) in [
+            (Error::Invalid { field: "name", reason: word() }, Exit::Usage),
+            (Error::Settings { reason: word() }, Exit::Usage),
+            (Error::NoSuchToken { uid: word() }, Exit::NotFound),
+            (Error::TooManyTokens { max: 1 }, Exit::Conflict),
+            (Error::Denied { reason: word() }, Exit::Auth),
+            (Error::KeysUnavailable, Exit::Unreachable),
+            (Error::NoRandom, Exit::Failed),
             (Error::Store(lost), Exit::Unreachable),
         ] {
             let shown = format!("{error:?}");

@@ -1,11 +1,19 @@
 //! The one table from errors to what goes over the wire.
 
 use axum::http::StatusCode;
+use keyrack_identity as identity;
 use keyrack_jobs::{Error, recurring};
 use keyrack_keys::PartError;
+use keyrack_progress as progress;
 use keyrack_store as store;
 
 use crate::problem::Problem;
+
+/// How soon to ask again for what others are changing.
+const BUSY_RETRY_S: u32 = 1;
+
+/// How soon to ask again for a trace whose keys are about to expire, or for keys of a provider that is away.
+const GONE_RETRY_S: u32 = 5;
 
 /// How soon to ask again when the store is away; one that restarts is back within seconds.
 const STORE_RETRY_S: u32 = 2;
@@ -56,6 +64,93 @@ impl From<recurring::Error> for Problem {
     }
 }
 
+impl From<identity::Error> for Problem {
+    fn from(error: identity::Error) -> Problem {
+        use identity::Error;
+
+        let detail = error.to_string();
+        match error {
+            Error::Part(error) => bad_name(&error),
+            Error::Invalid { field, reason } => invalid(field, reason),
+            Error::NoSuchToken { .. } => {
+                not_found("not_found").title("there is no such token").detail(detail)
+            }
+            Error::TooManyTokens { .. } => conflict("too_many_unexpired_tokens")
+                .title("the user has too many tokens")
+                .detail(detail),
+            Error::Denied { .. } => Problem::new(StatusCode::FORBIDDEN, "invalid")
+                .title("the token is not valid")
+                .detail(detail),
+            Error::KeysUnavailable => {
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "keys_unavailable")
+                    .title("signed tokens cannot be checked now")
+                    .detail(detail)
+                    .retry_after(GONE_RETRY_S)
+            }
+            Error::Store(error) => error.into(),
+            error @ (Error::Settings { .. } | Error::NoRandom) => broken(&error),
+        }
+    }
+}
+
+impl From<progress::Error> for Problem {
+    fn from(error: progress::Error) -> Problem {
+        use progress::Error;
+
+        let (detail, word) = (error.to_string(), error.word().unwrap_or("store_failed"));
+        match error {
+            Error::Part(error) => bad_name(&error),
+            Error::Invalid { field, reason } => invalid(field, reason),
+            Error::TraceNotFound { .. } | Error::RetainedTraceNotFound { .. } => {
+                not_found(word).title("there is no such trace").detail(detail)
+            }
+            Error::BarNotFound { .. } => {
+                not_found(word).title("there is no such progress bar").detail(detail)
+            }
+            Error::StepNotFound { .. } => {
+                not_found(word).title("there is no such step").detail(detail)
+            }
+            Error::TraceCompleted { .. }
+            | Error::MissingStartTime { .. }
+            | Error::StepChanged { .. }
+            | Error::BackwardsProgress { .. }
+            | Error::StepRepeated { .. }
+            | Error::StepReserved
+            | Error::TooManySteps { .. }
+            | Error::UidTaken { .. } => {
+                conflict(word).title("the trace cannot go on like this").detail(detail)
+            }
+            Error::BarExists { .. }
+            | Error::TooManyBars { .. }
+            | Error::StepExists { .. }
+            | Error::CannotEditDefaultStep
+            | Error::CannotDeleteDefaultStep => {
+                conflict(word).title("the progress bar cannot become this").detail(detail)
+            }
+            Error::StepMissing { .. } => unavailable(word, GONE_RETRY_S).detail(detail),
+            Error::Busy { .. } => unavailable(word, BUSY_RETRY_S).detail(detail),
+            Error::Store(error) => error.into(),
+            error @ (Error::Corrupt { .. } | Error::BadJob { .. }) => broken(&error),
+        }
+    }
+}
+
+/// The problem of a request that is about a bar as a whole, where an unknown one has the plainest of words.
+pub(super) fn as_not_found(error: progress::Error) -> Problem {
+    match error {
+        progress::Error::BarNotFound { .. } => {
+            not_found("not_found").title("there is no such progress bar").detail(error.to_string())
+        }
+        error => error.into(),
+    }
+}
+
+fn unavailable(kind: &'static str, retry_after_s: u32) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, kind)
+        .title("this cannot be done just now")
+        .retry_after(retry_after_s)
+}
+
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Problem {
         if error.is_transient() || is_out_of_memory(&error) {
@@ -93,7 +188,7 @@ fn not_found(kind: &'static str) -> Problem {
 }
 
 /// Nothing that the client could do about; the log has what it was.
-fn broken(error: &(dyn std::error::Error + 'static)) -> Problem {
+pub(super) fn broken(error: &(dyn std::error::Error + 'static)) -> Problem {
     tracing::error!(error, "a request failed");
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "store_failed")
         .title("the store refused; the server's log says why")

@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use keyrack_jobs::bee::keys::{Jid, QueueName};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::error::{bad_name, invalid};
 use crate::{app::App, problem::Problem};
@@ -64,7 +64,9 @@ pub(super) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     };
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (field, error) = (field_of(&error.path().to_string()), error.into_inner());
-        if error.classify() == serde_json::error::Category::Data {
+        // A number in place of a word counts as bad syntax, though it is good JSON.
+        let is_json = || serde_json::from_slice::<IgnoredAny>(text).is_ok();
+        if error.classify() == serde_json::error::Category::Data || is_json() {
             unusable(field, &error.to_string())
         } else {
             bad_json(&error)

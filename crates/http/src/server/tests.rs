@@ -12,7 +12,7 @@ async fn store() -> Store {
 }
 
 async fn send(store: &Store, request: Request<Body>) -> Response {
-    let answered = Server::new(store.clone()).router().oneshot(request).await;
+    let answered = router(Server::new(store.clone()).app()).oneshot(request).await;
     answered.unwrap_or_else(|error| match error {})
 }
 
@@ -55,7 +55,7 @@ async fn first_page_shows_store_and_every_family() {
 
 #[tokio::test]
 async fn every_family_has_a_page_with_its_fields_and_example() {
-    let router = Server::new(store().await).router();
+    let router = super::router(Server::new(store().await).app());
     for family in keyrack_contract::registry().all() {
         let request = Request::get(format!("/keys/{}", family.id())).body(Body::empty());
         let response = router.clone().oneshot(request.expect("a request")).await;
@@ -123,7 +123,7 @@ async fn pages_load_nothing_from_elsewhere_and_run_nothing() {
 #[tokio::test]
 async fn metrics_are_named_by_route_and_never_by_path() {
     let store = store().await;
-    let router = Server::new(store).router();
+    let router = super::router(Server::new(store).app());
     for path in ["/keys/progress.trace", "/keys/nothing", "/made/up", "/metrics"] {
         let request = Request::get(path).body(Body::empty()).expect("a request");
         let response = router.clone().oneshot(request).await;

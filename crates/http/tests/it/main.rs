@@ -11,4 +11,11 @@ mod recurring;
 mod submit;
 mod worker;
 
+mod access;
+mod bars;
+mod examples;
+mod traces;
+mod users;
+mod watch;
+
 mod description;

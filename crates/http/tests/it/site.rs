@@ -3,10 +3,14 @@
 use std::{collections::HashMap, net::SocketAddr};
 
 use keyrack_http::Server;
+use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Role, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
+    hot,
     recurring::Definition,
 };
+use keyrack_keys::UserSub;
+use keyrack_progress::Progress;
 use keyrack_store::Store;
 use serde_json::Value as Json;
 use tokio::{
@@ -20,6 +24,8 @@ use tokio::{
 pub(crate) struct Site {
     pub(crate) addr: SocketAddr,
     pub(crate) hive: Hive,
+    pub(crate) store: Store,
+    pub(crate) identity: Identity,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<std::io::Result<()>>,
 }
@@ -40,15 +46,17 @@ impl Site {
 
     pub(crate) async fn on(url: &str, definitions: Vec<Definition>) -> Site {
         let store = Store::open(url).await.expect("a store");
+        let identity = Identity::with_jwt(store.clone(), sign_in()).expect("good settings");
         let hive = Hive::open(store.clone()).await.expect("a hive");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
-        let server = Server::with_recurring(store, definitions);
+        let server = Server::new(store.clone()).with_recurring(definitions);
+        let server = server.with_identity(identity.clone());
         let served = tokio::spawn(server.run(listener, async {
             let _ = stopped.await;
         }));
-        Site { addr, hive, stop: Some(stop), served }
+        Site { addr, hive, store, identity, stop: Some(stop), served }
     }
 
     /// Tells the server to stop and waits until it has.
@@ -125,6 +133,55 @@ impl Site {
         events
     }
 
+    /// A user token of somebody, with which everything of their own can be changed.
+    pub(crate) async fn token(&self, sub: &str) -> String {
+        self.token_of(sub, Role::Operator).await
+    }
+
+    /// A user token of somebody with a role.
+    pub(crate) async fn token_of(&self, sub: &str, role: Role) -> String {
+        let sub = UserSub::new(sub).expect("a subject");
+        let new = NewToken { name: "test".into(), role, expires_at: None };
+        self.identity.create_token("test", &sub, new).await.expect("a token").secret
+    }
+
+    /// The progress bars behind the server.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress::open(self.store.clone(), hot::keys::hot())
+    }
+
+    /// Runs all jobs of the hot queue that are about progress bars, as a worker would.
+    pub(crate) async fn work(&self) {
+        let progress = self.progress();
+        let list = self.store.place(&hot::keys::hot()).into_owned();
+        loop {
+            let mut cmd = redis::cmd("LPOP");
+            cmd.arg(&list);
+            let entry: Option<Vec<u8>> =
+                cmd.query_async(&mut self.store.connection()).await.expect("the queue");
+            let Some(entry) = entry else { return };
+            let entry = hot::Entry::decode(&entry).expect("a job");
+            progress.handle(&entry.name, &entry.kwargs).await.expect("handled");
+        }
+    }
+
+    /// Sends a request with somebody's token.
+    pub(crate) async fn send_as(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: Json,
+    ) -> Answer {
+        let value = format!("bearer {token}");
+        self.send(method, path, &[("Authorization", &value)], &body.to_string()).await
+    }
+
+    /// Posts with somebody's token.
+    pub(crate) async fn post_as(&self, token: &str, path: &str, body: Json) -> Answer {
+        self.send_as(token, "POST", path, body).await
+    }
+
     /// Submits a job and returns its id.
     pub(crate) async fn submit(&self, queue: &str, job: Json) -> Jid {
         let answer = self.post(&format!("/api/1/queues/{queue}/jobs"), job).await;
@@ -139,6 +196,20 @@ impl Site {
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()["jobs"].as_array().expect("a list").clone()
     }
+}
+
+/// How users of these tests sign in.
+pub(crate) fn sign_in() -> JwtSettings {
+    JwtSettings {
+        issuer: "https://id.example.com".into(),
+        client_id: "keyrack".into(),
+        keys: KeySource::DevSecret("a secret that is long enough for this".into()),
+    }
+}
+
+/// A signed token of somebody, which is good for longer than the test.
+pub(crate) fn jwt(sub: &str) -> String {
+    dev_token(&sign_in(), &UserSub::new(sub).expect("a subject"), 9e10).expect("signed")
 }
 
 impl Answer {

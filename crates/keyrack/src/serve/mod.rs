@@ -1,6 +1,8 @@
 //! `keyrack serve`: opens the store, serves HTTP and Redis clients, and stops in good order.
 
 mod addresses;
+mod progress;
+mod sign_in;
 
 use std::time::Duration;
 
@@ -33,6 +35,8 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     let signals = Signals::listen(|| {})?;
     let addresses = Addresses::from_settings(&globals.settings).await?;
     let timings = timings(&globals.settings)?;
+    let works_hot_queue = progress::works_hot_queue(&globals.settings)?;
+    raise_file_limit();
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 
     // Before the ports: a second server on the same folder is to be told about the folder.
@@ -44,6 +48,7 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     globals.say(format_args!("  http   http://{}", listener.local_addr()?));
     let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
     let scheduler = scheduler(&store, globals).await?;
+    let identity = sign_in::identity(&store, globals)?;
     globals.say("ready; stop with Ctrl-C");
 
     let (stop, stopping) = watch::channel(false);
@@ -52,8 +57,9 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
         tokio::spawn(scheduler.run(stopped(stopping.clone())));
     }
     tokio::spawn(keep_queues(store.clone(), timings, stopped(stopping.clone())));
+    let mut bars = tokio::spawn(progress::run(store.clone(), works_hot_queue, stopping.clone()));
     let recurring = globals.settings.recurring().to_vec();
-    let server = Server::with_recurring(store.clone(), recurring);
+    let server = Server::new(store.clone()).with_recurring(recurring).with_identity(identity);
     let mut http = tokio::spawn(server.run(listener, stopped(stopping)));
     tokio::select! {
         signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
@@ -73,7 +79,8 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
                 resp.stop().await;
             }
         };
-        tokio::join!(http, resp);
+        let bars = async { drop((&mut bars).await) };
+        tokio::join!(http, resp, bars);
     };
     if tokio::time::timeout(DRAIN_TIME_MAX, drained).await.is_err() {
         globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
@@ -83,6 +90,16 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     std::mem::forget(store);
     globals.say("stopped");
     Ok(Exit::Ok)
+}
+
+/// Every client is a file to the system, and the usual limit is far below what it can do.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // What it was has to do, then.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// Says what was opened, and what a crash had left.

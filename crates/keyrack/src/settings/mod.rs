@@ -14,7 +14,10 @@ use keyrack_jobs::recurring::Definition;
 pub(crate) use self::{
     file::File,
     flags::{Flags, GLOBAL, GlobalFlags, ServeFlags},
-    table::{DATA, HTTP, LOG, RESP, RESP_PASSWORD, STORE, Setting, TIMINGS},
+    table::{
+        AUTH_CLIENT_ID, AUTH_DEV_SECRET, AUTH_ISSUER, AUTH_JWKS_URL, DATA, HOT, HTTP, LOG, RESP,
+        RESP_PASSWORD, STORE, Setting, TIMINGS,
+    },
 };
 use crate::{Exit, Failure};
 use table::SETTINGS;

@@ -83,6 +83,51 @@ pub(crate) static TIMINGS: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static HOT: Setting = Setting {
+    key: "hot",
+    value_name: "on|off",
+    help: "Whether to work on the hot queue, jobs:hot, as far as progress bars go; other jobs are left to others",
+    default: Some("on"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static AUTH_ISSUER: Setting = Setting {
+    key: "auth-issuer",
+    value_name: "URL",
+    help: "Who signs the tokens that users sign in with, as their \"iss\" says",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static AUTH_CLIENT_ID: Setting = Setting {
+    key: "auth-client-id",
+    value_name: "TEXT",
+    help: "For whom they are signed, as their \"aud\" says",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static AUTH_JWKS_URL: Setting = Setting {
+    key: "auth-jwks-url",
+    value_name: "URL",
+    help: "Where the keys are published that they are signed with",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static AUTH_DEV_SECRET: Setting = Setting {
+    key: "auth-dev-secret",
+    value_name: "TEXT",
+    help: "The secret that they are signed with instead, in development",
+    default: None,
+    flag: FlagScope::None,
+    secret: true,
+};
+
 pub(crate) static LOG: Setting = Setting {
     key: "log",
     value_name: "FILTER",
@@ -93,8 +138,20 @@ pub(crate) static LOG: Setting = Setting {
 };
 
 /// Every setting there is.
-pub(super) static SETTINGS: &[&Setting] =
-    &[&STORE, &DATA, &HTTP, &RESP, &RESP_PASSWORD, &TIMINGS, &LOG];
+pub(super) static SETTINGS: &[&Setting] = &[
+    &STORE,
+    &DATA,
+    &HTTP,
+    &RESP,
+    &RESP_PASSWORD,
+    &TIMINGS,
+    &HOT,
+    &AUTH_ISSUER,
+    &AUTH_CLIENT_ID,
+    &AUTH_JWKS_URL,
+    &AUTH_DEV_SECRET,
+    &LOG,
+];
 
 impl Setting {
     /// The environment variable.

@@ -57,7 +57,9 @@ fn unknown_key_is_refused_with_the_nearest_known_one() {
     let failure = file("zzz = 1").expect_err("no such setting");
     assert_eq!(
         failure.hint_text(),
-        Some("there are store, data, http, resp, resp-password, timings, log and [[recurring]]")
+        Some(
+            "there are store, data, http, resp, resp-password, timings, hot, auth-issuer, auth-client-id, auth-jwks-url, auth-dev-secret, log and [[recurring]]"
+        )
     );
 }
 

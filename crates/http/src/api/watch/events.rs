@@ -1,0 +1,70 @@
+//! Watching as server-sent events: the same updates, for whoever has HTTP and nothing else.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{
+        IntoResponse as _, Response, Sse,
+        sse::{Event, KeepAlive},
+    },
+};
+use futures_util::{Stream, stream};
+use serde_json::json;
+
+use super::{Next, Refusal, Wanted, Watcher, place, scene::TraceUpdate};
+use crate::{
+    api::{error::bad_name, extract::Query},
+    app::App,
+    problem::Problem,
+};
+
+/// A comment that keeps proxies from hanging up.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How soon to come back to a bar that has no steps yet.
+const NO_STEPS_RETRY_S: u32 = 1;
+
+/// Streams how a trace goes on, as server-sent events.
+///
+/// There is an `update` event at once and after every change. The one with `done` is the last, and a client has to close the stream
+/// then, or it would begin anew. A stream that ends for another reason says why in an `end` event. Each update tells all there is to
+/// know, so that nothing is lost by coming back.
+#[utoipa::path(get, path = "/progress_bars/traces/events", tag = "traces", operation_id = "watchTrace", params(Wanted),
+    responses(
+        (status = OK, body = TraceUpdate, content_type = "text/event-stream", description = "The data of each event"),
+    ))]
+pub(in crate::api) async fn events(
+    State(app): State<Arc<App>>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    let place = place(&app)?;
+    let watcher = Watcher::enter(app, wanted, place).await.map_err(|refusal| match refusal {
+        Refusal::Invalid(error) => bad_name(&error),
+        Refusal::AccountNotFound => {
+            Problem::new(StatusCode::FORBIDDEN, "account_not_found").title("there is no such user")
+        }
+        Refusal::NoSteps => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_steps")
+            .title("the progress bar has no steps yet")
+            .retry_after(NO_STEPS_RETRY_S),
+        Refusal::Unavailable(problem) => problem,
+    })?;
+    let stream = Sse::new(updates(watcher));
+    Ok(stream.keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+}
+
+fn updates(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold((Some(watcher), 0_u64), async |(watcher, sent)| {
+        let mut watcher = watcher?;
+        let event = Event::default().id(format!("{}-{sent}", watcher.app.store.now_ms()));
+        let (event, is_last) = match watcher.next().await {
+            Next::Update { text, done } => (event.event("update").data(text.as_str()), done),
+            Next::End(ending) => {
+                let data = json!({ "reason": ending.reason() }).to_string();
+                (event.event("end").data(data), true)
+            }
+        };
+        Some((Ok(event), ((!is_last).then_some(watcher), sent + 1)))
+    })
+}

@@ -1,0 +1,141 @@
+//! What a watcher sees: the numbers of a trace at a moment.
+
+use std::sync::Arc;
+
+use axum::extract::ws::Utf8Bytes;
+use keyrack_keys::UserSub;
+use keyrack_progress::{
+    Error, Eta, Live, Progress, Trace,
+    estimate::{Estimate, Model},
+    keys::BarName,
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What past traces say about the next.
+#[derive(Debug)]
+pub(super) struct Known {
+    eta: Eta,
+    model: Model,
+}
+
+impl Known {
+    pub(super) async fn read(
+        progress: &Progress,
+        sub: &UserSub,
+        bar: &BarName,
+    ) -> Result<Known, Error> {
+        let eta = progress.eta(sub, bar.as_str()).await?;
+        let model = progress.model(sub, bar.as_str()).await?;
+        Ok(Known { eta, model })
+    }
+}
+
+/// A trace at a moment.
+#[derive(Debug)]
+pub(super) struct Scene {
+    known: Arc<Known>,
+    trace: Option<Trace>,
+    is_done: bool,
+    text: Utf8Bytes,
+}
+
+/// How a trace stands, as it is sent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct TraceUpdate {
+    /// Whether this is the last.
+    done: bool,
+    /// Always `update`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    data: TraceNumbers,
+}
+
+/// The numbers of a trace.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct TraceNumbers {
+    /// How long the whole trace takes; 0 if nothing is known.
+    overall_eta_seconds: f64,
+    /// What remains of that. Negative when a trace takes longer than expected.
+    remaining_eta_seconds: f64,
+    /// The current step.
+    step_name: String,
+    /// How long the current step takes; 0 if nothing is known.
+    step_overall_eta_seconds: f64,
+    /// What remains of that.
+    step_remaining_eta_seconds: f64,
+    /// How long the trace will go on, by all that is known of it; not there if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimate: Option<TraceEstimate>,
+}
+
+/// How long a trace will go on, in seconds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct TraceEstimate {
+    /// It is done sooner in one of ten cases.
+    p10: f64,
+    /// It is done sooner in half of all cases.
+    p50: f64,
+    /// It is done sooner in nine of ten cases.
+    p90: f64,
+    /// The share of the whole trace that is not in doubt, from 0 to 1.
+    sureness: f64,
+}
+
+impl From<Estimate> for TraceEstimate {
+    fn from(estimate: Estimate) -> TraceEstimate {
+        let Estimate { p10, p50, p90, sureness } = estimate;
+        TraceEstimate { p10, p50, p90, sureness }
+    }
+}
+
+impl TraceNumbers {
+    fn new(live: Live, estimate: Option<Estimate>) -> TraceNumbers {
+        TraceNumbers {
+            overall_eta_seconds: live.overall_eta_seconds,
+            remaining_eta_seconds: live.remaining_eta_seconds,
+            step_name: live.step_name,
+            step_overall_eta_seconds: live.step_overall_eta_seconds,
+            step_remaining_eta_seconds: live.step_remaining_eta_seconds,
+            estimate: estimate.map(TraceEstimate::from),
+        }
+    }
+}
+
+impl Scene {
+    /// A trace at a time in unix seconds; none before it begins. One that is gone was completed.
+    pub(super) fn new(now: f64, known: Arc<Known>, trace: Option<Trace>, is_gone: bool) -> Scene {
+        let is_done = is_gone || trace.as_ref().is_some_and(|trace| trace.done);
+        let mut scene = Scene { known, trace, is_done, text: Utf8Bytes::default() };
+        scene.text = scene.text_at(now);
+        scene
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Whether there is a bar about which nothing can be said.
+    pub(super) fn bar_has_no_steps(&self) -> bool {
+        self.known.eta.version >= 0 && self.known.eta.steps.is_empty()
+    }
+
+    /// The scene as it was seen, ready to be sent.
+    pub(super) fn text(&self) -> Utf8Bytes {
+        self.text.clone()
+    }
+
+    /// The scene at another time.
+    pub(super) fn text_at(&self, now: f64) -> Utf8Bytes {
+        let live = Live::at(now, &self.known.eta, self.trace.as_ref());
+        let running = self.trace.as_ref().filter(|_| !self.is_done);
+        let estimate = running.and_then(|trace| self.known.model.estimate_trace(trace, now));
+        let data = TraceNumbers::new(live, estimate);
+        let update = TraceUpdate { done: self.is_done, kind: "update", data };
+        serde_json::to_string(&update).expect("numbers and names are JSON").into()
+    }
+}

@@ -1,0 +1,51 @@
+//! `keyrack token create`.
+
+use std::{io::Write as _, time::Duration};
+
+use keyrack_identity::{Identity, NewToken, Role, Token};
+use keyrack_keys::UserSub;
+use serde::Serialize;
+
+use super::ACTOR;
+use crate::{Exit, Globals, duration};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The user, by the subject of their tokens
+    user: UserSub,
+    /// What to call the token
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    name: String,
+    /// What it allows: viewer, operator or admin
+    #[arg(long, default_value_t = Role::Operator)]
+    role: Role,
+    /// When it stops working, from now on; without this it does not
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
+    expires_in: Option<Duration>,
+}
+
+/// A new token as JSON.
+#[derive(Serialize)]
+struct CreatedJson<'a> {
+    token: &'a str,
+    #[serde(flatten)]
+    about: &'a Token,
+}
+
+/// Makes a token.
+pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let store = globals.open_store().await?;
+    let now = store.now_ms() as f64 / 1000.0;
+    let expires_at = args.expires_in.map(|time| now + time.as_secs_f64());
+    let new = NewToken { name: args.name, role: args.role, expires_at };
+    let created = Identity::new(store).create_token(ACTOR, &args.user, new).await?;
+    if globals.json {
+        globals.print_json(&CreatedJson { token: &created.secret, about: &created.token })?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = globals.out();
+    writeln!(out, "{}", created.secret)?;
+    out.flush()?;
+    globals.say(format_args!("created {}; it is shown this once", created.token.uid));
+    Ok(Exit::Ok)
+}
