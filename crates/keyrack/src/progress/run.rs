@@ -87,6 +87,8 @@ fn uid(text: &str) -> Result<TraceUid, String> {
 
 /// The longest id of a trace.
 const UID_BYTES_MAX: usize = 155;
+/// How long a command waits for the store before it starts without.
+const OPEN_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the output of a command that has ended may stay open: something it has left behind may hold it.
 const PIPES_GRACE: Duration = Duration::from_secs(3);
 /// How long the store may take to record the end.
@@ -96,11 +98,15 @@ const RECORD_GRACE: Duration = Duration::from_secs(10);
 pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let forward = Forward::listen()?;
     let uid = args.uid.clone().unwrap_or_else(new_uid);
-    let recorder = match begin(&args, &uid, globals).await {
-        Ok(recorder) => Some(recorder),
+    let recorder = match timeout(OPEN_PATIENCE, begin(&args, &uid, globals)).await {
+        Ok(Ok(recorder)) => Some(recorder),
         // The command counts for more than its bar.
-        Err(error) => {
+        Ok(Err(error)) => {
             warn(format_args!("this run is not recorded: {error:#}"));
+            None
+        }
+        Err(_) => {
+            warn(format_args!("this run is not recorded: the store does not answer"));
             None
         }
     };

@@ -115,9 +115,16 @@ impl Course {
     /// Takes in that the command printed lines about other things.
     pub(super) fn count_lines(&mut self, lines: u64) {
         self.lines += lines;
-        if !self.names_steps && lines > 0 {
-            let now = self.elapsed();
-            self.current().advance(lines, now);
+        if self.names_steps || lines == 0 {
+            return;
+        }
+        let (now, stage) = (self.elapsed(), self.current());
+        let usual = stage.iterations;
+        stage.advance(lines, now);
+        if usual.is_some_and(|usual| stage.iteration > usual) {
+            // More than usual, and how many more nobody knows: not none, or the bar would say it is through.
+            let more = stage.iteration / 10 + 1;
+            stage.iterations = Some((stage.iteration + more).min(ITERATIONS_MAX));
         }
     }
 
@@ -171,5 +178,70 @@ impl Course {
         let short: String = name.chars().take(NAME_CHARS_MAX - 4).collect();
         let numbered = (2..).map(|number| format!("{short} {number}"));
         numbered.into_iter().find(|name| is_free(name)).expect("numbers do not end")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyrack_progress::estimate::PastRun;
+
+    use super::*;
+
+    fn model(name: &str, iterations: Option<u64>) -> Model {
+        let step = FinishedStep { name: name.to_owned(), iterations, seconds: 10.0 };
+        Model::learn(&[PastRun { steps: vec![step] }])
+    }
+
+    fn told(course: &Course) -> Vec<(&str, Option<u64>, u64)> {
+        let steps = course.steps().iter();
+        steps.map(|step| (step.name.as_str(), step.iterations, step.iteration)).collect()
+    }
+
+    fn step(name: &str, iterations: Option<u64>) -> Word {
+        Word::Step { name: name.to_owned(), iterations }
+    }
+
+    #[test]
+    fn lines_count_against_those_of_past_runs() {
+        let mut course = Course::begin(&model(RUN, Some(20)));
+        course.count_lines(7);
+        assert_eq!(told(&course), [(RUN, Some(20), 7)]);
+        course.count_lines(23);
+        assert_eq!(told(&course), [(RUN, Some(34), 30)], "there may be more to come");
+        course.end();
+        assert_eq!(told(&course), [(RUN, Some(30), 30)], "there were none");
+    }
+
+    #[test]
+    fn lines_count_for_nothing_once_steps_are_named() {
+        let mut course = Course::begin(&Model::default());
+        course.count_lines(3);
+        course.hear(step("copy", Some(5)));
+        course.count_lines(3);
+        course.hear(Word::Tick(2));
+        course.hear(step("tidy", None));
+        course.hear(Word::Tick(9));
+        course.end();
+        assert_eq!(told(&course), [("copy", Some(5), 2), ("tidy", None, 0)]);
+    }
+
+    #[test]
+    fn first_step_has_the_time_before_it() {
+        let mut course = Course::begin(&Model::default());
+        course.hear(step("copy", None));
+        course.hear(step("tidy", None));
+        let running = course.running();
+        assert_eq!(course.steps()[0].began, 0.0);
+        assert_eq!(running.finished[0].seconds, course.steps()[1].began);
+    }
+
+    #[test]
+    fn too_many_steps_and_ticks_do_no_harm() {
+        let mut course = Course::begin(&Model::default());
+        (0..1_000).for_each(|_| course.hear(step("again", Some(1))));
+        assert_eq!(course.steps().len() as u64, STEPS_MAX);
+        course.hear(Word::Tick(u64::MAX));
+        course.hear(Word::Tick(u64::MAX));
+        assert_eq!(course.steps()[STEPS_MAX as usize - 1].iterations, Some(ITERATIONS_MAX));
     }
 }
