@@ -11,6 +11,9 @@ use std::{
 use keyrack_progress::client::Client;
 use keyrack_testkit::wait_until;
 use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use crate::program::{Run, Serve};
 
 /// What was asked of a server: path, token, body.
 type Asked = (String, String, Json);
@@ -141,4 +144,35 @@ fn address_or_token_that_can_be_none_is_refused() {
     }
     let error = Client::http("http://127.0.0.1:7700", "a\nb").expect_err("no token").to_string();
     assert_eq!(error, "the token has characters that no token has");
+}
+
+#[test]
+fn reports_to_a_real_server_are_learned_from() {
+    let dir = TempDir::new().expect("a folder");
+    let serve = Serve::start(dir.path());
+    let store = format!("--store redis://{}", serve.resp());
+    let run = |line: &str| {
+        let run = Run::line_in(dir.path(), &format!("{line} {store}"));
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.stdout
+    };
+    let token = run("token create ada --quiet");
+    let client = Client::http(&format!("http://{}", serve.http()), token.trim()).expect("a client");
+    assert_eq!(client.wrap("import", "copy", 0..50).count(), 50);
+    let several = client.start("nightly", "load", None);
+    several.step("rows", Some(3));
+    several.tick(3);
+    several.finish();
+    drop(client);
+    // The server counts completed runs by itself.
+    wait_until("both bars to begin", || {
+        let listed: Json =
+            serde_json::from_str(&run("progress list --user ada --json")).expect("JSON");
+        listed
+            .as_array()
+            .is_some_and(|bars| bars.iter().filter(|bar| bar["runs"] == 1).count() == 2)
+    });
+    let stats: Json =
+        serde_json::from_str(&run("progress stats import --user ada --json")).expect("JSON");
+    assert_eq!(stats["runs"][0]["steps"][0]["iterations"], 50);
 }
