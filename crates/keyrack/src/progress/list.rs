@@ -72,9 +72,8 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     for row in &rows {
         let last = row.last_run_at.map(|at| when::age((at * 1000.0) as u64, now_ms) + " ago");
         let next = row.next_run_seconds.as_ref();
-        let usually = next.map(|next| words::about(next.p50));
-        let range =
-            next.map(|next| format!("{} to {}", words::about(next.p10), words::about(next.p90)));
+        let usually = next.map(|next| words::exact(next.p50));
+        let range = next.map(words::range);
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         table.row(vec![
             row.bar.name.clone().into(),

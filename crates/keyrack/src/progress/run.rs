@@ -167,9 +167,7 @@ async fn attend(
 
 fn summary(bar: &BarName, course: &Shared, expected: Option<&Estimate>, code: u8) -> String {
     let took = words::exact(course.lock().elapsed());
-    let range = expected.map(|expected| {
-        format!(", expected {} to {}", words::about(expected.p10), words::about(expected.p90))
-    });
+    let range = expected.map(|expected| format!(", expected {}", words::range(expected)));
     let kept = if code == 0 { "" } else { ", not kept as it failed" };
     format!("\"{bar}\" took {took}{}{kept}", range.unwrap_or_default())
 }

@@ -108,8 +108,8 @@ async fn show_bar(progress: &Progress, args: &Args, globals: &Globals) -> anyhow
     );
     fact(&mut out, "keeps", &keeps)?;
     if let Some(next) = next_run_seconds {
-        let range = format!("{} to {}", words::about(next.p10), words::about(next.p90));
-        fact(&mut out, "next run", &format!("{} ({range})", words::about(next.p50)))?;
+        let next = format!("{} ({})", words::exact(next.p50), words::range(&next));
+        fact(&mut out, "next run", &next)?;
     }
     let names = steps.iter().skip(1).map(|step| match step.iterated {
         true => format!("{} (iterated)", step.name),

@@ -16,6 +16,11 @@ pub(super) fn left(estimate: &Estimate) -> String {
     format!("{} left ({low} to {high})", about(estimate.p50))
 }
 
+/// Where the end is expected, with all digits: `480 ms to 610 ms`.
+pub(super) fn range(estimate: &Estimate) -> String {
+    format!("{} to {}", exact(estimate.p10), exact(estimate.p90))
+}
+
 /// A time that is only estimated, without digits that mean nothing.
 pub(super) fn about(seconds: f64) -> String {
     let seconds = seconds.clamp(0.0, 1e12);
@@ -48,5 +53,6 @@ mod tests {
         let estimate = |p10, p50, p90| Estimate { p10, p50, p90, sureness: 0.5 };
         assert_eq!(left(&estimate(4.1, 5.5, 9.0)), "6 s left (5 s to 9 s)");
         assert_eq!(left(&estimate(5.1, 5.5, 5.9)), "6 s left");
+        assert_eq!(range(&estimate(0.48, 0.5, 0.61)), "480 ms to 610 ms");
     }
 }

@@ -21,6 +21,7 @@ fn type_lines(lines: &str) -> (TempDir, Serve, Run) {
     let program = Path::new(env!("CARGO_BIN_EXE_keyrack")).parent().expect("a folder");
     let path = env::var("PATH").expect("a PATH");
     let lines = lines.replace("127.0.0.1:7701", &serve.resp().to_string());
+    let lines = lines.replace("127.0.0.1:7700", &serve.http().to_string());
     let mut shell = Command::new("sh");
     shell.args(["-e", "-c", &lines]).current_dir(dir.path());
     shell.env("PATH", format!("{}:{path}", program.display()));
@@ -56,7 +57,9 @@ fn guide_to_progress_bars_can_be_typed_as_it_is_printed() {
     let lines = lines_to_type("docs/progress.md");
     let (dir, serve, run) = type_lines(&lines);
     assert!(run.stdout.contains("connected\n") && !run.stdout.contains("tick"), "{run:?}");
-    assert!(run.stderr.contains("\"import\" is through after "), "{run:?}");
+    for bar in ["import", "resize"] {
+        assert!(run.stderr.contains(&format!("\"{bar}\" is through after ")), "{run:?}");
+    }
     let store = format!("--store redis://{}", serve.resp());
     let listed = Run::line_in(dir.path(), &format!("progress list --json {store}")).stdout;
     assert!(listed.contains("\"import\"") && !listed.contains("\"numbers\""), "{listed}");
