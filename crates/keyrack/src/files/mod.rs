@@ -1,0 +1,59 @@
+//! `keyrack files`: what waits to be deleted, and the sweep that deletes it.
+
+mod keep;
+mod list;
+mod remove;
+mod sweep;
+
+pub(crate) use self::sweep::Sweeper;
+
+use keyrack_files::{Buckets, Files};
+
+use crate::{
+    Exit, Failure, Globals,
+    settings::{FILES, Settings},
+};
+
+/// The arguments of `keyrack files`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the files in purgatory, the earliest first
+    List(list::Args),
+    /// Delete the files that are due
+    Sweep(sweep::Args),
+    /// Ask for files to be deleted by the next sweep
+    Rm(remove::Args),
+    /// Take files out of purgatory, so that they are kept
+    Keep(keep::Args),
+}
+
+/// Runs `keyrack files`.
+pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let files = Files::new(globals.open_existing_store().await?);
+    match args.command {
+        Command::List(args) => list::run(&args, &files, globals).await,
+        Command::Sweep(args) => sweep::run(&args, &files, globals).await,
+        Command::Rm(args) => remove::run(&args, &files, globals).await,
+        Command::Keep(args) => keep::run(&args, &files, globals).await,
+    }
+}
+
+/// The buckets that the settings name.
+fn buckets(settings: &Settings) -> anyhow::Result<Buckets> {
+    let Some(url) = &settings.get(&FILES).value else {
+        let failure = Failure::new(Exit::Usage, "nothing says where the files are");
+        return Err(failure.hint(format!("set it by {}", FILES.ways())).into());
+    };
+    Ok(Buckets::open(url)?)
+}
+
+/// A member of the set, as a line of a terminal takes it.
+fn shown(member: &[u8]) -> String {
+    crate::terminal::one_line(&String::from_utf8_lossy(member), None)
+}

@@ -1,0 +1,59 @@
+//! `keyrack journeys list`.
+
+use std::{io::Write as _, time::Duration};
+
+use keyrack_journeys::{Journeys, Prompt};
+
+use crate::{Exit, Globals, duration, table::Table, when};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    limit: usize,
+}
+
+/// Lists journeys.
+pub(super) async fn run(
+    args: &Args,
+    journeys: &Journeys,
+    globals: &Globals,
+) -> anyhow::Result<Exit> {
+    let journeys = journeys.list(0, args.limit).await?;
+    if globals.json {
+        globals.print_json(&journeys)?;
+        return Ok(Exit::Ok);
+    }
+    if journeys.is_empty() {
+        globals.say("no journeys; \"keyrack journeys create\" makes one");
+        return Ok(Exit::Ok);
+    }
+    let mut table = Table::new(&["UID", "CREATED", "LASTS", "ASKS FOR", "QUESTION"]);
+    for journey in &journeys {
+        let created = when::date_time_to_the_second((journey.created_at * 1000.0) as u64);
+        let lasts = duration::shown(Duration::from_secs_f64(journey.duration_seconds));
+        let question = question(&journey.prompt);
+        let style = journey.prompt.style();
+        table.row(vec![
+            journey.uid.as_str().into(),
+            created.into(),
+            lasts.into(),
+            style.into(),
+            question.into(),
+        ]);
+    }
+    let mut out = globals.out();
+    table.print(&mut out)?;
+    out.flush()?;
+    Ok(Exit::Ok)
+}
+
+/// What a journey asks, in words.
+pub(super) fn question(prompt: &Prompt) -> &str {
+    match prompt {
+        Prompt::Numeric { text, .. }
+        | Prompt::Press { text }
+        | Prompt::Color { text, .. }
+        | Prompt::Word { text, .. } => text,
+    }
+}

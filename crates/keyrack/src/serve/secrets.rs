@@ -1,0 +1,30 @@
+//! Who may announce updates and take part in journeys over HTTP, as the settings say.
+
+use keyrack_http::Deploys;
+use keyrack_journeys::Tickets;
+use keyrack_updates::{Secret, keys::Repo};
+
+use crate::{
+    Exit, Failure,
+    settings::{DEPLOY_REPOS, DEPLOY_SECRET, JOURNEY_SECRET, Setting, Settings},
+};
+
+/// Nobody may announce updates, unless there is a secret.
+pub(super) fn deploys(settings: &Settings) -> Result<Option<Deploys>, Failure> {
+    let Some(secret) = &settings.get(&DEPLOY_SECRET).value else { return Ok(None) };
+    let secret = Secret::new(secret).map_err(|error| wrong(&DEPLOY_SECRET, &error))?;
+    let names = settings.value(&DEPLOY_REPOS).split(',').map(str::trim);
+    let repos = names.filter(|name| !name.is_empty()).map(Repo::new).collect::<Result<_, _>>();
+    Ok(Some(Deploys { secret, repos: repos.map_err(|error| wrong(&DEPLOY_REPOS, &error))? }))
+}
+
+/// Nobody may take part in journeys, unless there is a secret.
+pub(super) fn tickets(settings: &Settings) -> Result<Option<Tickets>, Failure> {
+    let secret = settings.get(&JOURNEY_SECRET).value.as_deref();
+    secret.map(Tickets::new).transpose().map_err(|error| wrong(&JOURNEY_SECRET, &error))
+}
+
+fn wrong(setting: &Setting, error: &dyn std::error::Error) -> Failure {
+    let failure = Failure::new(Exit::Usage, format!("\"{}\": {error}", setting.key));
+    failure.hint(format!("set it by {}", setting.ways()))
+}
