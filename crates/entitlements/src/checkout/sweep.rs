@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use futures_util::stream::{self, StreamExt as _};
+use futures_util::{
+    future::FutureExt as _,
+    stream::{self, StreamExt as _},
+};
 use serde::Serialize;
 
 use super::{Checkout, complete::Standing, session::Which};
@@ -45,7 +48,8 @@ impl Checkout {
             if due.is_empty() {
                 return Ok(swept);
             }
-            let looking = due.into_iter().map(|uid| self.look(uid));
+            // Collected, so that a task can run this: the compiler sees no further through the closure.
+            let looking: Vec<_> = due.into_iter().map(|uid| self.look(uid).boxed()).collect();
             let mut looking = stream::iter(looking).buffer_unordered(CONCURRENCY);
             while let Some(looked) = looking.next().await {
                 match looked? {
