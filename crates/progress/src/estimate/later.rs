@@ -5,6 +5,7 @@ use super::{
     remaining::View,
     shape::Shape,
     step::StepModel,
+    together::dot,
 };
 
 /// The steps after the current one.
@@ -36,6 +37,9 @@ impl Later {
     /// Replays every past run with what is known of this one; nothing if the current step is the last.
     pub(super) fn new(view: &View) -> Option<Later> {
         let coming = view.coming();
+        if coming.is_empty() {
+            return None;
+        }
         let counts = view.counts();
         let (mut all, mut pull) = (0.0, 0.0);
         let mut logs = Vec::with_capacity(counts.len());
@@ -47,15 +51,15 @@ impl Later {
                 all += time;
                 pull += time * told[view.at];
                 // The first run was no surprise, as nothing was expected of it.
-                let own = run
-                    .checked_sub(1)
-                    .map_or(0.0, |run| step.surprises[run] - view.model.expected(told, run));
+                let own = run.checked_sub(1).map_or(0.0, |run| {
+                    step.surprises[run] - view.model.together.expected(told, run)
+                });
                 sum += time * (own * step.level_doubt).exp();
             }
             logs.push(sum.ln());
         }
         let likeness = (pull / all).clamp(0.0, LIKENESS_MAX);
-        (!coming.is_empty()).then(|| Later { points: view.spread(&logs), likeness })
+        Some(Later { points: view.spread(&logs), likeness })
     }
 
     /// By how much they take longer because of a surprise in the current step.
@@ -69,7 +73,7 @@ impl View<'_> {
         let steps = self.model.steps.iter().enumerate().skip(self.at + 1);
         let coming = steps.map(|(position, step)| {
             let told = self.model.together.told_by_first(self.at + 1, position);
-            let expected = told.iter().zip(&self.seen).map(|(told, seen)| told * seen).sum();
+            let expected = dot(&told, &self.seen);
             Coming { step, position, told, expected }
         });
         coming.collect()

@@ -61,14 +61,6 @@ impl Model {
     pub fn runs(&self) -> usize {
         self.runs
     }
-
-    /// What the surprises in the first steps of a past run told about another step of it.
-    pub(super) fn expected(&self, told: &[f64], run: usize) -> f64 {
-        let steps = told.iter().zip(&self.steps).enumerate();
-        let parts =
-            steps.map(|(k, (told, step))| told * self.together.tamed(step.surprises[run], k));
-        parts.sum()
-    }
 }
 
 /// The deviation of each step's surprises; with few runs, steps borrow from each other.

@@ -6,6 +6,7 @@ use super::{
     mixture::{self, Mixture, Point},
     model::{DEVIATION, Model},
     shape::Shape,
+    together::dot,
 };
 
 /// Points that stand for the rest of the current step.
@@ -153,10 +154,10 @@ impl<'a> View<'a> {
         let model = self.model;
         let step = &model.steps[self.at];
         let told = model.together.told_by_first(self.at, self.at);
-        let expected = told.iter().zip(&self.seen).map(|(told, seen)| told * seen).sum();
+        let expected = dot(&told, &self.seen);
         let own = step.surprises.iter().enumerate();
         let own: Vec<f64> =
-            own.map(|(run, surprise)| surprise - model.expected(&told, run)).collect();
+            own.map(|(run, surprise)| surprise - model.together.expected(&told, run)).collect();
         let shape = Shape::of(&own, model.deviations[self.at]);
         let mut factor = shape.mixture(expected, step.level_doubt);
         factor.add(UNUSUAL, expected, UNUSUAL_DEVIATION.max(2.0 * shape.deviation));
