@@ -92,7 +92,7 @@ keys! {
         example = "entitlements:customer:alice";
 
     /// A checkout that was started at Stripe and not seen to end.
-    checkout_session(checkout_uid: CheckoutUid) = "checkout:stripe:session:<checkout_uid>"
+    checkout_session(checkout_uid: CheckoutUid) = "checkout:session:<checkout_uid>"
         => hash(fields! {
             /// Who wants to buy.
             user_sub: Id(&UserSub::KIND),
@@ -112,7 +112,7 @@ keys! {
         origin = Added,
         shard = Shard::Front("checkout"),
         removed = "deleted when it is paid or has expired; the sweep finds out",
-        example = "checkout:stripe:session:oseh_oscs_AAECAwQFBgcICQoLDA0ODw";
+        example = "checkout:session:oseh_oscs_AAECAwQFBgcICQoLDA0ODw";
 
     /// The checkouts that are open, by the time of their next check.
     checkouts_due() = "checkout:stripe:due"
@@ -123,12 +123,12 @@ keys! {
         example = "checkout:stripe:due";
 
     /// The open checkouts of a user, by the time of their start.
-    checkouts(user_sub: UserSub) = "checkout:stripe:open:<user_sub>"
+    checkouts(user_sub: UserSub) = "checkout:open:<user_sub>"
         => sorted_set(Refers(&checkout_session::FAMILY).means("the checkout"), UnixSeconds.means("when it was started")),
         origin = Added,
         shard = Shard::Front("checkout"),
         removed = "members leave with their session",
-        example = "checkout:stripe:open:alice";
+        example = "checkout:open:alice";
 
     /// How much of a limit is used up. Which fields there are depends on the kind of the limit.
     limit(name: LimitName, subject: LimitSubject) = "limits:<name>:<subject>"

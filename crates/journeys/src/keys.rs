@@ -68,7 +68,7 @@ keys! {
         example = "journeys:oseh_j_7Jw0aYl3";
 
     /// One person on a journey: who, and what they did last. Written with every event.
-    session(uid: JourneyUid, session_uid: SessionUid) = "journeys:<uid>:session:<session_uid>"
+    session(uid: JourneyUid, session_uid: SessionUid) = "journeys:<uid>:session:<session_uid>:state"
         => hash(fields! {
             /// Whose it is.
             user_sub: Id(&UserSub::KIND),
@@ -86,7 +86,7 @@ keys! {
             active: Optional(&Text),
         }),
         ttl = Ttl::Within(86_400),
-        example = "journeys:oseh_j_7Jw0aYl3:session:oseh_js_Xp2";
+        example = "journeys:oseh_j_7Jw0aYl3:session:oseh_js_Xp2:state";
 
     /// The latest events of a journey, newest first.
     stored(uid: JourneyUid) = "journeys:<uid>:events"
