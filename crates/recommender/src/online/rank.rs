@@ -1,0 +1,213 @@
+//! Putting candidates into order: by worth, less alike than worth alone would have them, with a few for discovery.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    candidates::Candidate,
+    reason::Reason,
+    signals::{Signals, Weights},
+};
+use crate::dice::Dice;
+
+/// How much worth counts against being unlike what is already on the list.
+const WORTH: f64 = 0.85;
+
+/// Every so-many-th place is for discovery.
+const DISCOVERY_EVERY: usize = 10;
+
+/// Of any ten places from the first on, at most so many are for the same challenge or the same author.
+const SAME_IN_TEN: usize = 2;
+
+/// What is believed about a post before anybody saw it: one like in eight showings.
+const PRIOR: (f64, f64) = (1.0, 7.0);
+
+/// A candidate with its worth.
+#[derive(Debug)]
+pub(super) struct Rated {
+    pub(super) candidate: Candidate,
+    pub(super) signals: Signals,
+    pub(super) score: f64,
+}
+
+/// A post on a list.
+#[derive(Debug)]
+pub(super) struct Ranked {
+    pub(super) rated: Rated,
+    pub(super) reason: Reason,
+}
+
+/// What the order depends on beside the posts.
+#[derive(Debug)]
+pub(super) struct Order<'a> {
+    pub(super) weights: &'a Weights,
+    pub(super) top: &'a [usize],
+    pub(super) length: usize,
+    pub(super) seed: u64,
+}
+
+/// Chooses a list of at most `order.length` posts, the best first.
+pub(super) fn rank(mut rated: Vec<Rated>, order: &Order<'_>) -> Vec<Ranked> {
+    // The newest first among equals.
+    rated.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.candidate.post.cmp(&a.candidate.post)));
+    let luck: Vec<f64> = rated.iter().map(|rated| draw(&rated.candidate, order)).collect();
+    let mut choice = Choice::new(&rated);
+    let mut chosen = Vec::new();
+    while chosen.len() < order.length {
+        let discovery = chosen.len() % DISCOVERY_EVERY == DISCOVERY_EVERY - 1;
+        let lucky = if discovery { choice.luckiest(&luck) } else { None };
+        let Some(at) = lucky.or_else(|| choice.best()) else { break };
+        choice.take(at);
+        chosen.push((at, lucky.is_some()));
+    }
+    let mut rated: Vec<Option<Rated>> = rated.into_iter().map(Some).collect();
+    let ranked = chosen.into_iter().filter_map(|(at, lucky)| {
+        let rated = rated[at].take()?;
+        let reason =
+            if lucky { Reason::Discovery } else { Reason::of(&rated.signals, order.weights) };
+        Some(Ranked { rated, reason })
+    });
+    ranked.collect()
+}
+
+/// A guess at how good a post of another category is: surer the more often it was shown.
+fn draw(candidate: &Candidate, order: &Order<'_>) -> f64 {
+    if order.top.contains(&candidate.category) {
+        return f64::NEG_INFINITY;
+    }
+    let (likes, shown) = (candidate.likes as f64, candidate.shown as f64);
+    // Each post has dice of its own, so that its luck does not depend on which others there are.
+    let mut dice = Dice::new(order.seed ^ candidate.post.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    dice.beta(PRIOR.0 + likes, PRIOR.1 + (shown - likes).max(0.0))
+}
+
+/// A list under construction.
+struct Choice<'a> {
+    rated: &'a [Rated],
+    /// The worth of each from 0 to 1.
+    worth: Vec<f64>,
+    /// How much each is like the most similar one chosen so far.
+    alike: Vec<f64>,
+    taken: HashSet<usize>,
+    of_challenge: HashMap<u64, usize>,
+    of_author: HashMap<&'a str, usize>,
+}
+
+impl<'a> Choice<'a> {
+    fn new(rated: &'a [Rated]) -> Choice<'a> {
+        let best = rated.first().map_or(0.0, |rated| rated.score);
+        let worst = rated.last().map_or(0.0, |rated| rated.score);
+        let span = (best - worst).max(f64::MIN_POSITIVE);
+        Choice {
+            worth: rated.iter().map(|rated| (rated.score - worst) / span).collect(),
+            alike: vec![0.0; rated.len()],
+            rated,
+            taken: HashSet::new(),
+            of_challenge: HashMap::new(),
+            of_author: HashMap::new(),
+        }
+    }
+
+    /// The best that is left; when all that is left is too much of the same, the best of that.
+    fn best(&self) -> Option<usize> {
+        let value = |at: &usize| WORTH * self.worth[*at] - (1.0 - WORTH) * self.alike[*at];
+        let left = || (0..self.rated.len()).filter(|at| !self.taken.contains(at));
+        let best_of = |some: &mut dyn Iterator<Item = usize>| {
+            some.fold(None, |best: Option<usize>, at| match best {
+                Some(best) if value(&best) >= value(&at) => Some(best),
+                _ => Some(at),
+            })
+        };
+        best_of(&mut left().filter(|at| self.fits(*at))).or_else(|| best_of(&mut left()))
+    }
+
+    fn luckiest(&self, luck: &[f64]) -> Option<usize> {
+        let left = (0..self.rated.len()).filter(|at| !self.taken.contains(at) && self.fits(*at));
+        left.filter(|at| luck[*at].is_finite()).max_by(|a, b| luck[*a].total_cmp(&luck[*b]))
+    }
+
+    fn fits(&self, at: usize) -> bool {
+        let candidate = &self.rated[at].candidate;
+        let of_challenge = self.of_challenge.get(&candidate.challenge).copied().unwrap_or(0);
+        let of_author = self.of_author.get(candidate.author.as_str()).copied().unwrap_or(0);
+        let most = SAME_IN_TEN * (self.taken.len() / 10 + 1);
+        of_challenge < most && of_author < most
+    }
+
+    fn take(&mut self, at: usize) {
+        let taken = &self.rated[at].candidate;
+        self.taken.insert(at);
+        *self.of_challenge.entry(taken.challenge).or_default() += 1;
+        *self.of_author.entry(&taken.author).or_default() += 1;
+        for (alike, other) in self.alike.iter_mut().zip(self.rated) {
+            *alike = alike.max(likeness(taken, &other.candidate));
+        }
+    }
+}
+
+/// How much two posts are alike, from 0 to 1.
+fn likeness(a: &Candidate, b: &Candidate) -> f64 {
+    if a.challenge == b.challenge {
+        1.0
+    } else if a.author == b.author {
+        0.6
+    } else if a.category == b.category {
+        0.25
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rated(post: u64, challenge: u64, category: usize, score: f64) -> Rated {
+        let author = format!("author of {post}");
+        let candidate = Candidate { post, challenge, category, author, shown: 0, likes: 0, age: 0 };
+        Rated { candidate, signals: [0.0; super::super::N_SIGNALS], score }
+    }
+
+    fn list(rated: Vec<Rated>, length: usize) -> Vec<(u64, Reason)> {
+        let order = Order { weights: &Weights::default(), top: &[0, 1, 2], length, seed: 1 };
+        let ranked = rank(rated, &order);
+        ranked.iter().map(|ranked| (ranked.rated.candidate.post, ranked.reason)).collect()
+    }
+
+    #[test]
+    fn the_best_is_first_and_a_little_worse_but_different_is_second() {
+        let posts = vec![
+            rated(1, 1, 0, 10.0),
+            rated(2, 1, 0, 9.9),
+            rated(3, 2, 1, 9.0),
+            rated(4, 3, 0, 0.0),
+        ];
+        let order: Vec<u64> = list(posts, 4).into_iter().map(|(post, _)| post).collect();
+        assert_eq!(order, [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn the_newest_is_first_among_equals() {
+        let posts = vec![rated(1, 1, 0, 1.0), rated(3, 2, 1, 1.0), rated(2, 3, 2, 1.0)];
+        assert_eq!(list(posts, 3)[0].0, 3);
+    }
+
+    #[test]
+    fn one_challenge_does_not_fill_a_list_unless_there_is_nothing_else() {
+        let mut posts: Vec<Rated> = (0..50).map(|post| rated(post, 1, 0, 100.0)).collect();
+        posts.extend((50..100).map(|post| rated(post, post, 0, 1.0)));
+        let of_the_first = list(posts, 50).iter().filter(|(post, _)| *post < 50).count();
+        assert_eq!(of_the_first, 10);
+        let alone = (0..50).map(|post| rated(post, 1, 0, 1.0)).collect();
+        assert_eq!(list(alone, 50).len(), 50);
+    }
+
+    #[test]
+    fn every_tenth_place_is_for_another_category() {
+        let mut posts: Vec<Rated> = (0..50).map(|post| rated(post, post, 0, 100.0)).collect();
+        posts.extend((50..100).map(|post| rated(post, post, 4, 1.0)));
+        let list = list(posts, 40);
+        let discoveries =
+            list.iter().enumerate().filter(|(_, (_, reason))| *reason == Reason::Discovery);
+        assert_eq!(discoveries.map(|(place, _)| place).collect::<Vec<_>>(), [9, 19, 29, 39]);
+    }
+}

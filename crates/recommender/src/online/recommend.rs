@@ -1,0 +1,193 @@
+//! A page of recommendations.
+
+use super::{
+    candidates::{Candidate, Gathered},
+    cursor::Cursor,
+    rank::{self, Order, Ranked, Rated},
+    reader::Reader,
+    reason::Reason,
+    signals::{Context, SIGNAL_NAMES, Signals, Weights},
+    top::top_categories,
+};
+use crate::{
+    dice::Dice,
+    error::Error,
+    keys::{self, UserId},
+    service::Recommender,
+};
+
+/// How many posts a page has unless the request says otherwise.
+pub const LIMIT_DEFAULT: usize = 100;
+
+/// The most posts on a page, and on all pages together: a list is chosen from a thousand candidates.
+pub const LIMIT_MAX: usize = 500;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Who asks.
+    pub user: UserId,
+    /// How many posts.
+    pub limit: usize,
+    /// Where to go on, as the page before said.
+    pub cursor: Option<String>,
+    /// The seed of chance; without one it comes from the user, the day and how much the user has seen.
+    pub seed: Option<u64>,
+}
+
+/// Posts for a user, the best first.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Page {
+    /// The posts.
+    pub items: Vec<Item>,
+    /// Where the next page begins; none after the last.
+    pub next_cursor: Option<String>,
+}
+
+/// A recommended post.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Item {
+    /// The post.
+    pub post_id: u64,
+    /// Its challenge.
+    pub challenge_id: u64,
+    /// The code of its category.
+    pub category: usize,
+    /// Who wrote it.
+    pub author_id: String,
+    /// How well it suits the user, for comparing posts of one list.
+    pub score: f64,
+    /// Why it is here.
+    pub reason: Reason,
+    /// The same as a sentence.
+    pub because: String,
+}
+
+impl Request {
+    /// The first page for a user.
+    pub fn of(user: UserId) -> Request {
+        Request { user, limit: LIMIT_DEFAULT, cursor: None, seed: None }
+    }
+
+    /// With so many posts on a page.
+    pub fn limit(mut self, limit: usize) -> Request {
+        self.limit = limit;
+        self
+    }
+}
+
+impl Recommender {
+    /// Posts that a user should see next. An empty pool gives an empty list; an unknown user gets what is good for everybody.
+    ///
+    /// # Errors
+    /// When the limit or the cursor makes no sense, or the store cannot be reached.
+    pub async fn recommend(&self, request: &Request) -> Result<Page, Error> {
+        if !(1..=LIMIT_MAX).contains(&request.limit) {
+            let what = format!("a page cannot have {} posts; use 1 to {LIMIT_MAX}", request.limit);
+            return Err(Error::Invalid { what });
+        }
+        let mut reader = self.reader(&request.user).await?;
+        let cursor = match &request.cursor {
+            Some(text) => text.parse()?,
+            None => Cursor {
+                seed: request.seed.unwrap_or_else(|| self.seed(&request.user, &reader)),
+                as_of_ms: self.store().now_ms(),
+                offset: 0,
+            },
+        };
+        let mut dice = Dice::new(cursor.seed);
+        let gathered = self.gather(&request.user, &mut reader, &mut dice).await?;
+        let list = order(&request.user, &reader, gathered, cursor, &mut dice);
+        Ok(page(list, cursor, request.limit))
+    }
+
+    /// The signals of a user's candidates, for learning weights.
+    pub(crate) async fn signals(&self, user: &UserId) -> Result<Vec<(u64, Signals)>, Error> {
+        let mut reader = self.reader(user).await?;
+        let mut dice = Dice::new(self.seed(user, &reader));
+        let gathered = self.gather(user, &mut reader, &mut dice).await?;
+        let context = Context::new(&reader, &gathered.candidates, &gathered.neighbours);
+        let signals = |candidate: &Candidate| (candidate.post, context.signals(candidate));
+        Ok(gathered.candidates.iter().map(signals).collect())
+    }
+
+    /// Sets how much each signal counts.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn set_weights(&self, weights: &Weights) -> Result<(), Error> {
+        let mut cmd = redis::cmd("HSET");
+        cmd.arg(&*self.store().place(&keys::weights()));
+        for (name, weight) in SIGNAL_NAMES.iter().zip(weights.0) {
+            cmd.arg(name).arg(weight);
+        }
+        Ok(cmd.query_async(&mut self.store().connection()).await?)
+    }
+
+    /// The same for all requests of a user on one day, until the user has seen more.
+    fn seed(&self, user: &UserId, reader: &Reader) -> u64 {
+        Dice::of_text(&format!("{user} {} {}", self.today(), reader.shown.len())).next()
+    }
+}
+
+/// The whole list: what is new to the user in order of worth, then what was shown before, the longest ago first.
+fn order(
+    user: &UserId,
+    reader: &Reader,
+    gathered: Gathered,
+    cursor: Cursor,
+    dice: &mut Dice,
+) -> Vec<Ranked> {
+    let top = top_categories(&reader.days, gathered.categories, dice);
+    let context = Context::new(reader, &gathered.candidates, &gathered.neighbours);
+    let weights = gathered.weights;
+    let (mut fresh, mut seen) = (Vec::new(), Vec::new());
+    for candidate in &gathered.candidates {
+        let shown_at = reader.shown.get(&candidate.post).copied();
+        // What was shown and liked on an earlier page of this list keeps its place there.
+        let on_this_list = shown_at.is_some_and(|at| at >= cursor.as_of_ms && cursor.offset > 0);
+        let unwanted = reader.hidden.contains(&candidate.post)
+            || reader.blocked.contains(&candidate.author)
+            || candidate.author == user.as_str()
+            || (reader.liked.contains(&candidate.post) && !on_this_list);
+        if unwanted {
+            continue;
+        }
+        let mut candidate = candidate.clone();
+        if on_this_list {
+            // As it was when the list was first made.
+            candidate.shown = candidate.shown.saturating_sub(1);
+        }
+        let signals = context.signals(&candidate);
+        let rated = Rated { score: weights.score(&signals), candidate, signals };
+        match shown_at.filter(|_| !on_this_list) {
+            None => fresh.push(rated),
+            Some(at) => seen.push((at, rated)),
+        }
+    }
+    let order = Order { weights: &weights, top: &top, length: LIMIT_MAX, seed: cursor.seed };
+    let mut list = rank::rank(fresh, &order);
+    seen.sort_by_key(|(at, rated)| (*at, std::cmp::Reverse(rated.candidate.post)));
+    let seen = seen.into_iter().map(|(_, rated)| Ranked { rated, reason: Reason::SeenBefore });
+    list.extend(seen.take(LIMIT_MAX.saturating_sub(list.len())));
+    list
+}
+
+fn page(list: Vec<Ranked>, cursor: Cursor, limit: usize) -> Page {
+    let end = cursor.offset.saturating_add(limit);
+    let more = list.len() > end;
+    let items = list.into_iter().skip(cursor.offset).take(limit).map(|Ranked { rated, reason }| {
+        let candidate = rated.candidate;
+        Item {
+            because: reason.text(candidate.challenge, candidate.category),
+            post_id: candidate.post,
+            challenge_id: candidate.challenge,
+            category: candidate.category,
+            author_id: candidate.author,
+            score: rated.score,
+            reason,
+        }
+    });
+    let next_cursor = more.then(|| Cursor { offset: end, ..cursor }.to_string());
+    Page { items: items.collect(), next_cursor }
+}

@@ -1,0 +1,58 @@
+//! How large the pool is, and how far loads have come.
+
+use std::collections::BTreeMap;
+
+use crate::{error::Error, keys, service::Recommender};
+
+/// What the recommender has.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Stats {
+    /// Posts that may be recommended, for each category code from 0.
+    pub posts: Vec<u64>,
+    /// Challenges that are going on.
+    pub challenges: u64,
+    /// Users who take part in challenges.
+    pub members: u64,
+    /// Users who have keys of their own: they react, follow or were shown something.
+    pub users: u64,
+    /// How many days a post may be recommended.
+    pub max_post_age: u64,
+    /// The latest day's place in the ring; none before the first load.
+    pub day_index: Option<u64>,
+    /// The day of the latest load.
+    pub last_run: Option<String>,
+    /// Rows of each table at the latest load.
+    pub tables: BTreeMap<String, u64>,
+}
+
+impl Recommender {
+    /// How large the pool is, and how far loads have come.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn stats(&self) -> Result<Stats, Error> {
+        let parameters = self.parameters().await?;
+        let place = |key: keyrack_keys::Key| self.store().place(&key).into_owned();
+        let mut pipe = redis::pipe();
+        pipe.cmd("HLEN").arg(place(keys::challenges()));
+        pipe.cmd("HLEN").arg(place(keys::contributions()));
+        pipe.cmd("SCARD").arg(place(keys::users()));
+        pipe.cmd("HGETALL").arg(place(keys::table_lengths()));
+        let mut connection = self.store().connection();
+        let (challenges, members, users, tables) = pipe.query_async(&mut connection).await?;
+        let mut sizes = redis::pipe();
+        for key in Recommender::category_keys() {
+            sizes.cmd("ZCARD").arg(place(key));
+        }
+        Ok(Stats {
+            posts: sizes.query_async(&mut connection).await?,
+            challenges,
+            members,
+            users,
+            max_post_age: parameters.max_post_age,
+            day_index: parameters.day_index,
+            last_run: parameters.last_run.map(|day| day.to_string()),
+            tables,
+        })
+    }
+}
