@@ -134,8 +134,8 @@ mod tests {
             failure.hint_text(),
             Some("say which: jobs.recurring.purgatory, files.purgatory")
         );
-        let failure = find("progress.traces").unwrap_err();
-        let hint = "did you mean \"progress.trace\"? \"keyrack keys list\" shows all";
+        let failure = find("progress.exampel").unwrap_err();
+        let hint = "did you mean \"progress.example\"? \"keyrack keys list\" shows all";
         assert_eq!((failure.exit(), failure.hint_text()), (Exit::NotFound, Some(hint)));
     }
 
