@@ -4,6 +4,7 @@ mod client;
 mod counting;
 mod crashes;
 mod defining;
+mod estimating;
 mod examples;
 mod jobs;
 mod keys;

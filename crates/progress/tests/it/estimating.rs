@@ -1,0 +1,54 @@
+//! What the retained traces say about one that is under way.
+
+use keyrack_progress::{NewTrace, Update};
+
+use crate::rig::{BAR, NOW, Rig, TRACE, everywhere, goes_on, iterated, starts, user};
+
+/// Far enough apart that each is retained.
+const APART: f64 = 10_000.0;
+
+#[tokio::test]
+async fn past_runs_tell_how_long_a_trace_will_take() {
+    everywhere(async |rig| {
+        nothing_is_known_of_a_bar_that_is_not_there(&rig.of("nobody")).await;
+        a_trace_is_estimated_from_the_runs_before(&rig.of("known")).await;
+    })
+    .await;
+}
+
+async fn nothing_is_known_of_a_bar_that_is_not_there(rig: &Rig) {
+    let model = rig.progress.model(&rig.user, BAR).await.expect("an answer");
+    assert_eq!((model.runs(), model.whole_run()), (0, None));
+    rig.of("somebody").run("r", NOW, &[("load", 0, 5.0)]).await;
+    let model = rig.progress.model(&user("nobody"), BAR).await.expect("an answer");
+    assert_eq!(model.runs(), 0, "others' runs are theirs");
+}
+
+/// Each run loads for 5 s, copies for 2 s and a tenth for each of some files, and tidies up for 3 s.
+async fn a_trace_is_estimated_from_the_runs_before(rig: &Rig) {
+    for (at, n) in [100_u64, 400, 200, 300, 150, 350].into_iter().enumerate() {
+        let copying = 2.0 + 0.1 * n as f64;
+        let legs = [("load", 0, 5.0), ("copy", n, copying), ("tidy", 0, 3.0)];
+        rig.run(&format!("r{at}"), NOW + APART * at as f64, &legs).await;
+    }
+    let model = rig.progress.model(&rig.user, BAR).await.expect("an answer");
+    assert_eq!(model.runs(), 6);
+    assert_eq!(model.steps().collect::<Vec<_>>(), ["load", "copy", "tidy"]);
+    assert_eq!(model.usual_iterations(1), Some(300));
+
+    let start = NOW + APART * 10.0;
+    rig.wait_until(start);
+    rig.create(&NewTrace { now: start, ..starts("load") }).await.expect("created");
+    rig.wait_until(start + 5.0);
+    rig.accept(&Update { now: start + 5.0, ..iterated("copy", 0, 1_000) }).await;
+    rig.wait_until(start + 57.0);
+    rig.accept(&Update { now: start + 57.0, ..iterated("copy", 500, 1_000) }).await;
+    let trace = rig.find(TRACE).await.expect("the trace");
+    let left = model.estimate_trace(&trace, start + 57.0).expect("an estimate");
+    assert!((left.p50 - 53.0).abs() < 4.0, "{left:?}");
+    assert!(left.p10 <= left.p50 && left.p50 <= left.p90, "{left:?}");
+
+    rig.accept(&Update { now: start + 57.5, ..goes_on("something new") }).await;
+    let trace = rig.find(TRACE).await.expect("the trace");
+    assert_eq!(model.estimate_trace(&trace, start + 58.0), None, "it has other steps now");
+}
