@@ -3,9 +3,12 @@
 //! Absolute numbers say more about a machine than about a program, so every benchmark runs the
 //! reference beside its subject: both pinned to one core, the load to another, in turns.
 
+mod calc;
 mod engine;
+mod entitlements;
 mod eta;
 mod jobs;
+mod journeys;
 mod lint;
 mod noise;
 
@@ -23,9 +26,20 @@ type Run = fn(&[&str]) -> Result<()>;
 
 /// Name, what it measures, and how.
 const BENCHES: &[(&str, &str, Run)] = &[
+    (
+        "calc",
+        "calculations: events a second, cost at a million values, against recomputing",
+        calc::run,
+    ),
     ("engine", "keyrack-engine against redis-server: speed, memory, growth", engine::run),
+    (
+        "entitlements",
+        "how fast entitlements are read, and how soon a purge arrives",
+        entitlements::run,
+    ),
     ("eta", "keyrack's estimates of remaining time against a linear bar and a countdown", eta::run),
     ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
+    ("journeys", "how late a thousand watchers see what happens on a journey", journeys::run),
     ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
 ];

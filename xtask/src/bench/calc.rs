@@ -1,0 +1,196 @@
+//! What an event costs: through the library and through HTTP, embedded and on redis, at few and at a million values, and against
+//! recomputing everything with each event.
+//!
+//! `crates/calculations/examples/measure` does what is measured here; `http` sends lines to a server.
+
+mod http;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use super::{
+    machine, page,
+    report::{Bound, Limit, Section, Table, tenths, whole},
+    server::{Role, Server, pinned},
+};
+use crate::shell;
+
+/// Events of one measurement of speed.
+const EVENTS: u64 = 100_000;
+/// Values at which growth is measured, against a thousand.
+const MANY: u64 = 1_000_000;
+/// Values at which everything is recomputed.
+const BASELINE: u64 = 10_000;
+
+/// What is measured where.
+#[derive(Clone, Copy)]
+enum Place {
+    Embedded,
+    Redis,
+}
+
+impl Place {
+    const ALL: [Place; 2] = [Place::Embedded, Place::Redis];
+
+    fn name(self) -> &'static str {
+        match self {
+            Place::Embedded => "embedded",
+            Place::Redis => "redis",
+        }
+    }
+}
+
+/// The programs that are measured.
+struct Programs {
+    measure: PathBuf,
+    keyrack: PathBuf,
+}
+
+/// Measures, prints, and fails when a limit was missed.
+pub(super) fn run(arguments: &[&str]) -> Result<()> {
+    let (write, scale) = match arguments {
+        [] => (false, 1),
+        ["--write"] => (true, 1),
+        // For whoever wants to see it run rather than the figures.
+        ["--short"] => (false, 20),
+        _ => bail!("usage: cargo xtask bench calc [--write | --short]"),
+    };
+    let programs = build()?;
+    let sections = [speed(&programs, EVENTS / scale)?, cost(&programs, scale)?];
+    for section in &sections {
+        println!("\n{section}");
+    }
+    if write {
+        page::write_chapter("Calculations", &chapter(&sections)?)?;
+    }
+    let missed: Vec<&str> =
+        sections.iter().flat_map(Section::missed).map(|limit| limit.what.as_str()).collect();
+    if !missed.is_empty() {
+        bail!("missed: {}", missed.join("; "));
+    }
+    Ok(())
+}
+
+fn chapter(sections: &[Section]) -> Result<String> {
+    let sections: Vec<String> = sections.iter().map(ToString::to_string).collect();
+    Ok(format!(
+        "What an event costs that updates five calculations over three intervals each: `cargo xtask bench calc --write`.\n\n{}\
+         - redis-server {} without persistence\n\n{}",
+        machine::describe()?,
+        machine::redis_version()?,
+        sections.join("\n")
+    ))
+}
+
+fn build() -> Result<Programs> {
+    let mut example = shell::cargo("build --release -p keyrack-calculations --example measure");
+    shell::run(&mut example)?;
+    shell::run(&mut shell::cargo("build --release -p keyrack"))?;
+    let folder = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| shell::workspace().join("target"), PathBuf::from)
+        .join("release");
+    Ok(Programs { measure: folder.join("examples/measure"), keyrack: folder.join("keyrack") })
+}
+
+/// Events a second.
+fn speed(programs: &Programs, events: u64) -> Result<Section> {
+    let mut table = Table::new(&["store", "library, events/s", "HTTP, events/s"]);
+    for place in Place::ALL {
+        let server = Server::redis()?;
+        let library = measured(programs, place, &server, "rate", events)?;
+        let http = http::rate(&programs.keyrack, place, events)?;
+        let library = number(&library, "events_per_s")?;
+        table.add(vec![place.name().to_owned(), whole(library), whole(http)]);
+    }
+    let words = format!(
+        "{} events for ten keys: through the library in batches of 1,000, and over HTTP as lines in one request. The embedded store is in \
+         memory for the library, and on disk with fsync before each answer for HTTP.",
+        whole(events as f64)
+    );
+    Ok(Section { title: "Speed", words, table, limits: Vec::new() })
+}
+
+/// What one event costs, at few values and at many.
+fn cost(programs: &Programs, scale: u64) -> Result<Section> {
+    let headings = ["store", "at 1,000, µs", "at many, µs", "recomputing, µs", "bytes a value"];
+    let (mut table, mut limits) = (Table::new(&headings), Vec::new());
+    for place in Place::ALL {
+        let fresh = |what: &str, n: u64| {
+            let server = Server::redis()?;
+            measured(programs, place, &server, what, n)
+        };
+        let growth = fresh("growth", MANY / scale)?;
+        let baseline = fresh("baseline", BASELINE)?;
+        let memory = fresh("memory", EVENTS / scale)?;
+        let (few, many) = (number(&growth, "us_at_1000")?, number(&growth, "us_at_n")?);
+        let (ours, plain) = (number(&baseline, "us")?, number(&baseline, "us_baseline")?);
+        let bytes = number(&memory, "bytes_per_value")?;
+        table.add(vec![
+            place.name().to_owned(),
+            tenths(few),
+            tenths(many),
+            whole(plain),
+            whole(bytes),
+        ]);
+        limits.push(Limit {
+            what: format!("{}: an event at many values against one at 1,000", place.name()),
+            measured: many / few,
+            bound: Bound::AtMost(1.3),
+        });
+        limits.push(Limit {
+            what: format!("{}: recomputing against an event at 10,000 values", place.name()),
+            measured: plain / ours,
+            bound: Bound::AtLeast(10.0),
+        });
+    }
+    let words = format!(
+        "One event by itself through the library, the median of 500, for a key with so many values; many are {}. Recomputing is \
+         the straightforward way: read all {} values after each event and calculate everything again.",
+        whole((MANY / scale) as f64),
+        whole(BASELINE as f64)
+    );
+    Ok(Section { title: "Cost of one event", words, table, limits })
+}
+
+/// What the measuring program prints.
+fn measured(
+    programs: &Programs,
+    place: Place,
+    server: &Server,
+    what: &str,
+    n: u64,
+) -> Result<String> {
+    let url = match place {
+        Place::Embedded => "embedded:memory".to_owned(),
+        Place::Redis => format!("redis://127.0.0.1:{}", server.port()),
+    };
+    let mut command = pinned(&programs.measure, Role::Load);
+    command.args([url.as_str(), what, &n.to_string()]);
+    shell::output(&mut command)
+}
+
+/// The number behind a name.
+fn number(text: &str, name: &str) -> Result<f64> {
+    let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let found = found.with_context(|| format!("no \"{name}\" in \"{text}\""))?;
+    found.trim().parse().with_context(|| format!("\"{found}\" is no number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_their_whole_names() {
+        let text = "us 12.5\nus_baseline 1000.25\n";
+        assert_eq!(number(text, "us").unwrap(), 12.5);
+        assert_eq!(number(text, "us_baseline").unwrap(), 1000.25);
+        assert!(number(text, "bytes").is_err());
+    }
+
+    #[test]
+    fn unknown_argument_is_answered_with_the_usage() {
+        assert!(run(&["--fast"]).unwrap_err().to_string().starts_with("usage: "));
+    }
+}
