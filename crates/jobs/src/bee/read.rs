@@ -30,4 +30,21 @@ impl Hive {
         });
         futures_util::future::try_join_all(reads).await
     }
+
+    /// Some of the jobs that a job has submitted, in order, and how many there are.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn children(&self, jid: &Jid, max: usize) -> Result<(Vec<String>, u64), Error> {
+        let key = keys::children(jid, &jid.group());
+        let place = self.store().place(&key);
+        let mut both = redis::pipe();
+        both.cmd("SSCAN").arg(&*place).arg(0).arg("COUNT").arg(max);
+        both.cmd("SCARD").arg(&*place);
+        let ((_, mut children), total): ((u64, Vec<String>), u64) =
+            both.query_async(&mut self.store().connection()).await?;
+        children.sort_unstable();
+        children.truncate(max);
+        Ok((children, total))
+    }
 }

@@ -31,6 +31,24 @@ impl Hive {
         }
     }
 
+    /// Some of the jobs that carry a tag, and where the next are; 0 is the beginning and the end.
+    ///
+    /// Unlike [`Hive::search`] this takes no longer when a million jobs carry it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tagged(
+        &self,
+        group: &Group,
+        tag: &Tag,
+        cursor: u64,
+        max: usize,
+    ) -> Result<(u64, Vec<String>), Error> {
+        let mut cmd = redis::cmd("SSCAN");
+        cmd.arg(&*self.store().place(&keys::tags(tag, group))).arg(cursor).arg("COUNT").arg(max);
+        Ok(cmd.query_async(&mut self.store().connection()).await?)
+    }
+
     /// The jobs that carry all of these tags; of no tag, none.
     ///
     /// # Errors
