@@ -21,6 +21,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),
+    ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
 ];
 
 /// Installs what is missing.

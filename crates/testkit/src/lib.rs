@@ -7,7 +7,7 @@
 //!
 //! In reading order: [`RedisServer`] is one server; [`RedisCluster`] and [`Sentinel`] are made of
 //! several; [`FaultProxy`] stands between a client and any of them; [`old_server`] is one nobody should use; [`S3Server`] keeps files; [`Process`], [`Port`] and the
-//! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store.
+//! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store; [`Browser`] looks at pages.
 //!
 //! ```
 //! let server = keyrack_testkit::RedisServer::start();
@@ -32,12 +32,15 @@ mod stores;
 
 pub mod clients;
 
+mod browser;
+
 mod process;
 
 mod port;
 
 mod wait;
 
+pub use browser::{Browser, Element};
 pub use cluster::{RedisCluster, SlotMove};
 pub use old::{OLD_VERSION, old_server};
 pub use port::Port;

@@ -1,0 +1,241 @@
+//! A real browser for tests: Chromium without a window, driven over WebDriver.
+//!
+//! [`Browser`] is a small client of the protocol's JSON over plain HTTP, with the few commands that tests of pages
+//! need. Each has its own browser and profile, which are gone when the value is dropped.
+
+mod base64;
+mod wire;
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value as Json, json};
+
+use self::wire::Driver;
+
+/// How long a page has for what a test waits for: a starved machine must not fail a test.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// The name under which the protocol gives elements.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with one window.
+#[derive(Debug)]
+pub struct Browser {
+    driver: Driver,
+}
+
+/// Something on a page, until the page changes.
+#[derive(Debug, Clone)]
+pub struct Element {
+    id: String,
+}
+
+impl Browser {
+    /// Starts a browser.
+    ///
+    /// # Panics
+    /// When Chromium or its driver is missing or does not start; `cargo xtask setup` installs both.
+    pub async fn start() -> Browser {
+        let driver = blocking(Driver::start).await;
+        Browser { driver }
+    }
+
+    /// Opens a page and waits until it is loaded.
+    pub async fn open(&self, url: &str) {
+        self.post("/url", json!({ "url": url })).await;
+    }
+
+    /// The address of the page.
+    pub async fn url(&self) -> String {
+        text(self.get("/url").await)
+    }
+
+    /// Loads the page again.
+    pub async fn reload(&self) {
+        self.post("/refresh", json!({})).await;
+    }
+
+    /// Sets the size of the page, in pixels.
+    pub async fn resize(&self, width: u32, height: u32) {
+        let params =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.devtools("Emulation.setDeviceMetricsOverride", params).await;
+    }
+
+    /// Has pages see a system that prefers dark or light.
+    pub async fn prefer(&self, scheme: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    /// Lets pages run scripts, or not, from the next one on.
+    pub async fn allow_scripts(&self, allowed: bool) {
+        let params = json!({ "value": !allowed });
+        self.devtools("Emulation.setScriptExecutionDisabled", params).await;
+    }
+
+    async fn devtools(&self, command: &str, params: Json) -> Json {
+        self.post("/goog/cdp/execute", json!({ "cmd": command, "params": params })).await
+    }
+
+    /// The first element that a CSS selector finds, as soon as there is one.
+    ///
+    /// # Panics
+    /// When there is none for a long time.
+    #[track_caller]
+    pub fn find(&self, selector: &str) -> impl Future<Output = Element> {
+        let at = std::panic::Location::caller();
+        async move {
+            let start = Instant::now();
+            loop {
+                if let Some(element) = self.look(selector).await {
+                    return element;
+                }
+                assert!(start.elapsed() < PATIENCE, "{at}: nothing is \"{selector}\"");
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+    }
+
+    /// The first element that a CSS selector finds now.
+    pub async fn look(&self, selector: &str) -> Option<Element> {
+        let query = json!({ "using": "css selector", "value": selector });
+        let found = self.post("/elements", query).await;
+        let id = found.get(0)?.get(ELEMENT)?.as_str()?.to_owned();
+        Some(Element { id })
+    }
+
+    /// Clicks on the first element that a CSS selector finds.
+    #[track_caller]
+    pub fn click(&self, selector: &str) -> impl Future<Output = ()> {
+        let found = self.find(selector);
+        async move {
+            let element = found.await;
+            self.post(&format!("/element/{}/click", element.id), json!({})).await;
+        }
+    }
+
+    /// Types into the first element that a CSS selector finds, in place of what was there.
+    #[track_caller]
+    pub fn fill(&self, selector: &str, what: &str) -> impl Future<Output = ()> {
+        let (found, what) = (self.find(selector), what.to_owned());
+        async move {
+            let element = found.await;
+            self.post(&format!("/element/{}/clear", element.id), json!({})).await;
+            let keys = json!({ "text": what });
+            self.post(&format!("/element/{}/value", element.id), keys).await;
+        }
+    }
+
+    /// Presses keys, one after the other, wherever the focus is.
+    pub async fn press(&self, keys: &str) {
+        let strokes = keys.chars().flat_map(|key| {
+            let key = key.to_string();
+            [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]
+        });
+        let actions = json!([{
+            "type": "key",
+            "id": "keyboard",
+            "actions": strokes.collect::<Vec<_>>(),
+        }]);
+        self.post("/actions", json!({ "actions": actions })).await;
+    }
+
+    /// The text that a reader sees in the first element that a CSS selector finds.
+    #[track_caller]
+    pub fn text(&self, selector: &str) -> impl Future<Output = String> {
+        let quoted = serde_json::to_string(selector).expect("a text is JSON");
+        let found = self.find(selector);
+        async move {
+            found.await;
+            text(self.evaluate(&format!("document.querySelector({quoted})?.innerText ?? ''")).await)
+        }
+    }
+
+    /// The value of an expression in the page.
+    pub async fn evaluate(&self, expression: &str) -> Json {
+        let script = json!({ "script": format!("return {expression};"), "args": [] });
+        self.post("/execute/sync", script).await
+    }
+
+    /// Waits until an expression in the page is true.
+    ///
+    /// # Panics
+    /// When it is not for a long time.
+    #[track_caller]
+    pub fn wait_until(&self, expression: &str) -> impl Future<Output = ()> {
+        let at = std::panic::Location::caller();
+        let expression = expression.to_owned();
+        async move {
+            let start = Instant::now();
+            while self.evaluate(&format!("Boolean({expression})")).await != Json::Bool(true) {
+                if start.elapsed() >= PATIENCE {
+                    let page = self.evaluate("document.body.innerText").await;
+                    panic!("{at}: \"{expression}\" is not true; the page says {page}");
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+    }
+
+    /// Saves a picture of the whole page as PNG.
+    pub async fn screenshot(&self, path: &Path) {
+        let options = json!({ "captureBeyondViewport": true, "format": "png" });
+        let picture = self.devtools("Page.captureScreenshot", options).await;
+        let picture = base64::decode(&text(picture["data"].clone())).expect("a picture");
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).expect("a folder for pictures");
+        }
+        std::fs::write(path, picture).expect("the picture is written");
+    }
+
+    /// What pages have written to the console since the last look, errors of loading among it.
+    pub async fn console(&self) -> Vec<String> {
+        let entries = self.post("/se/log", json!({ "type": "browser" })).await;
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        entries.iter().map(|entry| text(entry["message"].clone())).collect()
+    }
+
+    /// The addresses that pages have asked for since the last look.
+    pub async fn requests(&self) -> Vec<String> {
+        let entries = self.post("/se/log", json!({ "type": "performance" })).await;
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        let request = |entry: &Json| {
+            let event: Json = serde_json::from_str(entry["message"].as_str()?).ok()?;
+            let message = &event["message"];
+            (message["method"] == "Network.requestWillBeSent")
+                .then(|| text(message["params"]["request"]["url"].clone()))
+        };
+        entries.iter().filter_map(request).collect()
+    }
+
+    async fn get(&self, path: &str) -> Json {
+        let (driver, path) = (self.driver.link(), path.to_owned());
+        blocking(move || driver.session("GET", &path, &Json::Null)).await
+    }
+
+    async fn post(&self, path: &str, body: Json) -> Json {
+        let (driver, path) = (self.driver.link(), path.to_owned());
+        blocking(move || driver.session("POST", &path, &body)).await
+    }
+}
+
+/// The protocol is one answer for one question, so plain blocking calls do, away from the test's own thread.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+fn text(value: Json) -> String {
+    match value {
+        Json::String(text) => text,
+        other => other.to_string(),
+    }
+}
