@@ -8,14 +8,22 @@
 //!
 //! Then there are the progress bars and what belongs to them: `auth` says who is calling, `users` and `usages` are about the
 //! caller, `progress` about the bars, `watch` is how a trace is followed live, and `listing` is behind all searches.
+//! `entitlements` is what the caller has paid for, `checkout` how to pay, and `limits` limits anything.
+//! `calculations` has tokens and paths of its own.
 
 mod auth;
 mod bulk;
+mod calculations;
+mod checkout;
+mod deploys;
+mod entitlements;
 mod error;
 mod events;
 mod extract;
 mod guard;
 mod jobs;
+mod journeys;
+mod limits;
 mod listing;
 mod progress;
 mod queues;
@@ -38,7 +46,8 @@ use utoipa::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-pub(crate) use self::{extract::BODY_BYTES_MAX, watch::Rooms};
+pub use self::{deploys::Deploys, entitlements::Billing};
+pub(crate) use self::{extract::BODY_BYTES_MAX, guard::guard, watch::Rooms};
 use crate::{app::App, problem::ProblemBody};
 
 /// What the description says about the API as a whole.
@@ -59,6 +68,11 @@ use crate::{app::App, problem::ProblemBody};
         (name = "progress bars", description = "The caller's progress bars and their steps"),
         (name = "traces", description = "Runs through progress bars: reported, watched, retained"),
         (name = "examples", description = "Something to watch"),
+        (name = "entitlements", description = "What the caller has paid for, and how to pay"),
+        (name = "limits", description = "Limits on anything"),
+        (name = "journeys", description = "What people do together, live"),
+        (name = "updates", description = "Something new to deploy"),
+        (name = "calculations", description = "Rollups over event values; callers send the token of their project in `Access-Token`"),
     ),
 )]
 struct Description;
@@ -72,6 +86,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
     };
     router
         .route("/api/2/progress_bars/traces/", get(watch::socket))
+        .route("/api/2/journeys/live", get(journeys::socket))
         .route("/openapi.json", get(show))
 }
 
@@ -111,8 +126,10 @@ fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 
 fn described() -> OpenApiRouter<Arc<App>> {
     let trusting = trusting().layer(middleware::from_fn(guard::guard));
-    let api = trusting.merge(known_callers());
-    OpenApiRouter::with_openapi(Description::openapi()).nest("/api/1", api)
+    let api = trusting.merge(known_callers()).merge(calculations::router());
+    OpenApiRouter::with_openapi(Description::openapi())
+        .nest("/api/1", api)
+        .nest("/api/1.0", calculations::published())
 }
 
 /// What answers anybody who reaches the port.
@@ -169,4 +186,12 @@ fn known_callers() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(traces::update))
         .routes(routes!(traces::search_steps))
         .routes(routes!(watch::events))
+        .routes(routes!(entitlements::read))
+        .routes(routes!(entitlements::revenue_cat_id))
+        .routes(routes!(checkout::start))
+        .routes(routes!(checkout::finish))
+        .routes(routes!(checkout::webhook))
+        .routes(routes!(limits::take))
+        .routes(routes!(deploys::update))
+        .merge(journeys::router())
 }

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use keyrack_calculations::Accounts;
 use keyrack_identity::Identity;
 use keyrack_jobs::{
     Error,
@@ -12,11 +13,18 @@ use keyrack_jobs::{
     hot,
     recurring::{self, Definition, Recurring},
 };
+use keyrack_journeys::{Journeys, Live, Tickets};
 use keyrack_progress::Progress;
 use keyrack_store::Store;
 use tokio::sync::{OnceCell, Semaphore, watch};
 
-use crate::{api::Rooms, census::Census, metrics::Totals, observe::Requests};
+use crate::{
+    api::{Billing, Deploys, Rooms},
+    census::Census,
+    metrics::Totals,
+    observe::Requests,
+    pages::Dashboard,
+};
 
 /// How long the store may take to answer a PING before it counts as gone.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -33,11 +41,23 @@ pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) identity: Identity,
     pub(crate) progress: Progress,
+    pub(crate) calculations: Accounts,
     /// The traces that are watched.
     pub(crate) rooms: Rooms,
+    pub(crate) journeys: Journeys,
+    /// The journeys that are watched.
+    pub(crate) live: Live,
+    /// Who may take part in journeys, if anybody.
+    pub(crate) tickets: Option<Tickets>,
+    /// Who may announce updates, if anybody.
+    pub(crate) deploys: Option<Deploys>,
+    /// What users have paid for, if anybody knows.
+    pub(crate) billing: Option<Billing>,
     pub(crate) census: Census,
     pub(crate) requests: Requests,
     pub(crate) totals: Totals,
+    /// What the pages remember.
+    pub(crate) dashboard: Dashboard,
     /// A place for each request that waits or streams.
     pub(crate) waiting: Semaphore,
     /// A place for each who watches a trace.
@@ -58,15 +78,23 @@ pub(crate) struct Jobs {
 impl App {
     pub(crate) fn new(store: Store, identity: Identity, definitions: Vec<Definition>) -> App {
         let census = Census::new(store.clone());
+        let journeys = Journeys::new(store.clone());
         let progress = Progress::open(store.clone(), hot::keys::hot());
         App {
+            calculations: Accounts::open(store.clone()),
             store,
             identity,
             rooms: Rooms::new(progress.clone()),
             progress,
+            live: Live::new(journeys.clone()),
+            journeys,
+            tickets: None,
+            deploys: None,
+            billing: None,
             census,
             requests: Requests::new(),
             totals: Totals::default(),
+            dashboard: Dashboard::default(),
             waiting: Semaphore::new(WAITING_MAX),
             watching: Arc::new(Semaphore::new(WATCHING_MAX)),
             definitions,

@@ -1,4 +1,4 @@
-//! The stylesheet and the icon, compiled into the program.
+//! The stylesheet, the script and the icon, compiled into the program.
 
 use axum::{
     http::{HeaderValue, header},
@@ -6,6 +6,7 @@ use axum::{
 };
 
 const STYLE: &str = include_str!("../assets/style.css");
+const SCRIPT: &str = include_str!("../assets/script.js");
 const ICON: &str = include_str!("../assets/icon.svg");
 
 /// Pages put a mark of the content into the URL, so browsers may keep these for good.
@@ -13,6 +14,10 @@ const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, i
 
 pub(crate) async fn style() -> Response {
     asset("text/css; charset=utf-8", STYLE)
+}
+
+pub(crate) async fn script() -> Response {
+    asset("text/javascript; charset=utf-8", SCRIPT)
 }
 
 pub(crate) async fn icon() -> Response {
@@ -26,7 +31,7 @@ fn asset(kind: &'static str, body: &'static str) -> Response {
 
 /// A mark of the assets' content, for their URLs.
 pub(crate) const fn mark() -> u32 {
-    fnv(ICON.as_bytes(), fnv(STYLE.as_bytes(), 0x811c_9dc5))
+    fnv(ICON.as_bytes(), fnv(SCRIPT.as_bytes(), fnv(STYLE.as_bytes(), 0x811c_9dc5)))
 }
 
 /// FNV-1a: all that is wanted is another number for other bytes.

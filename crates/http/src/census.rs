@@ -29,6 +29,8 @@ const KEYS_MAX: u64 = 200_000;
 const DATABASES_MAX: usize = 8;
 /// Keys per step; a step takes well under a millisecond of the store's time.
 const STEP_KEYS: u64 = 500;
+/// Keys of each family whose memory is asked for.
+const MEASURED_MAX: u64 = 20;
 /// Pause between steps, so that others come first.
 const STEP_PAUSE: Duration = Duration::from_millis(1);
 
@@ -54,6 +56,8 @@ pub(crate) struct Counts {
     partial: bool,
     /// By the address of the family, which is where the registry keeps it for good.
     families: HashMap<usize, u64>,
+    /// The same: keys whose memory was asked for, and how much it was.
+    measured: HashMap<usize, (u64, u64)>,
     /// Keys that no family declares.
     pub(crate) undeclared: u64,
     at: Instant,
@@ -120,6 +124,21 @@ impl Part {
         }
     }
 
+    /// The memory of each key, unless it is gone.
+    async fn memory(&self, keys: &[&Vec<u8>]) -> Result<Vec<Option<u64>>, Error> {
+        let mut usages = redis::pipe();
+        for key in keys {
+            usages.cmd("MEMORY").arg("USAGE").arg(key.as_slice());
+        }
+        match self {
+            Part::Main(store) => Ok(usages.query_async(&mut store.connection()).await?),
+            Part::Keyspace(keyspace) => {
+                let replies = keyspace.pipeline(&usages).await?;
+                Ok(replies.into_iter().map(|reply| redis::from_redis_value(reply).ok()).collect())
+            }
+        }
+    }
+
     async fn size(&self) -> Result<u64, Error> {
         match self {
             Part::Keyspace(keyspace) => Ok(keyspace.keys()),
@@ -166,14 +185,27 @@ fn address(family: &'static Family) -> usize {
 
 impl Counts {
     fn new(partial: bool) -> Counts {
-        let (families, at) = (HashMap::new(), Instant::now());
-        Counts { exact: true, partial, families, undeclared: 0, at }
+        Counts {
+            exact: true,
+            partial,
+            families: HashMap::new(),
+            measured: HashMap::new(),
+            undeclared: 0,
+            at: Instant::now(),
+        }
     }
 
     /// Keys of a family; `None` when they may lie in databases that were not walked.
     pub(crate) fn of(&self, family: &'static Family) -> Option<u64> {
         let is_known = !self.partial || family.database == Database::Main;
         is_known.then(|| self.families.get(&address(family)).copied().unwrap_or(0))
+    }
+
+    /// The memory that the keys of a family take, as far as those that were measured are like the others.
+    pub(crate) fn bytes(&self, family: &'static Family) -> Option<u64> {
+        let keys = self.of(family)?;
+        let (measured, bytes) = self.measured.get(&address(family)).copied()?;
+        Some((bytes as f64 / measured.max(1) as f64 * keys as f64) as u64)
     }
 
     /// Keys of a family, for people.
@@ -193,12 +225,20 @@ impl Counts {
         let (mut cursor, mut seen) = (0, 0);
         loop {
             let (next, keys) = part.scan(cursor).await?;
+            let mut to_measure = Vec::new();
             for key in &keys {
-                match registry.family_of(key) {
-                    Some((family, _)) => *families.entry(address(family)).or_insert(0) += 1,
-                    None => undeclared += 1,
+                let Some((family, _)) = registry.family_of(key) else {
+                    undeclared += 1;
+                    continue;
+                };
+                let family = address(family);
+                let n = families.entry(family).or_insert(0);
+                *n += 1;
+                if *n <= MEASURED_MAX {
+                    to_measure.push((family, key));
                 }
             }
+            self.measure(part, &to_measure).await?;
             seen += keys.len() as u64;
             cursor = next;
             if cursor == 0 || seen >= share {
@@ -215,6 +255,23 @@ impl Counts {
         self.undeclared += scaled(undeclared);
         self.exact &= is_whole;
         self.at = Instant::now();
+        Ok(())
+    }
+
+    /// Asks what memory these keys take.
+    async fn measure(&mut self, part: &Part, keys: &[(usize, &Vec<u8>)]) -> Result<(), Error> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&Vec<u8>> = keys.iter().map(|(_, key)| *key).collect();
+        for ((family, _), bytes) in keys.iter().zip(part.memory(&names).await?) {
+            // A key that has just gone takes none.
+            if let Some(bytes) = bytes {
+                let (measured, total) = self.measured.entry(*family).or_insert((0, 0));
+                *measured += 1;
+                *total += bytes;
+            }
+        }
         Ok(())
     }
 }

@@ -24,5 +24,5 @@ mod problem;
 
 pub mod human;
 
-pub use api::openapi;
+pub use api::{Billing, Deploys, openapi};
 pub use server::Server;

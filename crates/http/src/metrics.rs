@@ -1,5 +1,6 @@
 //! `/metrics`, as Prometheus reads it.
 
+mod entitlements;
 mod jobs;
 mod process;
 mod snapshot;

@@ -1,23 +1,128 @@
-//! The pages, rendered here and complete as they are: no script, nothing from elsewhere.
+//! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
+//!
+//! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
+//! `attention` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `keys`,
+//! `family`, `key` and `check` about what is stored. `chart`, `graph` and `pulse` work out pictures that the templates draw;
+//! `link`, `form` and `when` are small tools. Pages change nothing that the API cannot.
 
+mod frame;
+mod live;
+
+mod attention;
+mod overview;
+
+mod bulk;
+mod find;
+mod job;
+mod queue;
+mod queues;
+mod recurring;
+mod submit;
+
+mod check;
 mod family;
-mod home;
+mod key;
+mod keys;
+
+mod chart;
+mod graph;
+mod pulse;
+
+mod form;
+mod link;
+mod when;
+
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{
+    Router,
+    body::Bytes,
     http::StatusCode,
+    middleware,
     response::{Html, IntoResponse as _, Response},
+    routing::{get, post},
 };
+use serde::{Deserialize, de::DeserializeOwned};
 
-pub(crate) use self::{family::family, home::home};
-use crate::{assets, problem::Problem};
+pub(crate) use self::frame::{Frame, Visit};
+use crate::{api, app::App, assets, problem::Problem};
+
+/// The parts of the dashboard: path, name, and the key that leads there after `g`.
+const SECTIONS: [(&str, &str, &str); 5] = [
+    ("/", "Overview", "o"),
+    ("/jobs", "Jobs", "j"),
+    ("/find", "Find", "f"),
+    ("/recurring", "Recurring", "r"),
+    ("/keys", "Keys", "k"),
+];
+
+/// What the dashboard remembers between requests.
+#[derive(Debug, Default)]
+pub(crate) struct Dashboard {
+    errands: bulk::Errands,
+    check: check::Check,
+    pulse: pulse::Pulse,
+}
+
+/// The routes of all pages. Like the API, they are not for pages of other sites.
+pub(crate) fn router() -> Router<Arc<App>> {
+    Router::new()
+        .route("/", get(overview::overview))
+        .route("/jobs", get(queues::queues))
+        .route("/jobs/{jid}", get(job::job))
+        .route("/jobs/{jid}/cancel", post(job::cancel))
+        .route("/jobs/{jid}/retry", post(job::retry))
+        .route("/queues/{queue}", get(queue::queue))
+        .route("/queues/{queue}/pause", post(queue::pause))
+        .route("/queues/{queue}/resume", post(queue::resume))
+        .route("/queues/{queue}/limits", post(queue::limits))
+        .route("/find", get(find::find))
+        .route("/submit", get(submit::form).post(submit::submit))
+        .route("/bulk", get(bulk::ask).post(bulk::start))
+        .route("/bulk/{id}", get(bulk::errand))
+        .route("/bulk/{id}/stop", post(bulk::stop))
+        .route("/recurring", get(recurring::recurring))
+        .route("/recurring/{name}/run", post(recurring::run))
+        .route("/recurring/{name}/pause", post(recurring::pause))
+        .route("/recurring/{name}/resume", post(recurring::resume))
+        .route("/keys", get(keys::keys))
+        .route("/keys/{family}", get(family::family))
+        .route("/key", get(key::key))
+        .route("/lint", get(check::lint).post(check::start))
+        .route("/theme", post(theme))
+        .layer(middleware::from_fn(api::guard))
+}
 
 /// What stands on an error's page.
 #[derive(Template)]
 #[template(path = "error.html")]
 pub(crate) struct ErrorPage<'a> {
+    pub(crate) frame: Frame,
     pub(crate) title: &'a str,
     pub(crate) detail: &'a str,
+}
+
+/// The choice of a theme.
+#[derive(Debug, Deserialize)]
+struct Choice {
+    theme: String,
+    back: String,
+}
+
+/// `POST /theme`
+async fn theme(visit: Visit, body: Bytes) -> Response {
+    match form::read::<Choice>(&body) {
+        Ok(choice) => frame::go_with_theme(frame::own_path(&choice.back), &choice.theme),
+        Err(problem) => problem.for_reader(&visit.headers),
+    }
+}
+
+impl Visit {
+    /// What stands behind the `?`.
+    fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        form::read(self.frame.here.split_once('?').map_or("", |(_, query)| query).as_bytes())
+    }
 }
 
 /// Prose cut at its backticks: what stands between two of them is code.
@@ -30,11 +135,13 @@ fn pieces(text: &str) -> impl Iterator<Item = (bool, &str)> {
 fn render(page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => Html(text).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "could not render a page");
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "page_not_rendered").into_response()
-        }
+        Err(error) => not_rendered(&error),
     }
+}
+
+fn not_rendered(error: &askama::Error) -> Response {
+    tracing::error!(%error, "could not render a page");
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "page_not_rendered").into_response()
 }
 
 #[cfg(test)]

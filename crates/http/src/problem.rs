@@ -8,7 +8,7 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::pages::ErrorPage;
+use crate::pages::{ErrorPage, Frame};
 
 /// An error, in the form of RFC 9457.
 #[derive(Debug)]
@@ -98,13 +98,24 @@ impl Problem {
         }
     }
 
+    /// What happened, in one sentence.
+    pub(crate) fn message(&self) -> &str {
+        self.body().message
+    }
+
+    /// The field that is wrong, and what is.
+    pub(crate) fn field_and_detail(&self) -> (Option<String>, String) {
+        (self.field.clone(), self.body().message.to_owned())
+    }
+
     /// As a page when a browser asks, as JSON otherwise.
     pub(crate) fn for_reader(self, headers: &HeaderMap) -> Response {
         let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
         if !accepted.is_some_and(|accepted| accepted.contains("text/html")) {
             return self.into_response();
         }
-        let page = ErrorPage { title: self.title, detail: &self.detail };
+        let frame = Frame::of(headers, &Uri::from_static("/"));
+        let page = ErrorPage { frame, title: self.title, detail: &self.detail };
         match page.render() {
             Ok(page) => (self.status, Html(page)).into_response(),
             Err(_) => self.into_response(),

@@ -5,10 +5,15 @@ use std::{future::Future, io, sync::Arc};
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
 use keyrack_identity::Identity;
 use keyrack_jobs::recurring::Definition;
+use keyrack_journeys::Tickets;
 use keyrack_store::Store;
 use tokio::net::TcpListener;
 
-use crate::{api, app::App, assets, headers, health, metrics, observe, pages, problem};
+use crate::{
+    api::{self, Billing, Deploys},
+    app::App,
+    assets, headers, health, metrics, observe, pages, problem,
+};
 
 /// keyrack's HTTP server.
 #[derive(Debug)]
@@ -16,13 +21,23 @@ pub struct Server {
     store: Store,
     identity: Identity,
     definitions: Vec<Definition>,
+    deploys: Option<Deploys>,
+    billing: Option<Billing>,
+    tickets: Option<Tickets>,
 }
 
 impl Server {
     /// A server for a store, to which users are known by user tokens.
     pub fn new(store: Store) -> Server {
         let identity = Identity::new(store.clone());
-        Server { store, identity, definitions: Vec::new() }
+        Server {
+            store,
+            identity,
+            definitions: Vec::new(),
+            deploys: None,
+            billing: None,
+            tickets: None,
+        }
     }
 
     /// The same, knowing of recurring jobs.
@@ -35,6 +50,24 @@ impl Server {
     #[must_use]
     pub fn with_identity(self, identity: Identity) -> Server {
         Server { identity, ..self }
+    }
+
+    /// The same, announcing updates for those who may.
+    #[must_use]
+    pub fn with_deploys(self, deploys: Option<Deploys>) -> Server {
+        Server { deploys, ..self }
+    }
+
+    /// The same, knowing what users have paid for.
+    #[must_use]
+    pub fn with_billing(self, billing: Option<Billing>) -> Server {
+        Server { billing, ..self }
+    }
+
+    /// The same, letting those take part in journeys who have a ticket.
+    #[must_use]
+    pub fn with_tickets(self, tickets: Option<Tickets>) -> Server {
+        Server { tickets, ..self }
     }
 
     /// Serves until `stop` resolves, then lets the requests under way come to their end.
@@ -57,7 +90,11 @@ impl Server {
     }
 
     fn app(self) -> Arc<App> {
-        Arc::new(App::new(self.store, self.identity, self.definitions))
+        let mut app = App::new(self.store, self.identity, self.definitions);
+        app.deploys = self.deploys;
+        app.billing = self.billing;
+        app.tickets = self.tickets;
+        Arc::new(app)
     }
 }
 
@@ -65,9 +102,9 @@ impl Server {
 fn router(app: Arc<App>) -> Router {
     let observe = middleware::from_fn_with_state(app.clone(), observe::observe);
     Router::new()
-        .route("/", get(pages::home))
-        .route("/keys/{family}", get(pages::family))
+        .merge(pages::router())
         .route("/assets/style.css", get(assets::style))
+        .route("/assets/script.js", get(assets::script))
         .route("/assets/icon.svg", get(assets::icon))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))

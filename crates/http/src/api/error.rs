@@ -1,11 +1,15 @@
 //! The one table from errors to what goes over the wire.
 
 use axum::http::StatusCode;
+use keyrack_calculations as calculations;
+use keyrack_entitlements as entitlements;
 use keyrack_identity as identity;
 use keyrack_jobs::{Error, recurring};
+use keyrack_journeys as journeys;
 use keyrack_keys::PartError;
 use keyrack_progress as progress;
 use keyrack_store as store;
+use keyrack_updates as updates;
 
 use crate::problem::Problem;
 
@@ -14,6 +18,12 @@ const BUSY_RETRY_S: u32 = 1;
 
 /// How soon to ask again for a trace whose keys are about to expire, or for keys of a provider that is away.
 const GONE_RETRY_S: u32 = 5;
+
+/// How soon to ask again about a user whom those who sell do not know yet.
+const UNKNOWN_USER_RETRY_S: u32 = 10;
+
+/// How soon to try again when those who sell cannot be reached.
+const SHOP_RETRY_S: u32 = 15;
 
 /// How soon to ask again when the store is away; one that restarts is back within seconds.
 const STORE_RETRY_S: u32 = 2;
@@ -93,6 +103,49 @@ impl From<identity::Error> for Problem {
     }
 }
 
+impl From<entitlements::Error> for Problem {
+    fn from(error: entitlements::Error) -> Problem {
+        use entitlements::Error;
+
+        let detail = error.to_string();
+        match error {
+            Error::Part(error) => bad_name(&error),
+            Error::Invalid { field, reason } => invalid(field, reason),
+            Error::UnknownEntitlement { .. } => not_found("unknown_entitlement")
+                .title("there is no such entitlement")
+                .detail(detail),
+            Error::UnknownUser => unavailable("not_found", UNKNOWN_USER_RETRY_S).detail(detail),
+            Error::Limited { retry_after } => {
+                let seconds = retry_after.as_millis().div_ceil(1000).max(1);
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, "ratelimited")
+                    .title("too soon after the last time")
+                    .detail(detail)
+                    .retry_after(u32::try_from(seconds).unwrap_or(u32::MAX))
+            }
+            Error::AlreadySubscribed { .. } => {
+                conflict("already_subscribed").title("the caller has this already").detail(detail)
+            }
+            Error::TooManyOpen { .. } => conflict("too_many_open")
+                .title("the caller has too many open checkouts")
+                .detail(detail),
+            Error::NoSuchCheckout { .. } => {
+                not_found("not_found").title("there is no such open checkout").detail(detail)
+            }
+            Error::Incomplete { .. } => {
+                conflict("incomplete").title("the checkout is not complete").detail(detail)
+            }
+            Error::Busy { .. } => unavailable("busy", GONE_RETRY_S).detail(detail),
+            Error::NotStripes { .. } => Problem::new(StatusCode::BAD_REQUEST, "bad_signature")
+                .title("the message is not signed as it should be")
+                .detail(detail),
+            Error::Stripe(_) => unavailable("stripe_error", SHOP_RETRY_S).detail(detail),
+            Error::Source(_) => unavailable("revenue_cat_error", SHOP_RETRY_S).detail(detail),
+            Error::Store(error) => of_shared_store(&error),
+            error @ (Error::Settings { .. } | Error::NoRandom) => broken(&error),
+        }
+    }
+}
+
 impl From<progress::Error> for Problem {
     fn from(error: progress::Error) -> Problem {
         use progress::Error;
@@ -135,6 +188,32 @@ impl From<progress::Error> for Problem {
     }
 }
 
+impl From<calculations::Error> for Problem {
+    fn from(error: calculations::Error) -> Problem {
+        use calculations::Error;
+
+        let detail = error.to_string();
+        match error {
+            Error::Part(error) => bad_name(&error),
+            Error::Invalid { field, reason } => invalid(field, reason),
+            Error::UnknownToken => Problem::new(StatusCode::UNAUTHORIZED, "token_unknown")
+                .title("the token is not known")
+                .detail(detail),
+            Error::NotAdmin => Problem::new(StatusCode::FORBIDDEN, "not_admin")
+                .title("the token is not an admin's")
+                .detail(detail),
+            Error::TokenExists { .. } => {
+                conflict("token_exists").title("the token or its project is taken").detail(detail)
+            }
+            Error::NotFound { .. } => {
+                not_found("not_there").title("there is no such thing").detail(detail)
+            }
+            Error::Busy { .. } => unavailable("busy", BUSY_RETRY_S).detail(detail),
+            Error::Store(error) => error.into(),
+        }
+    }
+}
+
 /// The problem of a request that is about a bar as a whole, where an unknown one has the plainest of words.
 pub(super) fn as_not_found(error: progress::Error) -> Problem {
     match error {
@@ -151,16 +230,56 @@ fn unavailable(kind: &'static str, retry_after_s: u32) -> Problem {
         .retry_after(retry_after_s)
 }
 
+impl From<journeys::Error> for Problem {
+    fn from(error: journeys::Error) -> Problem {
+        use journeys::Error;
+
+        let detail = error.to_string();
+        match error {
+            Error::Part(error) => bad_name(&error),
+            Error::Invalid { field, reason } => invalid(field, reason),
+            Error::NoSuchJourney { .. } => {
+                not_found("not_found").title("there is no such journey").detail(detail)
+            }
+            Error::Refused(refusal) => {
+                conflict(refusal.word()).title("the event breaks a rule").detail(detail)
+            }
+            Error::BadTicket { reason } => {
+                tracing::debug!(reason, "a ticket was denied");
+                Problem::new(StatusCode::FORBIDDEN, "invalid")
+                    .title("the ticket is not valid")
+                    .detail("it has expired, or is not for this journey")
+            }
+            Error::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<updates::Error> for Problem {
+    fn from(error: updates::Error) -> Problem {
+        match error {
+            updates::Error::Part(error) => bad_name(&error),
+            updates::Error::Store(error) => error.into(),
+            error @ updates::Error::SecretTooShort { .. } => broken(&error),
+        }
+    }
+}
+
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Problem {
-        if error.is_transient() || is_out_of_memory(&error) {
-            return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
-                .title("the store does not answer")
-                .detail(error.to_string())
-                .retry_after(STORE_RETRY_S);
-        }
-        broken(&error)
+        of_shared_store(&error)
     }
+}
+
+/// The problem of an error that others may have got too.
+fn of_shared_store(error: &store::Error) -> Problem {
+    if error.is_transient() || is_out_of_memory(error) {
+        return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
+            .title("the store does not answer")
+            .detail(error.to_string())
+            .retry_after(STORE_RETRY_S);
+    }
+    broken(error)
 }
 
 /// A name that cannot stand in a key.

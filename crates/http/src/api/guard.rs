@@ -10,18 +10,18 @@ use axum::{
     extract::Request,
     http::{HeaderMap, HeaderName, StatusCode, header, uri::Authority},
     middleware::Next,
-    response::{IntoResponse as _, Response},
+    response::Response,
 };
 
 use crate::problem::Problem;
 
 /// Passes a request on unless a page of another site has sent it.
-pub(super) async fn guard(request: Request, next: Next) -> Response {
+pub(crate) async fn guard(request: Request, next: Next) -> Response {
     match refusal(request.headers()) {
         Some(reason) => Problem::new(StatusCode::FORBIDDEN, "foreign_page")
-            .title("web pages of other sites may not use this API")
+            .title("web pages of other sites may not do this")
             .detail(reason)
-            .into_response(),
+            .for_reader(request.headers()),
         None => next.run(request).await,
     }
 }

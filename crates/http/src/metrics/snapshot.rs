@@ -15,7 +15,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{jobs::JobMetrics, process::Process};
+use super::{entitlements::EntitlementMetrics, jobs::JobMetrics, process::Process};
 use crate::{app::App, census::Counts};
 
 /// The state of process and store at one moment.
@@ -26,6 +26,7 @@ pub(super) struct Snapshot {
     info: Option<Info>,
     counts: Option<Arc<Counts>>,
     jobs: Option<JobMetrics>,
+    entitlements: Option<EntitlementMetrics>,
     kind: Kind,
 }
 
@@ -43,15 +44,25 @@ impl Snapshot {
     pub(super) async fn take(app: &App) -> Snapshot {
         let ping = app.ping().await.ok();
         // A store that does not answer a PING would only hold up the rest.
-        let (info, counts, jobs) = match ping {
+        let (info, counts, jobs, entitlements) = match ping {
             Some(_) => {
                 let info = async { app.store.info().await.ok() };
-                tokio::join!(info, app.census.latest(), JobMetrics::take(app))
+                let entitlements = EntitlementMetrics::take(app);
+                tokio::join!(info, app.census.latest(), JobMetrics::take(app), entitlements)
             }
-            None => (None, None, None),
+            None => (None, None, None, None),
         };
         let kind = app.store.kind();
-        Snapshot { uptime: app.uptime(), process: Process::now(), ping, info, counts, jobs, kind }
+        Snapshot {
+            uptime: app.uptime(),
+            process: Process::now(),
+            ping,
+            info,
+            counts,
+            jobs,
+            entitlements,
+            kind,
+        }
     }
 
     /// The snapshot as metrics. What is not known is left out rather than told as zero.
@@ -76,6 +87,9 @@ impl Snapshot {
         }
         if let Some(jobs) = &self.jobs {
             jobs.add_to(keyrack.sub_registry_with_prefix("jobs"));
+        }
+        if let Some(entitlements) = &self.entitlements {
+            entitlements.add_to(keyrack.sub_registry_with_prefix("entitlements"));
         }
         registry
     }

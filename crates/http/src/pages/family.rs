@@ -1,21 +1,31 @@
-//! The page of one key family: everything its declaration says.
+//! The page of one key family: everything its declaration says, and some of its keys.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use askama::Template;
 use axum::{
     extract::{Path, State},
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::Response,
 };
 use keyrack_keys::{Family, Layout, Row, Slot};
 
-use super::{assets, render};
+use super::{Frame, Visit, assets, link, live::still};
 use crate::{app::App, problem::Problem};
+
+/// How many keys are shown, and for how long they are looked for: a family may have a few among millions of others.
+const KEYS_MAX: usize = 50;
+const PATIENCE: Duration = Duration::from_millis(250);
+/// Keys that one step of a walk looks at.
+const STEP_KEYS: usize = 1_000;
 
 #[derive(Template)]
 #[template(path = "family.html")]
 struct FamilyPage {
+    frame: Frame,
     family: &'static Family,
     id: String,
     paragraphs: Vec<String>,
@@ -23,6 +33,10 @@ struct FamilyPage {
     cluster: String,
     parts: Vec<Part>,
     rows: Vec<Row>,
+    /// Names of some keys, and their pages.
+    keys: Vec<(String, String)>,
+    /// Whether these are all.
+    is_all: bool,
 }
 
 /// A part of the name, on a cluster the shard in front of it too.
@@ -42,17 +56,22 @@ impl Part {
 pub(crate) async fn family(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    headers: HeaderMap,
+    visit: Visit,
 ) -> Response {
     let Some(family) = keyrack_contract::registry().get(&id) else {
         return Problem::new(StatusCode::NOT_FOUND, "family_not_found")
             .title("there is no such key family")
             .detail(format!("no family is called \"{id}\"; the first page lists them all"))
-            .for_reader(&headers);
+            .for_reader(&visit.headers);
     };
     let counts = if family.is_channel() { None } else { app.census.latest().await };
     let count = counts.and_then(|counts| counts.shown(family));
-    render(&FamilyPage {
+    // Without the keys the page still says what they would be.
+    let (keys, is_all) = some_keys(&app, family).await.unwrap_or_default();
+    let page = FamilyPage {
+        frame: visit.frame,
+        keys,
+        is_all,
         family,
         id,
         paragraphs: family.text().split("\n\n").map(str::to_owned).collect(),
@@ -60,7 +79,50 @@ pub(crate) async fn family(
         cluster: family.template_in(Layout::Cluster).into_owned(),
         parts: family.outside.iter().chain(family.parts).map(Part::of).collect(),
         rows: family.content.rows(),
-    })
+    };
+    still(&page, &page.frame, StatusCode::OK)
+}
+
+/// Some keys of a family, and whether those are all.
+async fn some_keys(
+    app: &App,
+    family: &'static Family,
+) -> Result<(Vec<(String, String)>, bool), keyrack_store::Error> {
+    if family.is_channel() {
+        return Ok((Vec::new(), true));
+    }
+    let (pattern, started) = (family.pattern(app.store.layout()), Instant::now());
+    let mut found = Vec::new();
+    for keyspace in app.store.keyspaces().await? {
+        let mut cursor = 0;
+        loop {
+            let (next, keys) = keyspace.scan(cursor, Some(&pattern), STEP_KEYS).await?;
+            let registry = keyrack_contract::registry();
+            // A pattern may match keys of other families too.
+            let own = keys.into_iter().filter(|key| {
+                registry.family_of(key).is_some_and(|(of, _)| std::ptr::eq(of, family))
+            });
+            found.extend(own.map(|key| named(&key, keyspace.db())));
+            if found.len() > KEYS_MAX || started.elapsed() > PATIENCE {
+                found.truncate(KEYS_MAX);
+                found.sort_unstable();
+                return Ok((found, false));
+            }
+            cursor = next;
+            if cursor == 0 {
+                break;
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok((found, true))
+}
+
+fn named(key: &[u8], db: i64) -> (String, String) {
+    let name = keyrack_lint::printable(key);
+    let db_text = if db == 0 { String::new() } else { db.to_string() };
+    let page = link::with_query("/key", &[("name", &name), ("db", &db_text)]);
+    (name, page)
 }
 
 fn facts(family: &Family, count: Option<String>) -> Vec<(&'static str, String)> {

@@ -43,11 +43,12 @@ async fn live_and_ready_when_the_store_answers() {
 }
 
 #[tokio::test]
-async fn first_page_shows_store_and_every_family() {
+async fn first_page_shows_the_store_and_the_page_of_keys_every_family() {
     let (response, body) = get("/").await;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(content_type(&response), "text/html; charset=utf-8");
     assert!(body.contains("embedded:memory"));
+    let (_, body) = get("/keys").await;
     for family in keyrack_contract::registry().all() {
         assert!(body.contains(&format!("href=\"/keys/{}\"", family.id())), "{}", family.id());
     }
@@ -111,12 +112,17 @@ async fn every_response_forbids_foreign_content() {
 }
 
 #[tokio::test]
-async fn pages_load_nothing_from_elsewhere_and_run_nothing() {
-    for path in ["/", "/keys/progress.trace"] {
+async fn pages_load_nothing_from_elsewhere_and_run_only_the_one_script() {
+    for path in
+        ["/", "/jobs", "/find", "/submit", "/recurring", "/keys", "/keys/progress.trace", "/lint"]
+    {
         let (_, body) = get(path).await;
-        for forbidden in ["http://", "https://", "<script", "style=\"", "onclick"] {
+        for forbidden in ["http://", "https://", "<style", "style=\"", " onclick", "javascript:"] {
             assert!(!body.contains(forbidden), "{path} has {forbidden}");
         }
+        let scripts: Vec<&str> = body.matches("<script").collect();
+        let own = body.matches("<script src=\"/assets/script.js?").count();
+        assert_eq!((scripts.len(), own), (1, 1), "{path}");
     }
 }
 
@@ -141,4 +147,14 @@ async fn metrics_are_named_by_route_and_never_by_path() {
         assert!(body.contains("keyrack_store_family_keys{family=\"progress.trace\"} 0\n"));
         assert!(body.ends_with("# EOF\n"));
     }
+}
+
+#[tokio::test]
+async fn first_load_is_small() {
+    // A hundred thousand bytes packed is the promise; this is the same unpacked.
+    let mut bytes = 0;
+    for path in ["/", "/assets/style.css", "/assets/script.js", "/assets/icon.svg"] {
+        bytes += get(path).await.1.len();
+    }
+    assert!(bytes < 100_000, "{bytes} bytes");
 }

@@ -3,6 +3,7 @@
 mod site;
 
 mod bad_input;
+mod calculations;
 mod events;
 mod jobs;
 mod outages;
@@ -13,9 +14,15 @@ mod worker;
 
 mod access;
 mod bars;
+mod deploys;
+mod entitlements;
 mod examples;
+mod journeys;
 mod traces;
 mod users;
 mod watch;
+
+mod browser;
+mod pages;
 
 mod description;

@@ -2,16 +2,18 @@
 
 use std::{collections::HashMap, net::SocketAddr};
 
-use keyrack_http::Server;
+use keyrack_http::{Billing, Deploys, Server};
 use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Role, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
     hot,
     recurring::Definition,
 };
+use keyrack_journeys::Tickets;
 use keyrack_keys::UserSub;
 use keyrack_progress::Progress;
 use keyrack_store::Store;
+use keyrack_updates::{Secret, keys::Repo};
 use serde_json::Value as Json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -19,6 +21,10 @@ use tokio::{
     sync::oneshot,
     task::JoinHandle,
 };
+
+/// What those know who may announce updates, and issue tickets for journeys.
+pub(crate) const DEPLOY_SECRET: &str = "the secret of the build server";
+pub(crate) const JOURNEY_SECRET: &str = "the secret of journeys";
 
 /// A running server.
 pub(crate) struct Site {
@@ -46,6 +52,19 @@ impl Site {
 
     pub(crate) async fn on(url: &str, definitions: Vec<Definition>) -> Site {
         let store = Store::open(url).await.expect("a store");
+        Site::on_store(store, definitions).await
+    }
+
+    pub(crate) async fn on_store(store: Store, definitions: Vec<Definition>) -> Site {
+        Site::selling(store, definitions, None).await
+    }
+
+    /// A server that knows what users have paid for.
+    pub(crate) async fn selling(
+        store: Store,
+        definitions: Vec<Definition>,
+        billing: Option<Billing>,
+    ) -> Site {
         let identity = Identity::with_jwt(store.clone(), sign_in()).expect("good settings");
         let hive = Hive::open(store.clone()).await.expect("a hive");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -53,6 +72,11 @@ impl Site {
         let (stop, stopped) = oneshot::channel();
         let server = Server::new(store.clone()).with_recurring(definitions);
         let server = server.with_identity(identity.clone());
+        let repos = ["backend", "jobs"].map(|name| Repo::new(name).expect("a name")).into();
+        let secret = Secret::new(DEPLOY_SECRET).expect("a secret");
+        let server = server.with_deploys(Some(Deploys { secret, repos }));
+        let server = server.with_billing(billing);
+        let server = server.with_tickets(Some(Tickets::new(JOURNEY_SECRET).expect("a secret")));
         let served = tokio::spawn(server.run(listener, async {
             let _ = stopped.await;
         }));
@@ -302,6 +326,20 @@ impl Events {
             }
             if let (true, Some(data)) = (line.is_empty(), data.take_if(|_| line.is_empty())) {
                 return Event { id, kind, data };
+            }
+        }
+    }
+
+    /// The data of the next event as text, all lines of it.
+    pub(crate) async fn next_text(&mut self) -> String {
+        let mut data = String::new();
+        loop {
+            let line = self.line().await;
+            if let Some(text) = line.strip_prefix("data:") {
+                data.push_str(text.strip_prefix(' ').unwrap_or(text));
+                data.push('\n');
+            } else if line.is_empty() && !data.is_empty() {
+                return data;
             }
         }
     }

@@ -1,37 +1,27 @@
-//! The first page: what is running here, on what, and what it holds.
+//! The key browser: every family with how many keys it has and what memory they take.
 
 use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
 use keyrack_keys::Family;
-use keyrack_store::{Info, Kind};
 
-use super::{assets, render};
-use crate::{app::App, census::Counts, human};
+use super::{
+    Frame, Visit, assets,
+    live::{View, live_page, show},
+};
+use crate::{app::App, census::Counts, human, problem::Problem};
 
 #[derive(Template)]
-#[template(path = "home.html")]
-struct Home {
-    kind: Kind,
-    url: String,
-    /// What the store runs; empty when it does not tell.
-    runs: String,
-    /// How long the store took to answer.
-    health: Result<String, String>,
-    cards: Vec<Card>,
+#[template(path = "keys.html", blocks = ["live"])]
+pub(super) struct KeysPage {
+    frame: Frame,
     /// What the numbers of keys are worth.
     note: Option<&'static str>,
     undeclared: Option<String>,
     groups: Vec<Group>,
 }
-
-/// A number to know, and a word on it.
-struct Card {
-    name: &'static str,
-    value: String,
-    note: String,
-}
+live_page!(KeysPage);
 
 /// The families of one owner.
 struct Group {
@@ -48,66 +38,38 @@ struct Row {
     summary: String,
     /// Empty when not known, and for channels.
     count: String,
+    /// The same of the memory that they take, which is always an estimate.
+    memory: String,
     is_empty: bool,
 }
 
-/// `GET /`
-pub(crate) async fn home(State(app): State<Arc<App>>) -> Response {
-    let ping = app.ping().await;
-    let (info, counts) = match &ping {
-        Ok(_) => tokio::join!(async { app.store.info().await.ok() }, app.census.latest()),
-        Err(_) => (None, None),
-    };
-    let counts = counts.as_deref();
-    render(&Home {
-        kind: app.store.kind(),
-        url: app.store.to_string(),
-        runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
-        health: ping.map(|ping| format!("{:.2}\u{a0}ms", ping.as_secs_f64() * 1000.0)),
-        note: note(info.is_some(), counts),
-        undeclared: counts.filter(|counts| counts.undeclared > 0).map(undeclared),
-        cards: cards(info.as_ref(), app.uptime().as_secs()),
-        groups: groups(counts),
-    })
-}
+struct Everything;
 
-fn cards(info: Option<&Info>, uptime_s: u64) -> Vec<Card> {
-    let mut cards = Vec::new();
-    if let Some(info) = info {
-        let value = human::count(info.keys());
-        cards.push(Card { name: "Keys", value, note: databases(info) });
-        let log = info.log_bytes.map(|bytes| format!("log on disk: {}", human::bytes(bytes)));
-        let note = log.unwrap_or_else(|| "no log on disk".into());
-        cards.push(Card { name: "Memory", value: human::bytes(info.memory_bytes), note });
-    }
-    let note = concat!("keyrack ", env!("CARGO_PKG_VERSION")).into();
-    cards.push(Card { name: "Up for", value: human::duration(uptime_s), note });
-    cards
-}
+impl View for Everything {
+    type Page = KeysPage;
 
-/// Where the keys are; calculations have a database for each account, so only the first few are named.
-fn databases(info: &Info) -> String {
-    const NAMED_MAX: usize = 3;
-    let named = info.databases.iter().take(NAMED_MAX);
-    let named =
-        named.map(|database| format!("{} in db {}", human::count(database.keys), database.db));
-    match info.databases.len() {
-        0 => "nothing stored yet".into(),
-        n if n <= NAMED_MAX => named.collect::<Vec<_>>().join(", "),
-        n => {
-            format!("{} and more in {} others", named.collect::<Vec<_>>().join(", "), n - NAMED_MAX)
-        }
+    async fn look(&self, app: &App, frame: Frame) -> Result<KeysPage, Problem> {
+        let counts = app.census.latest().await;
+        let counts = counts.as_deref();
+        Ok(KeysPage {
+            frame,
+            note: note(counts),
+            undeclared: counts.filter(|counts| counts.undeclared > 0).map(undeclared),
+            groups: groups(counts),
+        })
     }
 }
 
-fn note(is_up: bool, counts: Option<&Counts>) -> Option<&'static str> {
+/// `GET /keys`
+pub(crate) async fn keys(State(app): State<Arc<App>>, visit: Visit) -> Response {
+    show(app, visit, Everything).await
+}
+
+fn note(counts: Option<&Counts>) -> Option<&'static str> {
     match counts {
         Some(counts) if counts.exact => None,
         Some(_) => Some("There are many keys, so these numbers are estimated from a sample."),
-        None if is_up => {
-            Some("The keys of each family are still being counted; look again in a moment.")
-        }
-        None => None,
+        None => Some("The keys of each family are still being counted."),
     }
 }
 
@@ -136,6 +98,10 @@ fn row(family: &'static Family, counts: Option<&Counts>) -> Row {
         noun: family.content.noun(),
         summary: first_sentence(&family.text()),
         count: counts.and_then(|counts| counts.shown(family)).unwrap_or_default(),
+        memory: counts
+            .and_then(|counts| counts.bytes(family))
+            .map(human::bytes)
+            .unwrap_or_default(),
         is_empty: counts.is_some_and(|counts| counts.of(family) == Some(0)),
     }
 }

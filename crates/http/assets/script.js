@@ -1,0 +1,151 @@
+// Keeps the live part of a page up to date and listens to the keyboard. Every page works without it.
+"use strict";
+
+const live = document.getElementById("live");
+const pause = document.getElementById("pause");
+const trouble = document.getElementById("trouble");
+const keyboard = document.getElementById("keyboard");
+
+// The live part: the page's own address, asked for as a stream, sends it again each time that it has changed.
+
+let stream = null;
+let isPaused = false;
+
+function follow() {
+  if (!live || stream || isPaused || document.hidden) return;
+  stream = new EventSource(location.pathname + location.search);
+  stream.addEventListener("live", (event) => {
+    const sent = new DOMParser().parseFromString(event.data, "text/html").body;
+    become(live, sent);
+    tell("");
+  });
+  stream.addEventListener("trouble", (event) => tell(event.data));
+  stream.onopen = () => show("live");
+  stream.onerror = () => show("waiting");
+}
+
+function leave() {
+  if (stream) stream.close();
+  stream = null;
+}
+
+function tell(text) {
+  trouble.textContent = text;
+  trouble.hidden = text === "";
+}
+
+function show(state) {
+  pause.dataset.state = state;
+  pause.querySelector(".word").textContent = state;
+  pause.setAttribute("aria-pressed", String(isPaused));
+}
+
+// Makes a tree the same as another by changing only what differs, so that focus, selection and scrolling stay.
+function become(node, wanted) {
+  const children = [...node.childNodes];
+  const others = [...wanted.childNodes];
+  others.forEach((other, i) => {
+    const child = children[i];
+    if (!child) node.append(document.importNode(other, true));
+    else if (child.nodeType !== other.nodeType || child.nodeName !== other.nodeName) child.replaceWith(document.importNode(other, true));
+    else if (child.nodeType === Node.ELEMENT_NODE) {
+      takeAttributes(child, other);
+      become(child, other);
+    } else if (child.nodeValue !== other.nodeValue) child.nodeValue = other.nodeValue;
+  });
+  children.slice(others.length).forEach((child) => child.remove());
+}
+
+function takeAttributes(node, wanted) {
+  for (const { name } of [...node.attributes]) {
+    // Whether a detail is open is the reader's affair, and so is what is chosen by the keyboard.
+    if (!wanted.hasAttribute(name) && name !== "open" && name !== "data-chosen") node.removeAttribute(name);
+  }
+  for (const { name, value } of [...wanted.attributes]) {
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+}
+
+function toggle() {
+  isPaused = !isPaused;
+  if (isPaused) {
+    leave();
+    show("paused");
+  } else follow();
+}
+
+if (live) {
+  pause.hidden = false;
+  pause.addEventListener("click", toggle);
+  show("waiting");
+  // A page that nobody sees needs no stream, and browsers allow only a few at once.
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : follow()));
+  // A page that is kept for the way back must not hold its stream open.
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", follow);
+  follow();
+}
+
+// The keyboard.
+
+const help = document.getElementById("help");
+help.hidden = false;
+help.addEventListener("click", () => keyboard.showModal());
+
+let isGoing = false;
+let row = -1;
+
+function move(step) {
+  const rows = [...document.querySelectorAll("main [data-row]")];
+  if (rows.length === 0) return;
+  row = Math.max(0, Math.min(rows.length - 1, row + step));
+  rows[row].focus();
+  rows[row].scrollIntoView({ block: "nearest" });
+}
+
+function press(key) {
+  const target = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  if (target) target.click();
+  return target;
+}
+
+const keys = {
+  "?": () => keyboard.showModal(),
+  "/": () => {
+    const search = document.querySelector("main input[type=search]");
+    if (search) search.focus();
+    else location.href = "/find";
+  },
+  n: () => (location.href = "/submit"),
+  p: () => live && toggle(),
+  j: () => move(1),
+  k: () => move(-1),
+  g: () => (isGoing = true),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const at = event.target;
+  if (at.closest("input, textarea, select, dialog")) {
+    if (event.key === "Escape" && !at.closest("dialog")) at.blur();
+    return;
+  }
+  if (isGoing) {
+    isGoing = false;
+    const link = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+    if (link) {
+      event.preventDefault();
+      link.click();
+    }
+    return;
+  }
+  const action = keys[event.key];
+  if (action) {
+    event.preventDefault();
+    action();
+  } else if (press(event.key)) {
+    event.preventDefault();
+    // A question that has opened is answered next.
+    document.querySelector("details[open] button")?.focus();
+  }
+});

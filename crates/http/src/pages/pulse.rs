@@ -1,0 +1,116 @@
+//! What the store has been doing while somebody watched, for the small lines of the overview.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    time::{Duration, Instant},
+};
+
+use keyrack_store::Info;
+use parking_lot::Mutex;
+
+use crate::census::Counts;
+
+/// How many moments are kept.
+const MOMENTS_MAX: usize = 60;
+/// How far they are apart at least: many may watch at once.
+const APART: Duration = Duration::from_secs(1);
+/// After so long without anybody watching a line would tell of a time that it does not show.
+const GAP: Duration = Duration::from_secs(30);
+
+/// The last moments in which somebody watched.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    moments: Mutex<VecDeque<Moment>>,
+}
+
+#[derive(Debug)]
+struct Moment {
+    at: Instant,
+    commands: u64,
+    /// Keys of each service.
+    keys: HashMap<&'static str, u64>,
+}
+
+impl Pulse {
+    /// Adds a moment, unless there was one just now.
+    pub(super) fn note(&self, info: &Info, counts: Option<&Counts>) {
+        let mut keys = HashMap::new();
+        for family in keyrack_contract::registry().families() {
+            if let Some(n) = counts.and_then(|counts| counts.of(family)) {
+                *keys.entry(family.owner_crate()).or_insert(0) += n;
+            }
+        }
+        self.add(Moment { at: Instant::now(), commands: info.commands, keys });
+    }
+
+    fn add(&self, moment: Moment) {
+        let mut moments = self.moments.lock();
+        if let Some(last) = moments.back() {
+            let passed = moment.at.duration_since(last.at);
+            if passed < APART {
+                return;
+            }
+            if passed > GAP || moment.commands < last.commands {
+                moments.clear();
+            }
+        }
+        if moments.len() >= MOMENTS_MAX {
+            moments.pop_front();
+        }
+        moments.push_back(moment);
+    }
+
+    /// Commands a second between each two moments.
+    pub(super) fn commands_per_second(&self) -> Vec<f64> {
+        let moments = self.moments.lock();
+        let pairs = moments.iter().zip(moments.iter().skip(1));
+        pairs
+            .map(|(a, b)| {
+                let seconds = b.at.duration_since(a.at).as_secs_f64();
+                (b.commands - a.commands) as f64 / seconds.max(0.001)
+            })
+            .collect()
+    }
+
+    /// Keys of a service in each moment.
+    pub(super) fn keys(&self, service: &str) -> Vec<f64> {
+        let moments = self.moments.lock();
+        moments.iter().filter_map(|moment| Some(*moment.keys.get(service)? as f64)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(start: Instant, s: u64, commands: u64) -> Moment {
+        let keys = HashMap::from([("jobs", commands / 10)]);
+        Moment { at: start + Duration::from_secs(s), commands, keys }
+    }
+
+    #[test]
+    fn rates_are_those_between_moments() {
+        let (pulse, start) = (Pulse::default(), Instant::now());
+        for (s, commands) in [(0, 0), (2, 200), (3, 250)] {
+            pulse.add(moment(start, s, commands));
+        }
+        assert_eq!(pulse.commands_per_second(), [100.0, 50.0]);
+        assert_eq!(pulse.keys("jobs"), [0.0, 20.0, 25.0]);
+        assert!(pulse.keys("files").is_empty());
+    }
+
+    #[test]
+    fn moments_are_bounded_and_begin_anew_after_a_gap_or_a_restart() {
+        let (pulse, start) = (Pulse::default(), Instant::now());
+        for s in 0..100 {
+            pulse.add(moment(start, s, s));
+        }
+        assert_eq!(pulse.keys("jobs").len(), MOMENTS_MAX);
+        pulse.add(moment(start, 99, 1_000));
+        assert_eq!(pulse.keys("jobs").len(), MOMENTS_MAX, "too soon after the last");
+        pulse.add(moment(start, 200, 1_000));
+        assert_eq!(pulse.keys("jobs").len(), 1);
+        pulse.add(moment(start, 202, 5));
+        assert_eq!(pulse.keys("jobs").len(), 1);
+    }
+}

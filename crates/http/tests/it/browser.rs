@@ -1,0 +1,304 @@
+//! The dashboard in a real browser.
+
+use std::path::PathBuf;
+
+use keyrack_testkit::Browser;
+use serde_json::json;
+
+use crate::site::Site;
+
+/// The key that confirms.
+const ENTER: &str = "\u{e007}";
+
+/// A site and a browser that looks at it.
+struct Visitor {
+    site: Site,
+    browser: Browser,
+}
+
+impl Visitor {
+    async fn new() -> Visitor {
+        Visitor { site: Site::start().await, browser: Browser::start().await }
+    }
+
+    async fn open(&self, path: &str) {
+        self.browser.open(&format!("http://{}{path}", self.site.addr)).await;
+    }
+
+    async fn shows(&self, text: &str) {
+        let quoted = json!(text);
+        self.browser.wait_until(&format!("document.body.innerText.includes({quoted})")).await;
+    }
+
+    async fn has_status(&self, word: &str) {
+        self.browser.wait_until(&format!("document.querySelector('h1 .status.{word}')")).await;
+    }
+
+    /// Makes sure that pages had nothing to complain about and asked nobody else.
+    async fn ends_well(self) {
+        let complaints = self.browser.console().await;
+        assert!(complaints.is_empty(), "{complaints:#?}");
+        let own = format!("http://{}/", self.site.addr);
+        for url in self.browser.requests().await {
+            let is_browsers_own = url.starts_with("data:") || url.starts_with("chrome:");
+            assert!(url.starts_with(&own) || is_browsers_own, "{url}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn job_is_submitted_watched_cancelled_and_retried() {
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    visitor.open("/jobs").await;
+    visitor.shows("No queue yet").await;
+    browser.click(".empty .button").await;
+    browser.fill("[name=queue]", "emails").await;
+    browser.fill("[name=data]", "[\"alice@example.com\"]").await;
+    browser.fill("[name=tags]", "welcome").await;
+    browser.click("form.fields button.main").await;
+    visitor.shows("Submitted.").await;
+    visitor.has_status("queued").await;
+    visitor.shows("no worker of the queue is alive").await;
+
+    // From here on the page is not loaded again: what changes is shown by itself.
+    browser.evaluate("(window.mark = 1)").await;
+    let [job] = &visitor.site.claim("emails", "w1", 1).await[..] else { panic!("one job") };
+    visitor.has_status("running").await;
+    let jid = job["jid"].as_str().expect("an id");
+    let outcome = json!({"worker": "w1", "attempt": job["attempt"], "message": "no such mailbox", "retry": false});
+    let answer = visitor.site.post(&format!("/api/1/jobs/{jid}/fail"), outcome).await;
+    assert!(answer.status < 300, "{answer:?}");
+    visitor.has_status("failed").await;
+    visitor.shows("no such mailbox").await;
+    assert_eq!(browser.evaluate("window.mark").await, 1);
+
+    browser.click("[data-key=r]").await;
+    visitor.shows("It runs again from the start.").await;
+    visitor.has_status("queued").await;
+    browser.click("[data-key=c]").await;
+    browser.click("button.danger").await;
+    visitor.has_status("canceled").await;
+    visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whole_life_of_a_job_by_keyboard() {
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    visitor.open("/").await;
+    visitor.shows("Nothing needs attention").await;
+    browser.press("?").await;
+    browser.wait_until("document.getElementById('keyboard').open").await;
+    browser.press("\u{e00c}").await;
+    browser.wait_until("!document.getElementById('keyboard').open").await;
+    browser.press("n").await;
+    browser.wait_until("location.pathname === '/submit'").await;
+    browser.wait_until("document.activeElement.name === 'queue'").await;
+    browser.press("mail").await;
+    browser.press(ENTER).await;
+    visitor.has_status("queued").await;
+    browser.press("c").await;
+    browser.wait_until("document.activeElement.matches('button.danger')").await;
+    browser.press(ENTER).await;
+    visitor.has_status("canceled").await;
+    browser.press("r").await;
+    visitor.has_status("queued").await;
+    browser.press("gj").await;
+    browser.wait_until("location.pathname === '/jobs'").await;
+    browser.press("j").await;
+    browser.press(ENTER).await;
+    browser.wait_until("location.pathname === '/queues/mail'").await;
+    browser.press("gf").await;
+    browser.wait_until("location.pathname === '/find'").await;
+    browser.press("/").await;
+    browser.wait_until("document.activeElement.name === 'text'").await;
+    visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_failed_jobs_are_retried_with_the_bar_moving() {
+    const JOBS: usize = 10_000;
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    visitor.site.fail_many("mail", JOBS).await;
+    visitor.open("/find?queue=mail&place=failed").await;
+    browser.click(".actions a").await;
+    assert_eq!(browser.text("#count").await, "10,000 jobs");
+    browser.click("button.danger").await;
+    // The bar is seen somewhere on its way, then at its end.
+    browser.wait_until("document.querySelector('progress')?.value > 0").await;
+    let value = browser.evaluate("document.querySelector('progress').value").await;
+    assert!(value.as_f64().is_some_and(|value| value > 0.0), "{value}");
+    browser.wait_until("document.getElementById('over')").await;
+    visitor.shows("10,000 of 10,000 gone through, 10,000 changed").await;
+    let stats = visitor.site.get("/api/1/queues/mail").await.ok();
+    assert_eq!((&stats["failed"], &stats["queued"]), (&0.into(), &JOBS.into()));
+    visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn script_in_any_field_stays_inert() {
+    const BAD: &str = "<script>window.broken=1</script><img src=x onerror=window.broken=1>";
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    visitor.open("/submit").await;
+    let data = json!([BAD]).to_string();
+    let coded = BAD.replace(' ', "");
+    for (field, value) in
+        [("queue", coded.as_str()), ("data", &data), ("tags", &coded), ("tenant", &coded)]
+    {
+        browser.fill(&format!("[name={field}]"), value).await;
+    }
+    browser.click("form.fields button.main").await;
+    visitor.has_status("queued").await;
+    for path in ["/", "/jobs", "/find"] {
+        visitor.open(path).await;
+        browser.wait_until("document.getElementById('pause').dataset.state === 'live' || !document.getElementById('live')").await;
+        assert_eq!(browser.evaluate("window.broken ?? 0").await, 0, "{path}");
+    }
+    for field in ["tag", "text"] {
+        visitor.open("/find").await;
+        browser.fill(&format!("[name={field}]"), &coded).await;
+        browser.click(".filter button").await;
+        assert_eq!(browser.evaluate("window.broken ?? 0").await, 0, "{field}");
+    }
+    visitor.open("/keys").await;
+    browser.fill("main input[name=name]", &coded).await;
+    browser.click("main .search button").await;
+    visitor.shows("No declared family").await;
+    assert_eq!(browser.evaluate("window.broken ?? 0").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paused_page_stands_still_and_catches_up() {
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    visitor.site.submit("mail", json!({})).await;
+    visitor.open("/jobs").await;
+    browser.wait_until("document.getElementById('pause').dataset.state === 'live'").await;
+    browser.press("p").await;
+    browser.wait_until("document.getElementById('pause').dataset.state === 'paused'").await;
+    visitor.site.submit("video", json!({})).await;
+    let mut watcher = visitor.site.stream("/jobs", &[("Accept", "text/event-stream")]).await;
+    assert!(watcher.next_text().await.contains("video"), "others see it");
+    assert!(!browser.text("main").await.contains("video"), "the paused page does not");
+    browser.press("p").await;
+    visitor.shows("video").await;
+    visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn theme_follows_the_system_until_it_is_chosen() {
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    let paper = "getComputedStyle(document.body).backgroundColor";
+    visitor.open("/").await;
+    browser.prefer("dark").await;
+    let dark = browser.evaluate(paper).await;
+    browser.prefer("light").await;
+    let light = browser.evaluate(paper).await;
+    assert_ne!(dark, light);
+    browser.press("t").await;
+    browser.wait_until("document.documentElement.dataset.theme === 'dark'").await;
+    assert_eq!(browser.evaluate(paper).await, dark);
+    visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_of_every_page_in_both_themes_and_two_widths() {
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    let job = visitor.site.furnish().await;
+    let pages = [
+        ("overview", "/".to_owned()),
+        ("jobs", "/jobs".into()),
+        ("queue", "/queues/emails".into()),
+        ("find", "/find".into()),
+        ("job", format!("/jobs/{job}")),
+        ("submit", "/submit?queue=emails".into()),
+        ("bulk", "/bulk?what=retry&queue=emails&place=failed".into()),
+        ("recurring", "/recurring".into()),
+        ("keys", "/keys".into()),
+        ("family", "/keys/jobs.bee.job".into()),
+        ("key", format!("/key?name=bee:h:jobs:{job}")),
+        ("lint", "/lint".into()),
+        ("error", "/nothing".into()),
+    ];
+    for (name, path) in &pages {
+        visitor.open(path).await;
+        for (size, width, height) in [("desktop", 1280, 900), ("phone", 390, 844)] {
+            browser.resize(width, height).await;
+            for theme in ["light", "dark"] {
+                browser.prefer(theme).await;
+                browser.screenshot(&pictures().join(format!("{name}-{size}-{theme}.png"))).await;
+            }
+            let wide = browser.evaluate("document.documentElement.scrollWidth").await;
+            assert!(wide.as_u64() <= Some(width.into()), "{name} is {wide} wide on a {size}");
+        }
+    }
+    let complaints = browser.console().await;
+    // The browser itself notes that the last page is not there.
+    let others = complaints.iter().filter(|told| !told.contains("/nothing"));
+    assert_eq!(others.count(), 0, "{complaints:#?}");
+}
+
+/// Where pictures go: below the folder of build results, which is never committed.
+fn pictures() -> PathBuf {
+    let target = option_env!("CARGO_TARGET_TMPDIR").expect("cargo sets it");
+    PathBuf::from(target).parent().expect("the folder of results").join("pictures")
+}
+
+impl Site {
+    /// Fills a queue with jobs that have failed.
+    async fn fail_many(&self, queue: &str, n: usize) {
+        let jobs: Vec<_> = (0..n).map(|i| json!({"data": [i], "retries": 0})).collect();
+        for jobs in jobs.chunks(2_000) {
+            let answer = self.post(&format!("/api/1/queues/{queue}/jobs"), json!(jobs)).await;
+            assert_eq!(answer.status, 201, "{answer:?}");
+        }
+        let mut left = n;
+        while left > 0 {
+            let claimed = self.claim(queue, "w", 100).await;
+            left -= claimed.len();
+            for job in claimed {
+                self.fail(&job, "w", "it broke").await;
+            }
+        }
+    }
+
+    async fn fail(&self, job: &serde_json::Value, worker: &str, error: &str) {
+        let jid = job["jid"].as_str().expect("an id");
+        let outcome =
+            json!({"worker": worker, "attempt": job["attempt"], "message": error, "retry": false});
+        let answer = self.post(&format!("/api/1/jobs/{jid}/fail"), outcome).await;
+        assert!(answer.status < 300, "{answer:?}");
+    }
+
+    /// Something of everything to look at; returns the job with most around it.
+    async fn furnish(&self) -> String {
+        for (i, queue) in ["emails", "video/transcode", "reports"].iter().enumerate() {
+            let coded = queue.replace('/', "%2F");
+            for n in 0..(6 * (i + 1)) {
+                let to = format!("user{n}@example.com");
+                let job = json!({"data": [to, {"subject": "Your weekly report", "n": n}], "tags": ["weekly", "batch-7"], "retries": 0});
+                self.submit(&coded, job).await;
+            }
+        }
+        for job in self.claim("emails", "worker-a", 4).await {
+            self.fail(&job, "worker-a", "SMTP 550: no such mailbox\n  at deliver (mail.js:12)")
+                .await;
+        }
+        self.claim("reports", "worker-b", 3).await;
+        let middle = self.submit("emails", json!({"data": ["digest"]})).await.to_string();
+        let first = self.submit("emails", json!({"data": ["first"]})).await.to_string();
+        let job = json!({"data": [{"to": "alice@example.com", "body": "<b>Hello</b>", "n": 12_345_678_901_234_567_890_u64}],
+            "dependencies": [middle, first], "tags": ["welcome", "vip"], "tenant": "acme", "delay": 3_600_000});
+        let job = self.submit("emails", job).await.to_string();
+        for name in ["resize", "thumbnail", "notify"] {
+            self.submit("emails", json!({"data": [name], "parent": job})).await;
+        }
+        self.submit("emails", json!({"data": ["later"], "dependencies": [job]})).await;
+        job
+    }
+}

@@ -1,0 +1,333 @@
+//! The dashboard as any client sees it, without running its script.
+
+use keyrack_store::Store;
+use serde_json::json;
+
+use crate::site::{Answer, Site};
+
+const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
+
+impl Site {
+    /// Sends a form as a page of this site would.
+    async fn form(&self, path: &str, body: &str) -> Answer {
+        let origin = format!("http://{}", self.addr);
+        self.send("POST", path, &[FORM, ("Origin", &origin)], body).await
+    }
+
+    /// Follows the redirect that a form was answered with, and returns the page.
+    async fn follow(&self, answer: &Answer) -> String {
+        assert_eq!(answer.status, 303, "{answer:?}");
+        let cookie = answer.header("set-cookie").unwrap_or_default();
+        let pair = cookie.split(';').next().unwrap_or_default();
+        let page = self
+            .send("GET", answer.header("location").expect("a place"), &[("Cookie", pair)], "")
+            .await;
+        assert_eq!(page.status, 200, "{page:?}");
+        page.body
+    }
+
+    async fn page(&self, path: &str) -> String {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.body
+    }
+}
+
+fn job_of(answer: &Answer) -> String {
+    let place = answer.header("location").expect("a place");
+    place.strip_prefix("/jobs/").expect("a job's page").to_owned()
+}
+
+#[tokio::test]
+async fn job_lives_its_whole_life_through_forms() {
+    let site = Site::start().await;
+    let submitted =
+        site.form("/submit", "queue=mail%2Fsend&data=%5B%22x%22%5D&tags=a+b&priority=2").await;
+    let page = site.follow(&submitted).await;
+    for part in ["Submitted.", "mail/send", "queued", "Why it does not run", "&#34;x&#34;"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let jid = job_of(&submitted);
+    let canceled = site.form(&format!("/jobs/{jid}/cancel"), "").await;
+    assert!(site.follow(&canceled).await.contains("Cancelled."));
+    let retried = site.form(&format!("/jobs/{jid}/retry"), "").await;
+    assert!(site.follow(&retried).await.contains("It runs again"));
+    // What cannot be done is told on the same page, and changes nothing.
+    let again = site.form(&format!("/jobs/{jid}/retry"), "").await;
+    assert!(site.follow(&again).await.contains("only a failed, cancelled or expired job"));
+}
+
+#[tokio::test]
+async fn form_that_makes_no_sense_comes_back_with_what_was_typed() {
+    let site = Site::start().await;
+    for (form, told) in [
+        ("queue=&data=%5B%5D", "queue"),
+        ("queue=a&data=%7B", "data"),
+        ("queue=a&priority=x", "priority"),
+        ("queue=a&delay_s=-1", "delay"),
+        ("queue=a&retries=-1", "retries"),
+    ] {
+        let answer = site.form("/submit", &format!("{form}&tenant=typed")).await;
+        assert_eq!(answer.status, 422, "{form}: {answer:?}");
+        assert!(answer.body.contains(told), "{form}: {answer:?}");
+        assert!(answer.body.contains("value=\"typed\""), "{form}: {answer:?}");
+    }
+    assert!(site.hive.queues().await.expect("queues").is_empty());
+}
+
+#[tokio::test]
+async fn queue_is_paused_resumed_and_limited_by_forms() {
+    let site = Site::start().await;
+    site.submit("mail", json!({})).await;
+    let paused = site.form("/queues/mail/pause", "").await;
+    assert!(site.follow(&paused).await.contains("Resume</button>"));
+    let resumed = site.form("/queues/mail/resume", "").await;
+    assert!(site.follow(&resumed).await.contains("Pause</button>"));
+    let form = "concurrency=3&rate_max=10&rate_s=0.5&tenant_concurrency=";
+    let limited = site.form("/queues/mail/limits", form).await;
+    assert!(site.follow(&limited).await.contains("value=\"3\""));
+    let limits = site.get("/api/1/queues/mail/limits").await.ok();
+    assert_eq!((&limits["concurrency"], &limits["rate"]["per_ms"]), (&3.into(), &500.into()));
+    let wrong = site.form("/queues/mail/limits", "rate_max=10").await;
+    assert!(site.follow(&wrong).await.contains("give both numbers"));
+    assert_eq!(site.get("/api/1/queues/mail/limits").await.ok(), limits);
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_can_send_no_form() {
+    let site = Site::start().await;
+    let jid = site.submit("mail", json!({})).await;
+    for path in [
+        "/submit".to_owned(),
+        format!("/jobs/{jid}/cancel"),
+        format!("/jobs/{jid}/retry"),
+        "/queues/mail/pause".into(),
+        "/queues/mail/resume".into(),
+        "/queues/mail/limits".into(),
+        "/bulk".into(),
+        "/bulk/1/stop".into(),
+        "/recurring/x/run".into(),
+        "/recurring/x/pause".into(),
+        "/recurring/x/resume".into(),
+        "/lint".into(),
+        "/theme".into(),
+    ] {
+        for origin in ["https://example.com", "null"] {
+            let headers = [FORM, ("Origin", origin)];
+            let answer = site.send("POST", &path, &headers, "queue=mail").await;
+            answer.problem(403, "foreign_page");
+        }
+    }
+    assert_eq!(site.get(&format!("/api/1/jobs/{jid}")).await.ok()["status"], "queued");
+}
+
+#[tokio::test]
+async fn theme_is_chosen_by_a_form_and_leads_back_to_this_site_only() {
+    let site = Site::start().await;
+    let chosen = site.form("/theme", "theme=dark&back=%2Fjobs%3Fa%3D1").await;
+    assert_eq!(chosen.header("location"), Some("/jobs?a=1"));
+    assert!(site.follow(&chosen).await.contains("data-theme=\"dark\""));
+    let elsewhere = site.form("/theme", "theme=dark&back=%2F%2Fexample.com").await;
+    assert_eq!(elsewhere.header("location"), Some("/"));
+}
+
+#[tokio::test]
+async fn filter_in_the_address_finds_the_jobs_it_names() {
+    let site = Site::start().await;
+    let one = site.submit("mail", json!({"data": ["needle & co"], "tags": ["red"]})).await;
+    let two = site.submit("mail", json!({"data": ["hay"], "tags": ["red", "blue"]})).await;
+    let three = site.submit("video", json!({"data": ["needle"], "delay": 60_000})).await;
+    for (filter, expected) in [
+        ("", vec![&one, &two, &three]),
+        ("queue=mail", vec![&one, &two]),
+        ("place=delayed", vec![&three]),
+        ("text=needle", vec![&one, &three]),
+        ("text=needle+%26+co", vec![&one]),
+        ("tag=red", vec![&one, &two]),
+        ("tag=red&text=hay", vec![&two]),
+        ("tag=blue&queue=video", vec![]),
+        ("queue=none", vec![]),
+        ("queue=mail&place=failed", vec![]),
+    ] {
+        let page = site.page(&format!("/find?{filter}")).await;
+        for jid in [&one, &two, &three] {
+            let is_shown = page.contains(&format!("/jobs/{jid}"));
+            assert_eq!(is_shown, expected.contains(&jid), "{filter}: {jid}");
+        }
+    }
+    let by_id = site.get(&format!("/find?text={two}")).await;
+    assert_eq!(by_id.header("location"), Some(format!("/jobs/{two}").as_str()));
+    for wrong in ["place=nowhere", "tag=red&cursor=x"] {
+        assert_eq!(site.get(&format!("/find?{wrong}")).await.status, 422, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn going_on_shows_every_job_once() {
+    let site = Site::start().await;
+    let jobs: Vec<_> = (0..120).map(|i| json!({"data": [i], "tags": ["all"]})).collect();
+    let answer = site.post("/api/1/queues/mail/jobs", json!(jobs)).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    for filter in ["queue=mail", "text=%5B", "tag=all"] {
+        let (mut path, mut seen) = (format!("/find?{filter}"), Vec::new());
+        loop {
+            let page = site.page(&path).await;
+            let links = page.split("href=\"/jobs/").skip(1);
+            seen.extend(links.map(|rest| rest.split('"').next().expect("a link").to_owned()));
+            let Some(rest) =
+                page.split("\" rel=\"next\"").next().filter(|head| head.len() < page.len())
+            else {
+                break;
+            };
+            let link = rest.rsplit("href=\"").next().expect("a link");
+            path = link.replace("&#38;", "&");
+        }
+        let n = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!((n, seen.len()), (120, 120), "{filter}");
+    }
+}
+
+#[tokio::test]
+async fn many_jobs_are_counted_first_and_then_changed() {
+    let site = Site::start().await;
+    let jobs: Vec<_> = (0..250).map(|i| json!({"data": [i % 2]})).collect();
+    site.post("/api/1/queues/mail/jobs", json!(jobs)).await;
+    let page = site.page("/bulk?what=cancel&queue=mail&place=queued").await;
+    assert!(page.contains("250 jobs"), "{page}");
+    let page = site.page("/bulk?what=cancel&queue=mail&place=queued&text=1").await;
+    assert!(page.contains("Cancel at least 125 jobs") || page.contains("jobs"), "{page}");
+    assert_eq!(
+        site.get("/api/1/queues/mail").await.ok()["queued"],
+        250,
+        "counting changes nothing"
+    );
+
+    let started = site.form("/bulk", "what=cancel&queue=mail&place=queued").await;
+    let place = started.header("location").expect("a page").to_owned();
+    let mut events = site.stream_of(&place).await;
+    while !events.next_text().await.contains("250 of 250 gone through, 250 changed. <strong") {}
+    assert_eq!(site.get("/api/1/queues/mail").await.ok()["queued"], 0);
+
+    for wrong in ["what=retry&queue=mail&place=queued", "what=x&queue=mail&place=failed"] {
+        assert_eq!(site.form("/bulk", wrong).await.status, 422, "{wrong}");
+    }
+    assert_eq!(site.get("/bulk/999").await.status, 404);
+}
+
+impl Site {
+    /// Opens the stream of a page.
+    async fn stream_of(&self, path: &str) -> crate::site::Events {
+        self.stream(path, &[("Accept", "text/event-stream")]).await
+    }
+}
+
+#[tokio::test]
+async fn stream_of_a_page_sends_what_has_changed() {
+    let site = Site::start().await;
+    let jid = site.submit("mail", json!({})).await;
+    let mut events = site.stream_of(&format!("/jobs/{jid}")).await;
+    let first = events.next_text().await;
+    assert!(first.contains("class=\"status queued\"") && !first.contains("<html"), "{first}");
+    site.claim("mail", "w", 1).await;
+    while !events.next_text().await.contains("class=\"status running\"") {}
+    site.stop().await;
+    events.ends().await;
+}
+
+#[tokio::test]
+async fn job_that_goes_while_it_is_watched_is_told_as_trouble() {
+    let site = Site::start().await;
+    let mut events = site.stream_of("/jobs/00000000-0000-4000-8000-000000000000").await;
+    assert!(events.next_text().await.contains("there is no job"));
+}
+
+#[tokio::test]
+async fn key_is_shown_in_its_declared_meaning() {
+    let site = Site::start().await;
+    let jid = site.submit("mail", json!({"data": ["x"]})).await;
+    let page = site.page(&format!("/key?name=bee:h:jobs:{jid}")).await;
+    for part in ["jobs.bee.job", "submitted", "UTC", "hash"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let page = site.page("/key?name=bee:ss:queue:mail").await;
+    assert!(page.contains(&format!("href=\"/key?name=bee%3Ah%3Ajobs%3A{jid}\"")), "{page}");
+    assert!(site.page("/keys/jobs.bee.job").await.contains(jid.as_str()));
+    assert!(site.page("/key?name=bee:ss:queue:other").await.contains("There is no such key"));
+    let unknown = site.get("/key?name=whatever").await;
+    assert_eq!(unknown.status, 404);
+    assert!(unknown.body.contains("No declared family"));
+}
+
+#[tokio::test]
+async fn lint_from_the_dashboard_reports_what_it_finds() {
+    let site = Site::start().await;
+    let store: &Store = &site.store;
+    let mut cmd = redis::cmd("SET");
+    cmd.arg("nobody:knows").arg("<b>this</b>");
+    let () = cmd.query_async(&mut store.connection()).await.expect("written");
+    site.form("/lint", "").await;
+    let mut events = site.stream_of("/lint").await;
+    let report = loop {
+        let text = events.next_text().await;
+        if text.contains("found") {
+            break text;
+        }
+    };
+    assert!(report.contains("nobody:knows"), "{report}");
+}
+
+#[tokio::test]
+async fn what_looks_like_markup_is_shown_as_text() {
+    let site = Site::start().await;
+    let bad = "<script>alert(1)</script>";
+    let coded = "%3Cscript%3Ealert(1)%3C%2Fscript%3E";
+    let job = json!({"data": [bad], "tags": [bad], "tenant": bad});
+    let jid = site.submit(coded, job).await;
+    for path in [
+        "/".to_owned(),
+        "/jobs".into(),
+        format!("/jobs/{jid}"),
+        format!("/queues/{coded}"),
+        format!("/find?tag={coded}"),
+        format!("/find?text={coded}&queue={coded}"),
+        format!("/submit?queue={coded}&data={coded}&tags={coded}&jid={coded}"),
+        format!("/bulk?what=cancel&queue={coded}&place=queued&text={coded}"),
+        format!("/key?name={coded}"),
+        format!("/keys/{coded}"),
+        format!("/{coded}"),
+    ] {
+        let headers = [("Accept", "text/html")];
+        let page = site.send("GET", &path, &headers, "").await;
+        assert!(page.status < 500, "{path}: {page:?}");
+        assert!(!page.body.contains("<script>alert"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_is_asked_breaks_a_page() {
+    let site = Site::start().await;
+    for path in [
+        "/jobs/%00",
+        "/jobs/%FF",
+        "/queues/..",
+        "/find?cursor=%7B%7D",
+        "/find?queue=a&queue=b",
+        "/bulk",
+        "/bulk/-1",
+        "/bulk/99999999999999999999",
+        "/key",
+        "/key?name=",
+        "/key?name=a&db=999999",
+        "/key?name=a&db=x",
+        "/keys/%FF",
+    ] {
+        let answer = site.get(path).await;
+        assert!(answer.status < 500, "{path}: {answer:?}");
+    }
+    for path in ["/submit", "/bulk", "/theme", "/queues/a/limits"] {
+        let answer = site.form(path, "%FF=%00&&&==").await;
+        assert!(answer.status < 500, "{path}: {answer:?}");
+    }
+}
