@@ -5,10 +5,13 @@
 
 mod calc;
 mod engine;
+mod entitlements;
 mod eta;
 mod jobs;
+mod journeys;
 mod lint;
 mod noise;
+mod watch;
 
 mod compare;
 mod load;
@@ -30,10 +33,17 @@ const BENCHES: &[(&str, &str, Run)] = &[
         calc::run,
     ),
     ("engine", "keyrack-engine against redis-server: speed, memory, growth", engine::run),
+    (
+        "entitlements",
+        "how fast entitlements are read, and how soon a purge arrives",
+        entitlements::run,
+    ),
     ("eta", "keyrack's estimates of remaining time against a linear bar and a countdown", eta::run),
     ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
+    ("journeys", "how late a thousand watchers see what happens on a journey", journeys::run),
     ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
+    ("watch", "how late five thousand watchers see the updates of a trace", watch::run),
 ];
 
 /// Runs the benchmark of this name, or lists all.

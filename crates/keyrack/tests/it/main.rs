@@ -16,4 +16,6 @@ mod progress;
 mod recurring;
 mod serve;
 mod store;
+mod token;
+mod traces;
 mod work;

@@ -139,11 +139,24 @@ impl Serve {
     }
 
     fn send(&self, method: &str, path: &str, body: &str) -> (String, String) {
+        self.send_as(None, method, path, body)
+    }
+
+    /// A request with somebody's token, if any.
+    pub(crate) fn send_as(
+        &self,
+        token: Option<&str>,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> (String, String) {
         let mut stream = TcpStream::connect(self.http()).expect("the HTTP port answers");
-        let length = body.len();
+        let (length, token) =
+            (body.len(), token.map(|token| format!("Authorization: bearer {token}\r\n")));
+        let token = token.unwrap_or_default();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{token}Content-Length: {length}\r\n\r\n{body}"
         )
         .expect("the request is sent");
         let mut response = String::new();

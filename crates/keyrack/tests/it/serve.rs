@@ -38,7 +38,8 @@ fn starts_answers_and_stops_on_sigterm() {
 #[test]
 fn acknowledged_writes_survive_kill_9() {
     let dir = folder();
-    let mut serve = Serve::start(dir.path());
+    // A worker of the hot queue would write too.
+    let mut serve = Serve::start_with(dir.path(), "--hot off", &[]);
     let mut redis = serve.redis();
     for i in 0..200 {
         redis::cmd("SET").arg(format!("k{i}")).arg(i).exec(&mut redis).expect("acknowledged");
