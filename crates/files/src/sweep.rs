@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use futures_util::{StreamExt as _, future::BoxFuture, stream};
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use keyrack_store::Script;
 use tokio::time::timeout;
 
@@ -133,9 +133,11 @@ impl<'a> Sweep<'a> {
             if entries.is_empty() {
                 break;
             }
-            let ended =
-                stream::iter(&entries).map(|entry| async move { (entry, self.end(entry).await) });
-            let ended: Vec<_> = ended.buffer_unordered(self.batch).collect().await;
+            // Boxed and collected, or else no task of its own could run this.
+            let ending = |entry| async move { (entry, self.end(entry).await) }.boxed();
+            let ending: Vec<_> = entries.iter().map(ending).collect();
+            let ending = stream::iter(ending).buffer_unordered(self.batch);
+            let ended: Vec<_> = ending.collect().await;
             for (entry, end) in ended {
                 self.settle(entry, until, &end).await?;
                 swept.add(entry, end);
