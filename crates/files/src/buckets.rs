@@ -190,7 +190,12 @@ fn open_folder(folder: &FsPath, name: &str) -> Result<Arc<dyn ObjectStore>, Erro
         let reason = "that is no name of a folder".into();
         return Err(Error::Bucket { bucket: name.to_owned(), reason });
     }
-    let opened = LocalFileSystem::new_with_prefix(folder.join(name));
+    let folder = folder.join(name);
+    if !folder.is_dir() {
+        let reason = format!("there is no such folder \"{}\"", folder.display());
+        return Err(Error::Bucket { bucket: name.to_owned(), reason });
+    }
+    let opened = LocalFileSystem::new_with_prefix(folder);
     let opened = opened.map_err(|error| bucket_failed(name, &error))?;
     Ok(Arc::new(opened.with_fsync(true)))
 }

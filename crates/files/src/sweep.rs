@@ -232,7 +232,8 @@ impl Swept {
             Ended::Kept => self.kept += 1,
             Ended::Failed(reason) => {
                 self.failed += 1;
-                tracing::warn!(file = %shown, reason, "could not delete a file");
+                // Whoever runs the sweep is told, and the store remembers it.
+                tracing::debug!(file = %shown, reason, "could not delete a file");
                 if self.failures.len() < REPORTED_MAX {
                     self.failures.push((entry.member.clone(), reason));
                 }

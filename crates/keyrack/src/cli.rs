@@ -10,11 +10,12 @@ use std::{
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    Exit, Globals, config, jobs, keys, logging, progress, recurring,
+    Exit, Globals, calc, config, entitlements, files, jobs, journeys, keys, logging, progress,
+    recommend, recurring,
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, ServeFlags, Settings},
-    store, token, work,
+    store, token, updates, work,
 };
 
 /// Application state on documented Redis keys.
@@ -58,10 +59,22 @@ enum Command {
     Jobs(jobs::Args),
     /// Look at the jobs that run by the calendar, and steer them
     Recurring(recurring::Args),
-    /// Bars that know how long things take: run commands with one, watch them, see what was learned
-    Progress(progress::Args),
+    /// Take in events, look at what is calculated from them, and check it
+    Calc(calc::Args),
     /// Make tokens for users of the HTTP API, list them, and take them back
     Token(token::Args),
+    /// Bars that know how long things take: run commands with one, watch them, see what was learned
+    Progress(progress::Args),
+    /// Look up what users have paid for, and steer what is known about it
+    Entitlements(entitlements::Args),
+    /// Look at files that wait to be deleted, and delete them
+    Files(files::Args),
+    /// Make journeys, and see what happens on them
+    Journeys(journeys::Args),
+    /// Load an app's posts, and see what is recommended to whom
+    Recommend(recommend::Args),
+    /// Deploy when a repository has something new
+    Updates(updates::Args),
     /// Look up the declared keys, and check a database against them
     Keys(keys::Args),
     /// Look after the store
@@ -117,8 +130,14 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(Command::Work(args)) => work::run(args, &globals).await,
             Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
             Some(Command::Recurring(args)) => recurring::run(args, &globals).await,
-            Some(Command::Progress(args)) => progress::run(args, &globals).await,
+            Some(Command::Calc(args)) => calc::run(args, &globals).await,
             Some(Command::Token(args)) => token::run(args, &globals).await,
+            Some(Command::Progress(args)) => progress::run(args, &globals).await,
+            Some(Command::Entitlements(args)) => entitlements::run(args, &globals).await,
+            Some(Command::Files(args)) => files::run(args, &globals).await,
+            Some(Command::Journeys(args)) => journeys::run(args, &globals).await,
+            Some(Command::Updates(args)) => updates::run(args, &globals).await,
+            Some(Command::Recommend(args)) => recommend::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,
             Some(Command::Config(args)) => config::run(&args, &globals),

@@ -2,7 +2,7 @@
 //! and exit codes. It decides nothing about data.
 //!
 //! In reading order: `cli` is what can be typed; `settings` what can be set; `globals` what every command is given;
-//! `serve`, `work`, `jobs`, `recurring`, `token`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
+//! `serve`, `work`, `jobs`, `recurring`, `progress`, `token`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
 //! what they tell on the way; `duration`, `when`, `table`, `terminal` and `signals`
 //! what several of them need.
 
@@ -11,14 +11,20 @@ mod settings;
 
 mod globals;
 
+mod calc;
 mod config;
+mod entitlements;
+mod files;
 mod jobs;
+mod journeys;
 mod keys;
 mod progress;
+mod recommend;
 mod recurring;
 mod serve;
 mod store;
 mod token;
+mod updates;
 mod work;
 
 mod duration;

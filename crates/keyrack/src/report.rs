@@ -2,11 +2,17 @@
 
 use std::{error::Error, fmt, io};
 
+use keyrack_calculations as calculations;
 use keyrack_engine::log;
+use keyrack_entitlements as entitlements;
+use keyrack_files as files;
 use keyrack_identity as identity;
 use keyrack_jobs as jobs;
+use keyrack_journeys as journeys;
 use keyrack_progress as progress;
+use keyrack_recommender as recommender;
 use keyrack_store as store;
+use keyrack_updates as updates;
 
 use crate::{Exit, Failure};
 
@@ -72,13 +78,105 @@ fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
     if let Some(error) = error.downcast_ref::<jobs::recurring::Error>() {
         return of_recurring(error);
     }
-    if let Some(error) = error.downcast_ref::<progress::Error>() {
-        return of_progress(error);
+    if let Some(error) = error.downcast_ref::<calculations::Error>() {
+        return of_calculations(error);
     }
     if let Some(error) = error.downcast_ref::<identity::Error>() {
         return of_identity(error);
     }
+    if let Some(error) = error.downcast_ref::<progress::Error>() {
+        return of_progress(error);
+    }
+    if let Some(error) = error.downcast_ref::<entitlements::Error>() {
+        return of_entitlements(error);
+    }
+    if let Some(error) = error.downcast_ref::<files::Error>() {
+        return of_files(error);
+    }
+    if let Some(error) = error.downcast_ref::<journeys::Error>() {
+        return of_journeys(error);
+    }
+    if let Some(error) = error.downcast_ref::<updates::Error>() {
+        return of_updates(error);
+    }
+    if let Some(error) = error.downcast_ref::<recommender::Error>() {
+        return of_recommender(error);
+    }
     error.downcast_ref::<store::Error>().map(of_store)
+}
+
+/// What each error about entitlements means.
+fn of_entitlements(error: &entitlements::Error) -> Option<Verdict> {
+    use entitlements::Error;
+
+    let exit = match error {
+        Error::Part(_) | Error::Invalid { .. } | Error::Settings { .. } => Exit::Usage,
+        Error::UnknownEntitlement { .. } | Error::UnknownUser | Error::NoSuchCheckout { .. } => {
+            Exit::NotFound
+        }
+        Error::Limited { .. }
+        | Error::AlreadySubscribed { .. }
+        | Error::TooManyOpen { .. }
+        | Error::Incomplete { .. }
+        | Error::Busy { .. } => Exit::Conflict,
+        Error::NotStripes { .. } => Exit::Auth,
+        Error::Stripe(_) | Error::Source(_) => Exit::Unreachable,
+        Error::NoRandom => Exit::Failed,
+        // Others may have got the same, so it is not the next in the chain as it is.
+        Error::Store(error) => return Some(of_store(error)),
+    };
+    Some((exit, None))
+}
+
+/// What each error about files means; that of the store comes next in the chain.
+fn of_files(error: &files::Error) -> Option<Verdict> {
+    use files::Error;
+
+    let exit = match error {
+        Error::Invalid { .. } => Exit::Usage,
+        Error::BeingDeleted { .. } | Error::Swept { .. } => Exit::Conflict,
+        Error::Bucket { .. } => Exit::Failed,
+        Error::Store(_) => return None,
+    };
+    Some((exit, None))
+}
+
+/// What each error about journeys means; that of the store comes next in the chain.
+fn of_journeys(error: &journeys::Error) -> Option<Verdict> {
+    use journeys::Error;
+
+    let exit = match error {
+        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
+        Error::NoSuchJourney { .. } => Exit::NotFound,
+        Error::Refused(_) => Exit::Conflict,
+        Error::BadTicket { .. } => Exit::Auth,
+        Error::Store(_) => return None,
+    };
+    Some((exit, None))
+}
+
+/// What each error about updates means; that of the store comes next in the chain.
+fn of_updates(error: &updates::Error) -> Option<Verdict> {
+    use updates::Error;
+
+    match error {
+        Error::Part(_) | Error::SecretTooShort { .. } => Some((Exit::Usage, None)),
+        Error::Store(_) => None,
+    }
+}
+
+/// What each error about calculations means; that of the store comes next in the chain.
+fn of_calculations(error: &calculations::Error) -> Option<Verdict> {
+    use calculations::Error;
+
+    let exit = match error {
+        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
+        Error::NotFound { .. } => Exit::NotFound,
+        Error::TokenExists { .. } | Error::Busy { .. } => Exit::Conflict,
+        Error::UnknownToken | Error::NotAdmin => Exit::Auth,
+        Error::Store(_) => return None,
+    };
+    Some((exit, None))
 }
 
 /// What each error about users and tokens means; that of the store comes next in the chain.
@@ -108,6 +206,20 @@ fn of_recurring(error: &jobs::recurring::Error) -> Option<Verdict> {
         Error::NoSuchJob { .. } => Exit::NotFound,
         Error::OtherList { .. } => Exit::Conflict,
         Error::Hot(_) | Error::Bee { .. } | Error::Store(_) => return None,
+    };
+    Some((exit, None))
+}
+
+/// What each error about recommendations means; that of the store comes next in the chain.
+fn of_recommender(error: &recommender::Error) -> Option<Verdict> {
+    use recommender::Error;
+
+    let exit = match error {
+        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
+        Error::NoSuchPost { .. } => Exit::NotFound,
+        Error::Busy => Exit::Conflict,
+        Error::Source { .. } | Error::Stopped => Exit::Failed,
+        Error::Store(_) => return None,
     };
     Some((exit, None))
 }
@@ -292,27 +404,6 @@ mod tests {
     }
 
     #[test]
-    fn errors_about_progress_bars_have_their_exit_codes() {
-        use progress::Error;
-        let name = || "x".to_owned();
-        let lost = store::Error::Unreachable { target: name(), reason: name() };
-        for (error, exit) in [
-            (Error::Invalid { field: "uid", reason: name() }, Exit::Usage),
-            (Error::TraceNotFound { trace: name() }, Exit::NotFound),
-            (Error::BarNotFound { bar: name() }, Exit::NotFound),
-            (Error::RetainedTraceNotFound { bar: name(), trace: name() }, Exit::NotFound),
-            (Error::TraceCompleted { trace: name() }, Exit::Conflict),
-            (Error::Busy { bar: name() }, Exit::Conflict),
-            (Error::Corrupt { key: name(), reason: name() }, Exit::Failed),
-            (Error::Store(lost), Exit::Unreachable),
-        ] {
-            let shown = format!("{error:?}");
-            let report = Report::of(&anyhow!(error)).expect("an error to report");
-            assert_eq!(report.exit, exit, "{shown}");
-        }
-    }
-
-    #[test]
     fn every_error_about_tokens_has_its_exit_code() {
         use identity::Error;
         let word = || "x".to_owned();
@@ -325,6 +416,27 @@ mod tests {
             (Error::Denied { reason: word() }, Exit::Auth),
             (Error::KeysUnavailable, Exit::Unreachable),
             (Error::NoRandom, Exit::Failed),
+            (Error::Store(lost), Exit::Unreachable),
+        ] {
+            let shown = format!("{error:?}");
+            let report = Report::of(&anyhow!(error)).expect("an error to report");
+            assert_eq!(report.exit, exit, "{shown}");
+        }
+    }
+
+    #[test]
+    fn errors_about_progress_bars_have_their_exit_codes() {
+        use progress::Error;
+        let name = || "x".to_owned();
+        let lost = store::Error::Unreachable { target: name(), reason: name() };
+        for (error, exit) in [
+            (Error::Invalid { field: "uid", reason: name() }, Exit::Usage),
+            (Error::TraceNotFound { trace: name() }, Exit::NotFound),
+            (Error::BarNotFound { bar: name() }, Exit::NotFound),
+            (Error::RetainedTraceNotFound { bar: name(), trace: name() }, Exit::NotFound),
+            (Error::TraceCompleted { trace: name() }, Exit::Conflict),
+            (Error::Busy { bar: name() }, Exit::Conflict),
+            (Error::Corrupt { key: name(), reason: name() }, Exit::Failed),
             (Error::Store(lost), Exit::Unreachable),
         ] {
             let shown = format!("{error:?}");

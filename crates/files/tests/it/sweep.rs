@@ -256,3 +256,13 @@ fn all_keys_share_a_slot() {
         assert!(key.placed(Layout::Cluster).starts_with("{files}:"), "{key:?}");
     }
 }
+
+#[tokio::test]
+async fn a_sweep_can_be_spawned() {
+    let world = World::in_memory().await;
+    let file = world.put("k").await;
+    world.zadd(NOW, file.member().as_bytes()).await;
+    let (files, buckets) = (world.files.clone(), world.buckets.clone());
+    let sweeping = tokio::spawn(async move { Sweep::new(&files, &buckets).run().await });
+    assert_eq!(sweeping.await.expect("no panic").expect("swept").deleted, 1);
+}

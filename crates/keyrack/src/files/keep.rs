@@ -40,6 +40,6 @@ pub(super) async fn run(args: &Args, files: &Files, globals: &Globals) -> anyhow
         let hint = "\"keyrack files list\" shows what is";
         return Err(Failure::new(Exit::NotFound, message).hint(hint).into());
     }
-    globals.say(format_args!("kept; took {} out", human::counted(kept, "entry")));
+    globals.say(format_args!("kept; it had been entered {}", human::counted(kept, "time")));
     Ok(Exit::Ok)
 }

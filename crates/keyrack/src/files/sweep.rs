@@ -117,6 +117,7 @@ impl Sweeper {
             times.tick().await;
             match Sweep::new(&files, &self.buckets).run().await {
                 Ok(swept) if swept == Swept::default() => {}
+                Ok(swept) if swept.failed > 0 => tracing::warn!("{}", tell(&swept)),
                 Ok(swept) => tracing::info!("{}", tell(&swept)),
                 Err(error) => tracing::warn!(%error, "could not sweep files"),
             }

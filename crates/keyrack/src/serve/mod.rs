@@ -2,6 +2,7 @@
 
 mod addresses;
 mod progress;
+mod secrets;
 mod sign_in;
 
 use std::time::Duration;
@@ -18,7 +19,8 @@ use tokio::{net::TcpListener, sync::watch};
 
 use self::addresses::{Addresses, bind_failed};
 use crate::{
-    Exit, Failure, Globals,
+    Exit, Failure, Globals, duration, entitlements,
+    files::Sweeper,
     settings::{HTTP, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
     signals::Signals,
 };
@@ -36,6 +38,9 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     let addresses = Addresses::from_settings(&globals.settings).await?;
     let timings = timings(&globals.settings)?;
     let works_hot_queue = progress::works_hot_queue(&globals.settings)?;
+    let sweeper = Sweeper::from_settings(&globals.settings)?;
+    let deploys = secrets::deploys(&globals.settings)?;
+    let tickets = secrets::tickets(&globals.settings)?;
     raise_file_limit();
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 
@@ -49,6 +54,10 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
     let scheduler = scheduler(&store, globals).await?;
     let identity = sign_in::identity(&store, globals)?;
+    if let Some(sweeper) = &sweeper {
+        globals.say(format_args!("  files  swept every {}", duration::shown(sweeper.every())));
+    }
+    let billing = entitlements::billing(&store, globals)?;
     globals.say("ready; stop with Ctrl-C");
 
     let (stop, stopping) = watch::channel(false);
@@ -58,8 +67,27 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     }
     tokio::spawn(keep_queues(store.clone(), timings, stopped(stopping.clone())));
     let mut bars = tokio::spawn(progress::run(store.clone(), works_hot_queue, stopping.clone()));
+    if let Some(sweeper) = sweeper {
+        // A sweep may be dropped at any moment.
+        let (store, stop) = (store.clone(), stopped(stopping.clone()));
+        tokio::spawn(async move {
+            tokio::select! { () = sweeper.run(store) => {}, () = stop => {} }
+        });
+    }
+    if let Some(checkout) = billing.as_ref().and_then(|billing| billing.checkout.clone()) {
+        // It may be stopped at any moment: who comes next goes on with it.
+        let stop = stopped(stopping.clone());
+        tokio::spawn(async move {
+            tokio::select! { () = entitlements::sweep_forever(checkout) => {}, () = stop => {} }
+        });
+    }
     let recurring = globals.settings.recurring().to_vec();
-    let server = Server::new(store.clone()).with_recurring(recurring).with_identity(identity);
+    let server = Server::new(store.clone())
+        .with_recurring(recurring)
+        .with_identity(identity)
+        .with_billing(billing)
+        .with_deploys(deploys)
+        .with_tickets(tickets);
     let mut http = tokio::spawn(server.run(listener, stopped(stopping)));
     tokio::select! {
         signal = signals.first() => globals.say(format_args!("{signal}: stopping")),

@@ -128,6 +128,141 @@ pub(crate) static AUTH_DEV_SECRET: Setting = Setting {
     secret: true,
 };
 
+pub(crate) static ENTITLEMENTS: Setting = Setting {
+    key: "entitlements",
+    value_name: "NAMES",
+    help: "What users can be entitled to, separated by commas; the checkout sells the first",
+    default: Some("pro"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static REVENUE_CAT_URL: Setting = Setting {
+    key: "revenue-cat-url",
+    value_name: "URL",
+    help: "Where RevenueCat is",
+    default: Some("https://api.revenuecat.com"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static REVENUE_CAT_KEY: Setting = Setting {
+    key: "revenue-cat-key",
+    value_name: "TEXT",
+    help: "The secret key of the project at RevenueCat, which knows what users have paid for",
+    default: None,
+    flag: FlagScope::None,
+    secret: true,
+};
+
+pub(crate) static REVENUE_CAT_STRIPE_KEY: Setting = Setting {
+    key: "revenue-cat-stripe-key",
+    value_name: "TEXT",
+    help: "The public key of the project's Stripe app at RevenueCat",
+    default: None,
+    flag: FlagScope::None,
+    secret: true,
+};
+
+pub(crate) static STRIPE_URL: Setting = Setting {
+    key: "stripe-url",
+    value_name: "URL",
+    help: "Where Stripe is",
+    default: Some("https://api.stripe.com"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static STRIPE_KEY: Setting = Setting {
+    key: "stripe-key",
+    value_name: "TEXT",
+    help: "The secret key of the account at Stripe, through which users pay",
+    default: None,
+    flag: FlagScope::None,
+    secret: true,
+};
+
+pub(crate) static STRIPE_PRICE: Setting = Setting {
+    key: "stripe-price",
+    value_name: "ID",
+    help: "The price at Stripe that the checkout sells",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static STRIPE_WEBHOOK_SECRET: Setting = Setting {
+    key: "stripe-webhook-secret",
+    value_name: "TEXT",
+    help: "The secret with which Stripe signs its webhooks",
+    default: None,
+    flag: FlagScope::None,
+    secret: true,
+};
+
+pub(crate) static FRONTEND_URL: Setting = Setting {
+    key: "frontend-url",
+    value_name: "URL",
+    help: "The address of the site to which buyers return",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static CHECKOUT_PATHS: Setting = Setting {
+    key: "checkout-paths",
+    value_name: "PATHS",
+    help: "The paths of the site to which buyers may return, separated by commas",
+    default: Some("/admin"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static FILES: Setting = Setting {
+    key: "files",
+    value_name: "URL",
+    help: "Where the files are that wait to be deleted: file:DIR, s3: or s3:https://HOST; AWS_* variables say who may",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static FILES_SWEEP: Setting = Setting {
+    key: "files-sweep",
+    value_name: "TIME|off",
+    help: "How often to delete the files that are due",
+    default: Some("off"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static JOURNEY_SECRET: Setting = Setting {
+    key: "journey-secret",
+    value_name: "TEXT",
+    help: "The secret that tickets for journeys are signed with",
+    default: None,
+    flag: FlagScope::None,
+    secret: true,
+};
+
+pub(crate) static DEPLOY_SECRET: Setting = Setting {
+    key: "deploy-secret",
+    value_name: "TEXT",
+    help: "The secret of those who may announce over HTTP that a repository has something new",
+    default: None,
+    flag: FlagScope::None,
+    secret: true,
+};
+
+pub(crate) static DEPLOY_REPOS: Setting = Setting {
+    key: "deploy-repos",
+    value_name: "NAMES",
+    help: "The repositories that can be announced so, separated by commas",
+    default: Some("backend,websocket,frontend-web,jobs"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static LOG: Setting = Setting {
     key: "log",
     value_name: "FILTER",
@@ -150,6 +285,21 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &AUTH_CLIENT_ID,
     &AUTH_JWKS_URL,
     &AUTH_DEV_SECRET,
+    &ENTITLEMENTS,
+    &REVENUE_CAT_URL,
+    &REVENUE_CAT_KEY,
+    &REVENUE_CAT_STRIPE_KEY,
+    &STRIPE_URL,
+    &STRIPE_KEY,
+    &STRIPE_PRICE,
+    &STRIPE_WEBHOOK_SECRET,
+    &FRONTEND_URL,
+    &CHECKOUT_PATHS,
+    &FILES,
+    &FILES_SWEEP,
+    &JOURNEY_SECRET,
+    &DEPLOY_SECRET,
+    &DEPLOY_REPOS,
     &LOG,
 ];
 

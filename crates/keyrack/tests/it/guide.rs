@@ -44,12 +44,52 @@ fn guide_to_jobs_can_be_typed_as_it_is_printed() {
 }
 
 #[test]
+fn guide_to_calculations_can_be_typed_as_it_is_printed() {
+    let lines = lines_to_type("docs/calculations.md");
+    let (_dir, _serve, run) = type_lines(&lines);
+    let sums = r#"{"2014-W41":"5","2014-W42":"8","2014-W44":"12","2014-W45":"22.07"}"#;
+    assert!(run.stdout.contains(sums), "{run:?}");
+    assert!(run.stdout.contains(r#""calculated_value":"50""#), "{run:?}");
+    assert!(run.stderr.contains("0 differences"), "{run:?}");
+}
+
+#[test]
+fn guide_to_files_can_be_typed_as_it_is_printed() {
+    let (_dir, _serve, run) = type_lines(&lines_to_type("docs/files.md"));
+    assert!(run.stdout.contains("not a cat"), "{run:?}");
+    assert!(run.stdout.contains("\"unexpected\": 1"), "{run:?}");
+}
+
+#[test]
+fn guide_to_updates_can_be_typed_as_it_is_printed() {
+    let (_dir, _serve, run) = type_lines(&lines_to_type("docs/updates.md"));
+    assert!(run.stdout.contains("updated backend\n"), "{run:?}");
+}
+
+#[test]
+fn guide_to_journeys_can_be_typed_as_it_is_printed() {
+    let (_dir, _serve, run) = type_lines(&lines_to_type("docs/journeys.md"));
+    assert!(run.stdout.contains("how are you?"), "{run:?}");
+}
+
+#[test]
 fn example_of_the_readme_can_be_typed_as_it_is_printed() {
     let jobs = lines_to_type("README.md");
     let start = jobs.find("export KEYRACK_STORE").expect("the example");
     let end = jobs[start..].find("list greetings\n").expect("its end") + start;
     let (_dir, _serve, run) = type_lines(&format!("{}list greetings\n", &jobs[start..end]));
     assert!(run.stdout.contains("  completed  "), "{run:?}");
+}
+
+#[test]
+fn guide_to_entitlements_can_be_typed_as_it_is_printed() {
+    let lines = lines_to_type("docs/entitlements.md");
+    let (dir, serve, run) = type_lines(&lines);
+    assert!(run.stdout.contains("nobody; RevenueCat cannot be asked\n"), "{run:?}");
+    assert!(run.stdout.contains("RevenueCat is asked\n"), "one failure is not many: {run:?}");
+    let store = format!("--store redis://{}", serve.resp());
+    let shown = Run::line_in(dir.path(), &format!("entitlements show alice --json {store}")).stdout;
+    assert_eq!(shown.trim(), "[]", "purged");
 }
 
 #[test]

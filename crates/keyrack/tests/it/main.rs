@@ -3,19 +3,24 @@
 mod program;
 mod world;
 
+mod calc;
 mod config;
 mod documented;
 mod endings;
+mod files;
 mod guide;
 mod help;
 mod jobs;
+mod journeys;
 mod keys;
 mod kill;
 mod pages;
 mod progress;
+mod recommend;
 mod recurring;
 mod serve;
 mod store;
 mod token;
 mod traces;
+mod updates;
 mod work;
