@@ -26,11 +26,20 @@ use super::{
 const SHARES: [f64; 3] = [0.10, 0.25, 0.50];
 /// How many past runs are known, and how many bars are made with so many.
 const PASTS: [(usize, u64); 4] = [(5, 150), (20, 120), (100, 50), (500, 30)];
+/// The same for bars that have hardly begun to learn; they are told for themselves.
+const FEW: [(usize, u64); 2] = [(1, 150), (2, 150)];
 /// How many runs of each bar are looked at.
 const RUNS: usize = 6;
 
-/// The scores of one kind of work, for each past and each share.
-type Scores = [[Score; SHARES.len()]; PASTS.len()];
+/// The scores of one kind of work, for each share.
+type Scores = [Score; SHARES.len()];
+
+/// The scores of one kind of work with so many past runs.
+struct Measured {
+    kind: Kind,
+    past: usize,
+    scores: Scores,
+}
 
 /// Measures, prints, and fails when a limit was missed.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
@@ -39,8 +48,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         ["--write"] => true,
         _ => bail!("usage: cargo xtask bench eta [--write]"),
     };
-    let all: Vec<(Kind, Scores)> =
-        Kind::ALL.into_iter().map(|kind| (kind, measure(kind))).collect();
+    let all: Vec<Measured> = Kind::ALL.into_iter().flat_map(measure).collect();
     let sections = [by_kind(&all), by_past(&all)];
     for section in &sections {
         println!("\n{section}");
@@ -66,15 +74,15 @@ fn chapter(sections: &[Section]) -> String {
     )
 }
 
-fn measure(kind: Kind) -> Scores {
-    let mut scores = Scores::default();
-    for ((past, bars), scores) in PASTS.into_iter().zip(&mut scores) {
+fn measure(kind: Kind) -> impl Iterator<Item = Measured> {
+    FEW.into_iter().chain(PASTS).map(move |(past, bars)| {
+        let mut scores = Scores::default();
         for bar in 0..bars {
             let seed = (kind as u64) << 32 | (past as u64) << 16 | bar;
-            measure_bar(kind, past, &mut Dice::new(seed), scores);
+            measure_bar(kind, past, &mut Dice::new(seed), &mut scores);
         }
-    }
-    scores
+        Measured { kind, past, scores }
+    })
 }
 
 /// Lets a bar gather a past, and then compares estimates for the runs that follow.
@@ -98,7 +106,7 @@ fn measure_bar(kind: Kind, past: usize, dice: &mut Dice, scores: &mut [Score]) {
     }
 }
 
-fn by_kind(all: &[(Kind, Scores)]) -> Section {
+fn by_kind(all: &[Measured]) -> Section {
     let mut table = Table::new(&[
         "work",
         "done",
@@ -110,12 +118,12 @@ fn by_kind(all: &[(Kind, Scores)]) -> Section {
         "in range",
     ]);
     let mut limits = Vec::new();
-    let mut overall = [Score::default(); SHARES.len()];
-    for (kind, scores) in all {
-        let scores = over_pasts(scores);
+    let mut overall = Scores::default();
+    for kind in Kind::ALL {
+        let scores = over_pasts(all.iter().filter(|one| one.kind == kind));
         add_rows(&mut table, kind.name(), &scores);
         limits.push(range_limit(kind.name(), &scores));
-        if *kind != Kind::PlainLoop {
+        if kind != Kind::PlainLoop {
             overall.iter_mut().zip(&scores).for_each(|(overall, score)| overall.add_mean(score));
         }
     }
@@ -141,7 +149,7 @@ is told the number of items to come, which keyrack is not. The countdown starts 
 The plain loop, with nothing but iterations of one kind, is where a linear bar is at its best; it stands for itself. The \
 constants of the estimate were chosen on other seeds of the same kinds of work.";
 
-fn by_past(all: &[(Kind, Scores)]) -> Section {
+fn by_past(all: &[Measured]) -> Section {
     let mut table = Table::new(&[
         "past runs",
         "keyrack",
@@ -151,26 +159,27 @@ fn by_past(all: &[(Kind, Scores)]) -> Section {
         "÷ countdown",
         "in range",
     ]);
-    for (at, (past, _)) in PASTS.iter().enumerate() {
+    for (past, _) in FEW.into_iter().chain(PASTS) {
         let mut score = Score::default();
-        for (_, scores) in all.iter().filter(|(kind, _)| *kind != Kind::PlainLoop) {
-            scores[at].iter().for_each(|one| score.add_mean(one));
+        for one in all.iter().filter(|one| one.past == past && one.kind != Kind::PlainLoop) {
+            one.scores.iter().for_each(|one| score.add_mean(one));
         }
         let mut cells = vec![past.to_string()];
         cells.extend(figures(&score));
         table.add(cells);
     }
-    let words = "The same over all kinds of work but the plain loop and all moments.".to_owned();
+    let words = "The same over all kinds of work but the plain loop and all moments; and for bars that have hardly begun to learn."
+        .to_owned();
     Section { title: "By number of past runs", words, table, limits: Vec::new() }
 }
 
-/// The scores for each share, all pasts counting the same.
-fn over_pasts(scores: &Scores) -> [Score; SHARES.len()] {
-    std::array::from_fn(|share| {
-        let mut mean = Score::default();
-        scores.iter().for_each(|scores| mean.add_mean(&scores[share]));
-        mean
-    })
+/// The scores for each share, all pasts but the smallest counting the same.
+fn over_pasts<'a>(all: impl Iterator<Item = &'a Measured>) -> Scores {
+    let mut mean = Scores::default();
+    for one in all.filter(|one| PASTS.iter().any(|(past, _)| *past == one.past)) {
+        mean.iter_mut().zip(&one.scores).for_each(|(mean, score)| mean.add_mean(score));
+    }
+    mean
 }
 
 fn add_rows(table: &mut Table, name: &str, scores: &[Score]) {

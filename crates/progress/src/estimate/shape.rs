@@ -16,7 +16,7 @@ pub(super) struct Shape<'a> {
 }
 
 /// How many more runs would have to be seen until the past shows nearly all that can happen.
-const UNSEEN: f64 = 5.0;
+const UNSEEN: f64 = 6.0;
 
 impl<'a> Shape<'a> {
     /// The shape of these surprises, of which something was known before: about how far they go. It counts like one of them.
@@ -31,7 +31,8 @@ impl<'a> Shape<'a> {
             deviation,
             bandwidth: deviation * narrow,
             shrink: (1.0 - narrow * narrow).max(0.0).sqrt(),
-            wide: (1.0 + UNSEEN / count).sqrt(),
+            // A mere guess is as wide as it is meant to be.
+            wide: (1.0 + UNSEEN * (count - 1.0) / (count * count)).sqrt(),
         }
     }
 
