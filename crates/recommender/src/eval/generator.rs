@@ -36,8 +36,6 @@ pub struct World {
     pub(super) posts: Vec<Post>,
     /// What was reacted on each day, in order.
     pub(super) reactions: Vec<Reaction>,
-    /// What was looked at without reaction.
-    pub(super) ignored: Vec<(usize, u64, usize)>,
     reacted: HashSet<(usize, u64)>,
 }
 
@@ -87,9 +85,8 @@ impl World {
         let challenges: Vec<Challenge> =
             (0..size.challenges).map(|_| Challenge::new(&users, size.days, &mut dice)).collect();
         let first_day = jiff::civil::date(2024, 3, 1);
-        let (posts, reactions, ignored, reacted) =
-            (Vec::new(), Vec::new(), Vec::new(), HashSet::new());
-        let mut world = World { first_day, users, challenges, posts, reactions, ignored, reacted };
+        let (posts, reactions, reacted) = (Vec::new(), Vec::new(), HashSet::new());
+        let mut world = World { first_day, users, challenges, posts, reactions, reacted };
         for day in 0..size.days {
             world.write(day, &mut dice);
             world.react(day, &mut dice);
@@ -136,11 +133,9 @@ impl World {
                 if post.author == user || !looks {
                     continue;
                 }
-                if !dice.chance(self.liking(user, post, day)) {
-                    self.ignored.push((user, post.id, day));
-                    continue;
-                }
-                if !self.reacted.insert((user, post.id)) {
+                if !dice.chance(self.liking(user, post, day))
+                    || !self.reacted.insert((user, post.id))
+                {
                     continue;
                 }
                 self.log(day, user, post.id, false);

@@ -16,20 +16,23 @@ use super::{
     baselines::{Baseline, Known},
     bootstrap::{self, Interval},
     fit,
-    generator::{Post, World},
+    generator::{Post, Reaction, World},
     metrics::{Listed, Scores},
 };
 use crate::{
     dice::Dice,
     error::Error,
     keys::UserId,
-    online::{Request, Weights},
+    online::{Request, Signals, Weights},
     service::{Recommender, Settings},
     source::Memory,
 };
 
 /// The week after which lists are judged, and before that, the one by which weights are learned.
 const WEEK: usize = 7;
+
+/// The share of candidates without a reaction by which weights are learned.
+const SILENT_SHARE: f64 = 0.2;
 
 /// What an evaluation found.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -78,7 +81,7 @@ pub async fn evaluate(world: &World, days: usize, seed: u64) -> Result<Evaluatio
     let (fitted_on, judged_on) = (days - 2 * WEEK - 1, days - WEEK - 1);
     let mut life = Life::new(world).await?;
     life.live_until(fitted_on).await?;
-    let weights = fit::fit(&life.looks(fitted_on).await?);
+    let weights = fit::fit(&life.outcomes(fitted_on).await?);
     life.service.set_weights(&weights).await?;
     life.live_until(judged_on).await?;
     life.judge(judged_on, weights, seed).await
@@ -119,23 +122,23 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
-    /// What users did with the posts of a pool in the week after.
-    async fn looks(&self, day: usize) -> Result<Vec<(crate::online::Signals, bool)>, Error> {
-        let after = |at: usize| at > day && at <= day + WEEK;
-        let mut looked: HashMap<(usize, u64), bool> = HashMap::new();
-        for (user, post, _) in self.world.ignored.iter().filter(|(_, _, at)| after(*at)) {
-            looked.insert((*user, *post), false);
-        }
-        for reaction in self.world.reactions.iter().filter(|reaction| after(reaction.day)) {
-            looked.insert((reaction.user, reaction.post), true);
-        }
-        let mut looks = Vec::new();
+    /// The candidates of all users, and whether they reacted to them in the week after. Of those without a reaction some are enough.
+    async fn outcomes(&self, day: usize) -> Result<Vec<(Signals, bool)>, Error> {
+        let after = |reaction: &&Reaction| reaction.day > day && reaction.day <= day + WEEK;
+        let reactions = self.world.reactions.iter().filter(after);
+        let reacted: HashSet<(usize, u64)> =
+            reactions.map(|reaction| (reaction.user, reaction.post)).collect();
+        let mut dice = Dice::new(day as u64);
+        let mut outcomes = Vec::new();
         for user in 0..self.world.users() {
             for (post, signals) in self.service.signals(&user_id(user)?).await? {
-                looks.extend(looked.get(&(user, post)).map(|reacted| (signals, *reacted)));
+                let reacted = reacted.contains(&(user, post));
+                if reacted || dice.chance(SILENT_SHARE) {
+                    outcomes.push((signals, reacted));
+                }
             }
         }
-        Ok(looks)
+        Ok(outcomes)
     }
 
     async fn judge(&self, day: usize, weights: Weights, seed: u64) -> Result<Evaluation, Error> {

@@ -3,7 +3,7 @@
 use super::{
     Reason,
     reader::Reader,
-    signals::{Context, SIGNAL_NAMES},
+    signals::{self, Context, SIGNAL_NAMES, Signals},
 };
 use crate::{dice::Dice, error::Error, keys::UserId, service::Recommender};
 
@@ -60,7 +60,9 @@ impl Recommender {
             explanation.signals = shares
                 .map(|((signal, value), weight)| SignalShare { signal, value, weight })
                 .collect();
-            let reason = Reason::of(&signals, &gathered.weights);
+            let all: Vec<Signals> =
+                gathered.candidates.iter().map(|other| context.signals(other)).collect();
+            let reason = Reason::of(&signals, &signals::usual(all.iter()), &gathered.weights);
             explanation.because = Some(reason.text(candidate.challenge, candidate.category));
             if candidate.author == user.as_str() {
                 against.push("the user wrote it");

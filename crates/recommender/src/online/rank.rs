@@ -1,11 +1,11 @@
 //! Putting candidates into order: by worth, less alike than worth alone would have them, with a few for discovery.
 
-use std::collections::{HashMap, HashSet};
+use std::{collections::HashMap, hash::Hash};
 
 use super::{
     candidates::Candidate,
     reason::Reason,
-    signals::{Signals, Weights},
+    signals::{self, Signals, Weights},
 };
 use crate::dice::Dice;
 
@@ -49,6 +49,7 @@ pub(super) struct Order<'a> {
 pub(super) fn rank(mut rated: Vec<Rated>, order: &Order<'_>) -> Vec<Ranked> {
     // The newest first among equals.
     rated.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.candidate.post.cmp(&a.candidate.post)));
+    let usual = signals::usual(rated.iter().map(|rated| &rated.signals));
     let luck: Vec<f64> = rated.iter().map(|rated| draw(&rated.candidate, order)).collect();
     let mut choice = Choice::new(&rated);
     let mut chosen = Vec::new();
@@ -62,8 +63,11 @@ pub(super) fn rank(mut rated: Vec<Rated>, order: &Order<'_>) -> Vec<Ranked> {
     let mut rated: Vec<Option<Rated>> = rated.into_iter().map(Some).collect();
     let ranked = chosen.into_iter().filter_map(|(at, lucky)| {
         let rated = rated[at].take()?;
-        let reason =
-            if lucky { Reason::Discovery } else { Reason::of(&rated.signals, order.weights) };
+        let reason = if lucky {
+            Reason::Discovery
+        } else {
+            Reason::of(&rated.signals, &usual, order.weights)
+        };
         Some(Ranked { rated, reason })
     });
     ranked.collect()
@@ -80,80 +84,110 @@ fn draw(candidate: &Candidate, order: &Order<'_>) -> f64 {
     dice.beta(PRIOR.0 + likes, PRIOR.1 + (shown - likes).max(0.0))
 }
 
-/// A list under construction.
-struct Choice<'a> {
-    rated: &'a [Rated],
+/// A list under construction. Each place is chosen among all that is left, so everything looked at there is a number by place.
+struct Choice {
     /// The worth of each from 0 to 1.
     worth: Vec<f64>,
     /// How much each is like the most similar one chosen so far.
     alike: Vec<f64>,
-    taken: HashSet<usize>,
-    of_challenge: HashMap<u64, usize>,
-    of_author: HashMap<&'a str, usize>,
+    taken: Vec<bool>,
+    n_taken: usize,
+    challenges: Groups,
+    authors: Groups,
+    categories: Vec<usize>,
 }
 
-impl<'a> Choice<'a> {
-    fn new(rated: &'a [Rated]) -> Choice<'a> {
+/// Which posts belong together, and how many of each group were taken.
+struct Groups {
+    of: Vec<usize>,
+    taken: Vec<usize>,
+}
+
+impl Groups {
+    fn new<T: Eq + Hash>(members: impl Iterator<Item = T>) -> Groups {
+        let mut numbers: HashMap<T, usize> = HashMap::new();
+        let mut of = Vec::new();
+        for member in members {
+            let next = numbers.len();
+            of.push(*numbers.entry(member).or_insert(next));
+        }
+        Groups { of, taken: vec![0; numbers.len()] }
+    }
+
+    fn taken(&self, at: usize) -> usize {
+        self.taken[self.of[at]]
+    }
+
+    fn take(&mut self, at: usize) {
+        self.taken[self.of[at]] += 1;
+    }
+}
+
+impl Choice {
+    /// Takes candidates in the order of their worth.
+    fn new(rated: &[Rated]) -> Choice {
         let best = rated.first().map_or(0.0, |rated| rated.score);
         let worst = rated.last().map_or(0.0, |rated| rated.score);
         let span = (best - worst).max(f64::MIN_POSITIVE);
+        let candidates = || rated.iter().map(|rated| &rated.candidate);
         Choice {
             worth: rated.iter().map(|rated| (rated.score - worst) / span).collect(),
             alike: vec![0.0; rated.len()],
-            rated,
-            taken: HashSet::new(),
-            of_challenge: HashMap::new(),
-            of_author: HashMap::new(),
+            taken: vec![false; rated.len()],
+            n_taken: 0,
+            challenges: Groups::new(candidates().map(|candidate| candidate.challenge)),
+            authors: Groups::new(candidates().map(|candidate| candidate.author.as_str())),
+            categories: candidates().map(|candidate| candidate.category).collect(),
         }
     }
 
     /// The best that is left; when all that is left is too much of the same, the best of that.
     fn best(&self) -> Option<usize> {
-        let value = |at: &usize| WORTH * self.worth[*at] - (1.0 - WORTH) * self.alike[*at];
-        let left = || (0..self.rated.len()).filter(|at| !self.taken.contains(at));
-        let best_of = |some: &mut dyn Iterator<Item = usize>| {
-            some.fold(None, |best: Option<usize>, at| match best {
-                Some(best) if value(&best) >= value(&at) => Some(best),
-                _ => Some(at),
-            })
-        };
-        best_of(&mut left().filter(|at| self.fits(*at))).or_else(|| best_of(&mut left()))
+        let value = |at: usize| WORTH * self.worth[at] - (1.0 - WORTH) * self.alike[at];
+        let (mut fitting, mut any): (Option<usize>, Option<usize>) = (None, None);
+        for at in (0..self.taken.len()).filter(|at| !self.taken[*at]) {
+            let beats = |best: Option<usize>| best.is_none_or(|best| value(at) > value(best));
+            if beats(any) {
+                any = Some(at);
+            }
+            if beats(fitting) && self.fits(at) {
+                fitting = Some(at);
+            }
+        }
+        fitting.or(any)
     }
 
     fn luckiest(&self, luck: &[f64]) -> Option<usize> {
-        let left = (0..self.rated.len()).filter(|at| !self.taken.contains(at) && self.fits(*at));
+        let left = (0..self.taken.len()).filter(|at| !self.taken[*at] && self.fits(*at));
         left.filter(|at| luck[*at].is_finite()).max_by(|a, b| luck[*a].total_cmp(&luck[*b]))
     }
 
     fn fits(&self, at: usize) -> bool {
-        let candidate = &self.rated[at].candidate;
-        let of_challenge = self.of_challenge.get(&candidate.challenge).copied().unwrap_or(0);
-        let of_author = self.of_author.get(candidate.author.as_str()).copied().unwrap_or(0);
-        let most = SAME_IN_TEN * (self.taken.len() / 10 + 1);
-        of_challenge < most && of_author < most
+        let most = SAME_IN_TEN * (self.n_taken / 10 + 1);
+        self.challenges.taken(at) < most && self.authors.taken(at) < most
     }
 
     fn take(&mut self, at: usize) {
-        let taken = &self.rated[at].candidate;
-        self.taken.insert(at);
-        *self.of_challenge.entry(taken.challenge).or_default() += 1;
-        *self.of_author.entry(&taken.author).or_default() += 1;
-        for (alike, other) in self.alike.iter_mut().zip(self.rated) {
-            *alike = alike.max(likeness(taken, &other.candidate));
+        self.taken[at] = true;
+        self.n_taken += 1;
+        self.challenges.take(at);
+        self.authors.take(at);
+        for other in 0..self.alike.len() {
+            self.alike[other] = self.alike[other].max(self.likeness(at, other));
         }
     }
-}
 
-/// How much two posts are alike, from 0 to 1.
-fn likeness(a: &Candidate, b: &Candidate) -> f64 {
-    if a.challenge == b.challenge {
-        1.0
-    } else if a.author == b.author {
-        0.6
-    } else if a.category == b.category {
-        0.25
-    } else {
-        0.0
+    /// How much two posts are alike, from 0 to 1.
+    fn likeness(&self, a: usize, b: usize) -> f64 {
+        if self.challenges.of[a] == self.challenges.of[b] {
+            1.0
+        } else if self.authors.of[a] == self.authors.of[b] {
+            0.6
+        } else if self.categories[a] == self.categories[b] {
+            0.25
+        } else {
+            0.0
+        }
     }
 }
 

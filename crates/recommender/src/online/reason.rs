@@ -27,8 +27,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The signal that counts most for a post.
-    pub(super) fn of(signals: &Signals, weights: &Weights) -> Reason {
+    /// The signal by which a post stands out most from what is usual among the candidates.
+    pub(super) fn of(signals: &Signals, usual: &Signals, weights: &Weights) -> Reason {
         const REASONS: [Reason; super::N_SIGNALS] = [
             Reason::Liked,
             Reason::Alike,
@@ -38,9 +38,9 @@ impl Reason {
             Reason::GoodChallenge,
             Reason::New,
         ];
-        let worth = |at: &usize| weights.0[*at] * signals[*at];
-        // The first of equals, which is the more personal one.
-        let best = (0..REASONS.len()).rev().max_by(|a, b| worth(a).total_cmp(&worth(b)));
+        let worth = |at: usize| weights.0[at] * (signals[at] - usual[at]);
+        let standing_out = (0..REASONS.len()).filter(|at| signals[*at] > 0.0 && worth(*at) > 0.0);
+        let best = standing_out.max_by(|a, b| worth(*a).total_cmp(&worth(*b)));
         best.map_or(Reason::New, |best| REASONS[best])
     }
 

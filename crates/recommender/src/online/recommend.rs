@@ -97,7 +97,9 @@ impl Recommender {
         };
         let mut dice = Dice::new(cursor.seed);
         let gathered = self.gather(&request.user, &mut reader, &mut dice).await?;
-        let list = order(&request.user, &reader, gathered, cursor, &mut dice);
+        // One more than is shown tells whether there is another page. A longer list begins like a shorter one.
+        let length = cursor.offset.saturating_add(request.limit + 1).min(LIMIT_MAX);
+        let list = order(&request.user, &reader, gathered, cursor, length, &mut dice);
         Ok(page(list, cursor, request.limit))
     }
 
@@ -136,6 +138,7 @@ fn order(
     reader: &Reader,
     gathered: Gathered,
     cursor: Cursor,
+    length: usize,
     dice: &mut Dice,
 ) -> Vec<Ranked> {
     let top = top_categories(&reader.days, gathered.categories, dice);
@@ -165,11 +168,11 @@ fn order(
             Some(at) => seen.push((at, rated)),
         }
     }
-    let order = Order { weights: &weights, top: &top, length: LIMIT_MAX, seed: cursor.seed };
+    let order = Order { weights: &weights, top: &top, length, seed: cursor.seed };
     let mut list = rank::rank(fresh, &order);
     seen.sort_by_key(|(at, rated)| (*at, std::cmp::Reverse(rated.candidate.post)));
     let seen = seen.into_iter().map(|(_, rated)| Ranked { rated, reason: Reason::SeenBefore });
-    list.extend(seen.take(LIMIT_MAX.saturating_sub(list.len())));
+    list.extend(seen.take(length.saturating_sub(list.len())));
     list
 }
 

@@ -22,9 +22,9 @@ pub(crate) type Signals = [f64; N_SIGNALS];
 pub struct Weights(pub [f64; N_SIGNALS]);
 
 impl Default for Weights {
-    /// What the logistic regression of `keyrack recommend eval` finds on generated data, rounded.
+    /// About what `keyrack recommend eval` learns on made-up apps.
     fn default() -> Weights {
-        Weights([1.0, 0.8, 1.0, 0.6, 1.0, 0.8, 0.5])
+        Weights([1.2, 0.3, 0.9, 0.3, 0.2, 0.3, 2.0])
     }
 }
 
@@ -104,6 +104,17 @@ impl<'a> Context<'a> {
             0.5_f64.powf(post.age as f64 / HALF_LIFE_DAYS),
         ]
     }
+}
+
+/// The mean of each signal.
+pub(super) fn usual<'a>(all: impl Iterator<Item = &'a Signals>) -> Signals {
+    let mut sums = [0.0; N_SIGNALS];
+    let mut n = 0.0_f64;
+    for signals in all {
+        n += 1.0;
+        sums.iter_mut().zip(signals).for_each(|(sum, signal)| *sum += signal);
+    }
+    sums.map(|sum| sum / n.max(1.0))
 }
 
 /// The lower bound of the rate behind so many hits in so many trials, with 95 % confidence. Where nobody counts what is shown,
