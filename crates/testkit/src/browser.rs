@@ -50,16 +50,6 @@ impl Browser {
         self.post("/url", json!({ "url": url })).await;
     }
 
-    /// The address of the page.
-    pub async fn url(&self) -> String {
-        text(self.get("/url").await)
-    }
-
-    /// Loads the page again.
-    pub async fn reload(&self) {
-        self.post("/refresh", json!({})).await;
-    }
-
     /// Sets the size of the page, in pixels.
     pub async fn resize(&self, width: u32, height: u32) {
         let params =
@@ -71,12 +61,6 @@ impl Browser {
     pub async fn prefer(&self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
-    }
-
-    /// Lets pages run scripts, or not, from the next one on.
-    pub async fn allow_scripts(&self, allowed: bool) {
-        let params = json!({ "value": !allowed });
-        self.devtools("Emulation.setScriptExecutionDisabled", params).await;
     }
 
     async fn devtools(&self, command: &str, params: Json) -> Json {
@@ -212,11 +196,6 @@ impl Browser {
                 .then(|| text(message["params"]["request"]["url"].clone()))
         };
         entries.iter().filter_map(request).collect()
-    }
-
-    async fn get(&self, path: &str) -> Json {
-        let (driver, path) = (self.driver.link(), path.to_owned());
-        blocking(move || driver.session("GET", &path, &Json::Null)).await
     }
 
     async fn post(&self, path: &str, body: Json) -> Json {
