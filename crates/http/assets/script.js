@@ -126,7 +126,8 @@ const keys = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const at = event.target;
-  if (at.closest("input, textarea, select, dialog")) {
+  // A dialog that was just closed keeps the focus until the page is drawn again.
+  if (at.closest("input, textarea, select, dialog[open]")) {
     if (event.key === "Escape" && !at.closest("dialog")) at.blur();
     return;
   }
