@@ -148,9 +148,9 @@ impl Server {
 
     async fn update(&self, step: &str, done: bool, sent: &Sent) -> Result<(), Failure> {
         let name = if done { "end" } else { step };
-        let mut times = sent.lock().unwrap_or_else(|broken| broken.into_inner());
-        times.insert(name.to_owned(), Instant::now());
-        drop(times);
+        sent.lock()
+            .unwrap_or_else(|broken| broken.into_inner())
+            .insert(name.to_owned(), Instant::now());
         let body = json!({"pbar_name": BAR, "trace_uid": TRACE, "step_name": step, "done": done, "now": 0});
         self.post("/api/1/progress_bars/traces/steps/", &body).await
     }
