@@ -23,6 +23,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
+    ("pg_ctlcluster", "postgresql"),
 ];
 
 /// Installs what is missing.
