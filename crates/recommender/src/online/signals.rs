@@ -24,7 +24,7 @@ pub struct Weights(pub [f64; N_SIGNALS]);
 impl Default for Weights {
     /// About what `keyrack recommend eval` learns on made-up apps.
     fn default() -> Weights {
-        Weights([1.2, 0.3, 0.9, 0.3, 0.2, 0.3, 2.0])
+        Weights([1.0, 0.2, 0.6, 0.2, 0.1, 0.1, 0.4])
     }
 }
 
