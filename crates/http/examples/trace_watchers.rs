@@ -41,7 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 async fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [address, token, sub, watchers, updates, rate, pid] = &arguments[..] else {
-        return Err("usage: trace_watchers ADDRESS TOKEN SUB WATCHERS UPDATES PER_SECOND PID".into());
+        return Err(
+            "usage: trace_watchers ADDRESS TOKEN SUB WATCHERS UPDATES PER_SECOND PID".into()
+        );
     };
     let (watchers, updates, rate): (usize, u32, u32) =
         (watchers.parse()?, updates.parse()?, rate.parse()?);
@@ -51,7 +53,8 @@ async fn main() -> Result<(), Failure> {
     let before = resident_kb(pid)?;
     let packet = json!({"sub": sub, "progress_bar_name": BAR, "progress_bar_trace_uid": TRACE});
     let sockets = stream::iter(0..watchers).map(|_| connect(address, packet.to_string()));
-    let sockets: Vec<Result<Socket, Failure>> = sockets.buffer_unordered(CONNECTING).collect().await;
+    let sockets: Vec<Result<Socket, Failure>> =
+        sockets.buffer_unordered(CONNECTING).collect().await;
     let per_watcher = resident_kb(pid)?.saturating_sub(before) as f64 / watchers as f64;
 
     let sent = Sent::default();
