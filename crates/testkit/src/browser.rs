@@ -97,10 +97,20 @@ impl Browser {
     /// Clicks on the first element that a CSS selector finds.
     #[track_caller]
     pub fn click(&self, selector: &str) -> impl Future<Output = ()> {
-        let found = self.find(selector);
+        let at = std::panic::Location::caller();
         async move {
-            let element = found.await;
-            self.post(&format!("/element/{}/click", element.id), json!({})).await;
+            let start = Instant::now();
+            loop {
+                assert!(start.elapsed() < PATIENCE, "{at}: \"{selector}\" cannot be clicked on");
+                // A page that is live may change between the look and the click.
+                if let Some(element) = self.look(selector).await {
+                    let path = format!("/element/{}/click", element.id);
+                    if self.try_post(&path, json!({})).await.is_ok() {
+                        return;
+                    }
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
         }
     }
 
@@ -198,9 +208,17 @@ impl Browser {
         entries.iter().filter_map(request).collect()
     }
 
-    async fn post(&self, path: &str, body: Json) -> Json {
+    #[track_caller]
+    fn post(&self, path: &str, body: Json) -> impl Future<Output = Json> {
+        let (at, told) = (std::panic::Location::caller(), format!("{path} {body}"));
+        let answer = self.try_post(path, body);
+        async move { answer.await.unwrap_or_else(|error| panic!("{at}: {told}: {error:#}")) }
+    }
+
+    /// A command of the session, or what the driver says about why it could not be carried out.
+    fn try_post(&self, path: &str, body: Json) -> impl Future<Output = Result<Json, Json>> {
         let (driver, path) = (self.driver.link(), path.to_owned());
-        blocking(move || driver.session("POST", &path, &body)).await
+        blocking(move || driver.session(&path, &body))
     }
 }
 

@@ -52,7 +52,8 @@ impl Driver {
         wait_until("the browser's driver", || {
             TcpStream::connect((Ipv4Addr::LOCALHOST, link.port)).is_ok()
         });
-        let session = link.call("POST", "/session", &capabilities(profile.path()));
+        let session = link.call("/session", &capabilities(profile.path()));
+        let session = session.unwrap_or_else(|error| panic!("no browser starts: {error:#}"));
         link.session = session["sessionId"].as_str().expect("a session").to_owned();
         Driver { link, _process: process, _profile: profile, _port: port }
     }
@@ -93,22 +94,19 @@ fn capabilities(profile: &std::path::Path) -> Json {
 }
 
 impl Link {
-    /// A command of the session.
-    pub(super) fn session(&self, method: &str, path: &str, body: &Json) -> Json {
-        self.call(method, &format!("/session/{}{path}", self.session), body)
+    /// A command of the session, or what the driver says about why it could not be carried out.
+    pub(super) fn session(&self, path: &str, body: &Json) -> Result<Json, Json> {
+        self.call(&format!("/session/{}{path}", self.session), body)
     }
 
-    #[track_caller]
-    fn call(&self, method: &str, path: &str, body: &Json) -> Json {
-        let text = if body.is_null() { String::new() } else { body.to_string() };
+    fn call(&self, path: &str, body: &Json) -> Result<Json, Json> {
         let answer = self
-            .exchange(method, path, &text)
-            .unwrap_or_else(|error| panic!("the browser's driver: {method} {path}: {error}"));
+            .exchange("POST", path, &body.to_string())
+            .unwrap_or_else(|error| panic!("the browser's driver: {path}: {error}"));
         let mut answer: Json = serde_json::from_str(&answer)
             .unwrap_or_else(|error| panic!("the browser's driver says {answer:?}: {error}"));
         let value = answer["value"].take();
-        assert!(value.get("error").is_none(), "{method} {path} {text}: {value:#}");
-        value
+        if value.get("error").is_some() { Err(value) } else { Ok(value) }
     }
 
     fn exchange(&self, method: &str, path: &str, body: &str) -> std::io::Result<String> {
