@@ -90,7 +90,9 @@ struct Programs {
 
 fn build() -> Result<Programs> {
     shell::run(&mut shell::cargo("build --release --package keyrack"))?;
-    shell::run(&mut shell::cargo("build --release --package keyrack-http --example trace_watchers"))?;
+    shell::run(&mut shell::cargo(
+        "build --release --package keyrack-http --example trace_watchers",
+    ))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| shell::workspace().join("target"));
     Ok(Programs {
@@ -190,7 +192,8 @@ mod tests {
 
     #[test]
     fn addresses_are_read_from_what_the_server_says() {
-        let words = "keyrack\n  http   http://127.0.0.1:7700\n  resp   127.0.0.1:7701 (redis-cli)\n";
+        let words =
+            "keyrack\n  http   http://127.0.0.1:7700\n  resp   127.0.0.1:7701 (redis-cli)\n";
         assert_eq!(address(words, "http   http://").unwrap(), "127.0.0.1:7700");
         assert_eq!(address(words, "resp   ").unwrap(), "127.0.0.1:7701");
         assert!(address(words, "auth").is_err());
