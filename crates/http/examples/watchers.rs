@@ -107,6 +107,11 @@ async fn connect(
     Ok(socket)
 }
 
+/// A time in whole microseconds: its last bits may change on the way through JSON.
+fn key(journey_time: f64) -> u64 {
+    (journey_time * 1e6).round() as u64
+}
+
 /// Reads until all events have come, or none has for a while. Returns how late each was.
 async fn read(mut socket: Socket, sent: Sent, n_events: usize) -> Vec<Duration> {
     let mut late = Vec::with_capacity(n_events);
@@ -122,7 +127,7 @@ async fn read(mut socket: Socket, sent: Sent, n_events: usize) -> Vec<Duration> 
         let sent = sent.lock().expect("not poisoned");
         for event in events {
             let time = event["journey_time"].as_f64().unwrap_or_default();
-            if let Some(sent) = sent.get(&time.to_bits()) {
+            if let Some(sent) = sent.get(&key(time)) {
                 late.push(came - *sent);
             }
         }
@@ -175,7 +180,7 @@ async fn act(
         let (user, session) = &travellers[n % TRAVELLERS];
         let now = Instant::now();
         let journey_time = (now - began).as_secs_f64();
-        sent.lock().expect("not poisoned").insert(journey_time.to_bits(), now);
+        sent.lock().expect("not poisoned").insert(key(journey_time), now);
         let act = Act::Like;
         journeys.event(NewEvent { journey: uid, session, user, act, journey_time }).await?;
     }
