@@ -10,7 +10,8 @@ use crate::program::{Run, Serve};
 /// A folder with a hundred keys in it, closed in good order.
 fn filled() -> TempDir {
     let dir = TempDir::new().expect("a folder");
-    let mut serve = Serve::start(dir.path());
+    // A worker of the hot queue would note itself in the store.
+    let mut serve = Serve::start_with(dir.path(), "--hot off", &[]);
     let mut redis = serve.redis();
     for i in 0..100 {
         redis::cmd("SET").arg(format!("k{i}")).arg("v").exec(&mut redis).expect("acknowledged");
