@@ -10,6 +10,9 @@ use crate::site::Site;
 /// The key that confirms.
 const ENTER: &str = "\u{e007}";
 
+/// Whether the page's script has run: before that, keys are lost.
+const LISTENS: &str = "document.getElementById('help')?.hidden === false";
+
 /// A site and a browser that looks at it.
 struct Visitor {
     site: Site,
@@ -31,7 +34,12 @@ impl Visitor {
     }
 
     async fn has_status(&self, word: &str) {
-        self.browser.wait_until(&format!("document.querySelector('h1 .status.{word}')")).await;
+        let shown = format!("document.querySelector('h1 .status.{word}') && {LISTENS}");
+        self.browser.wait_until(&shown).await;
+    }
+
+    async fn is_at(&self, path: &str) {
+        self.browser.wait_until(&format!("location.pathname === '{path}' && {LISTENS}")).await;
     }
 
     /// Makes sure that pages had nothing to complain about and asked nobody else.
@@ -88,12 +96,13 @@ async fn whole_life_of_a_job_by_keyboard() {
     let browser = &visitor.browser;
     visitor.open("/").await;
     visitor.shows("Nothing needs attention").await;
+    visitor.is_at("/").await;
     browser.press("?").await;
     browser.wait_until("document.getElementById('keyboard').open").await;
     browser.press("\u{e00c}").await;
     browser.wait_until("!document.getElementById('keyboard').open").await;
     browser.press("n").await;
-    browser.wait_until("location.pathname === '/submit'").await;
+    visitor.is_at("/submit").await;
     browser.wait_until("document.activeElement.name === 'queue'").await;
     browser.press("mail").await;
     browser.press(ENTER).await;
@@ -105,12 +114,12 @@ async fn whole_life_of_a_job_by_keyboard() {
     browser.press("r").await;
     visitor.has_status("queued").await;
     browser.press("gj").await;
-    browser.wait_until("location.pathname === '/jobs'").await;
+    visitor.is_at("/jobs").await;
     browser.press("j").await;
     browser.press(ENTER).await;
-    browser.wait_until("location.pathname === '/queues/mail'").await;
+    visitor.is_at("/queues/mail").await;
     browser.press("gf").await;
-    browser.wait_until("location.pathname === '/find'").await;
+    visitor.is_at("/find").await;
     browser.press("/").await;
     browser.wait_until("document.activeElement.name === 'text'").await;
     visitor.ends_well().await;
@@ -200,6 +209,7 @@ async fn theme_follows_the_system_until_it_is_chosen() {
     browser.prefer("light").await;
     let light = browser.evaluate(paper).await;
     assert_ne!(dark, light);
+    visitor.is_at("/").await;
     browser.press("t").await;
     browser.wait_until("document.documentElement.dataset.theme === 'dark'").await;
     assert_eq!(browser.evaluate(paper).await, dark);
