@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn buckets_are_made_and_gone_with_the_server() {
         let mut server = S3Server::start();
-        server.create_bucket("b");
-        assert!(server.ask("GET", "/").expect("an answer").contains("<Name>b</Name>"));
+        server.create_bucket("shelf");
+        assert!(server.ask("GET", "/").expect("an answer").contains("<Name>shelf</Name>"));
         server.kill();
         assert_eq!(server.ask("GET", "/"), None);
     }

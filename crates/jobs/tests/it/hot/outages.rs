@@ -92,6 +92,15 @@ async fn a_job_that_was_taken_while_the_connection_was_lost_is_put_back_and_run(
     let same = command::<Vec<String>>(&direct, "LRANGE", &taken, (0, 0)).await.remove(0);
     let other = encode("wait", &json!({"n": 2}), direct.now_ms()).expect("an entry");
     let _: i64 = command(&direct, "RPUSH", &taken, &[same, other]).await;
+    wait_until_async("the worker to wait for more", async || {
+        let info: String = redis::cmd("INFO")
+            .arg("clients")
+            .query_async(&mut direct.connection())
+            .await
+            .expect("the server's numbers");
+        info.contains("blocked_clients:1")
+    })
+    .await;
     proxy.cut();
     let mut begun = [keeper.begun().await, keeper.begun().await];
     begun.sort();
