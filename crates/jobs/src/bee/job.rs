@@ -383,11 +383,6 @@ impl Job {
         self.field("tenant")
     }
 
-    /// How much of memory its fields take.
-    pub(crate) fn bytes(&self) -> usize {
-        self.fields.iter().flatten().map(String::len).sum()
-    }
-
     /// A job that was just claimed: what the script tells of it, and what the worker knows.
     pub(crate) fn from_claim(told: Vec<Option<Vec<u8>>>, worker: &WorkerId) -> Job {
         let at = |name| FIELDS.iter().position(|field| *field == name).expect("a field of a job");

@@ -25,8 +25,13 @@ pub const PAGE_MAX: usize = 500;
 /// Jobs that one call looks at for a page, and bytes of them.
 const LOOKED_AT_MAX: usize = 2000;
 const BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Jobs that are read in one go: each may have a megabyte of data.
-const BATCH: usize = 20;
+/// Jobs that are looked at in one go, and bytes of them: about what the store does in two milliseconds.
+const BATCH: usize = 1000;
+const BATCH_BYTES: usize = 1024 * 1024;
+/// Jobs that come back from one go.
+const BATCH_JOBS: usize = 100;
+/// Tenants that are read in one go.
+const TENANTS: usize = 20;
 /// Tenants that one call looks at.
 const TENANTS_MAX: usize = 200;
 
@@ -75,10 +80,6 @@ impl Place {
             Place::Ended => "ended",
         }
     }
-
-    fn is_newest_first(self) -> bool {
-        matches!(self, Place::Failed | Place::Ended)
-    }
 }
 
 impl std::fmt::Display for Place {
@@ -103,7 +104,7 @@ impl std::str::FromStr for Place {
 pub struct Filter {
     /// Where they are.
     pub place: Place,
-    /// Text that is in their data, their id or one of their tags.
+    /// Text that is in their data, their id or one of their tags. The newest are looked at first, wherever they are.
     pub text: Option<String>,
     /// A tag that they have.
     pub tag: Option<String>,
@@ -115,15 +116,13 @@ impl Filter {
         Filter { place, text: None, tag: None }
     }
 
-    fn is_met_by(&self, job: &Job) -> bool {
-        let has_tag = |tag: &String| job.tags().contains(tag);
-        let has_text = |text: &String| {
-            job.jid().contains(text)
-                // Redis' JSON has a backslash before each slash.
-                || job.data().replace("\\/", "/").contains(text)
-                || job.tags().iter().any(|tag| tag.contains(text))
-        };
-        self.tag.as_ref().is_none_or(has_tag) && self.text.as_ref().is_none_or(has_text)
+    /// Whoever looks for something looks for what came lately; a list shows what is next, or what ended last.
+    fn is_newest_first(&self) -> bool {
+        self.text.is_some() || matches!(self.place, Place::Failed | Place::Ended)
+    }
+
+    fn wants_all(&self) -> bool {
+        self.text.is_none() && self.tag.is_none()
     }
 }
 
@@ -134,6 +133,8 @@ pub struct Page {
     pub jobs: Vec<Job>,
     /// What to ask for the next page with; without one, this was the last.
     pub next: Option<String>,
+    /// How many jobs were looked at for it.
+    pub looked_at: usize,
 }
 
 impl Hive {
@@ -148,6 +149,10 @@ impl Hive {
         cursor: Option<&str>,
         max: usize,
     ) -> Result<Page, Error> {
+        // The script takes what is empty for what nobody asks for; but a tag is never empty.
+        if filter.tag.as_deref() == Some("") {
+            return Ok(Page::default());
+        }
         let from = match cursor {
             Some(text) => Cursor::parse(text)?,
             None => Cursor::default(),
@@ -165,7 +170,32 @@ impl Hive {
             Place::Parked => search.parked(from).await?,
             place => search.set(&set_of(queue, place), from).await?,
         };
-        Ok(Page { jobs: search.jobs, next: stopped_at.map(|cursor| cursor.to_text()) })
+        let next = stopped_at.map(|cursor| cursor.to_text());
+        Ok(Page { jobs: search.jobs, next, looked_at: search.looked_at })
+    }
+}
+
+impl Hive {
+    /// Those of these places where there is something to look at.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn occupied<'q>(
+        &self,
+        places: &[(&'q QueueName, Place)],
+    ) -> Result<Vec<(&'q QueueName, Place)>, Error> {
+        let looks = places.iter().map(async |(queue, place)| {
+            let key = match place {
+                Place::Parked => keys::tenants(queue, &queue.group()),
+                place => set_of(queue, *place),
+            };
+            let mut cmd = redis::cmd("EXISTS");
+            cmd.arg(&*self.store().place(&key));
+            let exists: bool = cmd.query_async(&mut self.store().connection()).await?;
+            Ok::<_, Error>(exists.then_some((*queue, *place)))
+        });
+        let found = futures_util::future::try_join_all(looks).await?;
+        Ok(found.into_iter().flatten().collect())
     }
 }
 
@@ -193,6 +223,17 @@ struct Search<'a> {
     bytes: usize,
 }
 
+/// What one go has found.
+struct Batch {
+    looked_at: usize,
+    bytes: usize,
+    /// The last entry that was looked at.
+    score: String,
+    member: String,
+    is_end: bool,
+    jobs: Vec<Job>,
+}
+
 impl Search<'_> {
     fn is_over(&self) -> bool {
         self.jobs.len() >= self.max || self.looked_at >= LOOKED_AT_MAX || self.bytes >= BYTES_MAX
@@ -201,53 +242,36 @@ impl Search<'_> {
     /// Goes through one sorted set. Returns where it stopped, unless that was the end.
     async fn set(&mut self, set: &Key, mut at: Cursor) -> Result<Option<Cursor>, Error> {
         loop {
-            let wanted = match (&self.filter.text, &self.filter.tag) {
-                (None, None) => BATCH.min(self.max - self.jobs.len()),
-                _ => BATCH,
-            };
-            let entries = self.batch(set, &at, wanted).await?;
-            let is_last = entries.len() < wanted;
-            for (jid, score, job) in entries {
-                // A job that does not fit on the page any more begins the next.
-                if self.is_over() {
-                    return Ok(Some(at));
-                }
-                (at.score, at.member) = (score, jid);
-                self.look_at(job);
-            }
-            if is_last {
+            let batch = self.batch(set, &at).await?;
+            self.looked_at += batch.looked_at;
+            self.bytes += batch.bytes;
+            self.jobs.extend(batch.jobs);
+            if batch.is_end {
                 return Ok(None);
             }
+            (at.score, at.member) = (batch.score, batch.member);
             if self.is_over() {
                 return Ok(Some(at));
             }
         }
     }
 
-    fn look_at(&mut self, job: Job) {
-        self.looked_at += 1;
-        self.bytes += job.bytes();
-        // An entry without a job is about to be dropped by the next claim or sweep.
-        if !job.jid().is_empty() && self.filter.is_met_by(&job) {
-            self.jobs.push(job);
-        }
-    }
-
-    async fn batch(
-        &self,
-        set: &Key,
-        at: &Cursor,
-        wanted: usize,
-    ) -> Result<Vec<(String, String, Job)>, Error> {
+    async fn batch(&self, set: &Key, at: &Cursor) -> Result<Batch, Error> {
+        let max = BATCH_JOBS.min(self.max - self.jobs.len());
         let call = self
             .hive
             .call(&LIST, &self.queue.group())
             .key("set", set)
-            .arg("newest", u8::from(self.filter.place.is_newest_first()))
-            .arg("max", wanted)
+            .arg("newest", u8::from(self.filter.is_newest_first()))
+            .arg("max", max)
             .arg("score", at.score.as_str())
-            .arg("member", at.member.as_str());
-        Ok(call.run().await?)
+            .arg("member", at.member.as_str())
+            .arg("looks", if self.filter.wants_all() { max } else { BATCH })
+            .arg("bytes", BATCH_BYTES)
+            .arg("wanted_tag", self.filter.tag.as_deref().unwrap_or_default())
+            .arg("wanted_text", self.filter.text.as_deref().unwrap_or_default());
+        let (looked_at, bytes, score, member, is_end, jobs) = call.run().await?;
+        Ok(Batch { looked_at, bytes, score, member, is_end, jobs })
     }
 
     /// Goes through the parked jobs of all tenants.
@@ -282,7 +306,7 @@ impl Search<'_> {
     async fn tenants(&self, scan: u64) -> Result<(u64, Vec<String>), Error> {
         let mut cmd = redis::cmd("HSCAN");
         let key = keys::tenants(self.queue, &self.queue.group());
-        cmd.arg(&*self.hive.store().place(&key)).arg(scan).arg("COUNT").arg(BATCH);
+        cmd.arg(&*self.hive.store().place(&key)).arg(scan).arg("COUNT").arg(TENANTS);
         let (next, entries): (u64, Vec<(String, String)>) =
             cmd.query_async(&mut self.hive.store().connection()).await?;
         let mut tenants: Vec<String> = entries.into_iter().map(|(tenant, _)| tenant).collect();
