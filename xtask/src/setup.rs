@@ -31,5 +31,6 @@ pub(crate) fn run() -> Result<()> {
     step("set-up: programs", || apt::provide(PROGRAMS))?;
     step("set-up: python client", clients::python)?;
     step("set-up: node clients", clients::node)?;
+    step("set-up: axe", clients::axe)?;
     step("set-up: S3 server", clients::s3_server)
 }

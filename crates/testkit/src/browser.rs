@@ -14,6 +14,7 @@ use std::{
 use serde_json::{Value as Json, json};
 
 use self::wire::Driver;
+use crate::clients;
 
 /// How long a page has for what a test waits for: a starved machine must not fail a test.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,6 +23,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// The name under which the protocol gives elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// Runs axe and gives back a line for each serious finding.
+const LOOK_FOR_BARRIERS: &str = "const done = arguments[0];
+axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done(violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .map(({ id, impact, help, nodes }) => `${impact}: ${id}: ${help}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`)));";
 
 /// A browser with one window.
 #[derive(Debug)]
@@ -177,9 +184,44 @@ impl Browser {
         }
     }
 
+    /// What keeps some people from using the page, according to axe: its serious and critical findings, with the places.
+    ///
+    /// # Panics
+    /// When the set-up has not run.
+    pub async fn barriers(&self) -> Vec<String> {
+        let prepare = json!({ "script": clients::axe(), "args": [] });
+        self.post("/execute/sync", prepare).await;
+        let found = self.post("/execute/async", json!({ "script": LOOK_FOR_BARRIERS, "args": [] }));
+        serde_json::from_value(found.await).expect("a list of texts")
+    }
+
+    /// Bytes that the page and all that belongs to it took on the way, as if it had never been seen before.
+    pub async fn weight(&self) -> u64 {
+        self.devtools("Network.clearBrowserCache", json!({})).await;
+        self.post("/refresh", json!({})).await;
+        let sum = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]\
+            .reduce((sum, entry) => sum + entry.transferSize, 0)";
+        self.evaluate(sum).await.as_u64().expect("a number")
+    }
+
+    /// Bytes of the page's own data once all garbage is gone.
+    pub async fn heap(&self) -> u64 {
+        self.devtools("HeapProfiler.collectGarbage", json!({})).await;
+        let usage = self.devtools("Runtime.getHeapUsage", json!({})).await;
+        usage["usedSize"].as_f64().map(|bytes| bytes as u64).expect("a number")
+    }
+
+    /// Saves a picture of what is seen of the page as PNG.
+    pub async fn snapshot(&self, path: &Path) {
+        self.capture(path, json!({ "format": "png" })).await;
+    }
+
     /// Saves a picture of the whole page as PNG.
     pub async fn screenshot(&self, path: &Path) {
-        let options = json!({ "captureBeyondViewport": true, "format": "png" });
+        self.capture(path, json!({ "captureBeyondViewport": true, "format": "png" })).await;
+    }
+
+    async fn capture(&self, path: &Path, options: Json) {
         let picture = self.devtools("Page.captureScreenshot", options).await;
         let picture = base64::decode(&text(picture["data"].clone())).expect("a picture");
         if let Some(folder) = path.parent() {

@@ -35,6 +35,16 @@ pub fn node() -> Command {
     command
 }
 
+/// The script that looks through a page for barriers.
+///
+/// # Panics
+/// When the set-up has not run.
+#[track_caller]
+pub(crate) fn axe() -> String {
+    let path = present(folder().join("axe/node_modules/axe-core/axe.min.js"));
+    std::fs::read_to_string(path).expect("the script can be read")
+}
+
 fn folder() -> PathBuf {
     let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     folders.nth(2).expect("this crate lies in the workspace").join("target/clients")

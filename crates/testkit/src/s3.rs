@@ -42,6 +42,21 @@ impl S3Server {
         assert!(answer.starts_with("HTTP/1.1 200"), "the bucket \"{name}\": {answer}");
     }
 
+    /// The names of all objects in a bucket, sorted.
+    ///
+    /// # Panics
+    /// When the server does not answer, or has more to tell than it does at once.
+    #[track_caller]
+    pub fn keys(&self, bucket: &str) -> Vec<String> {
+        let answer = self.ask("GET", &format!("/{bucket}?list-type=2&max-keys=1000"));
+        let answer = answer.expect("the S3 server answers");
+        assert!(answer.contains("<IsTruncated>false</IsTruncated>"), "{answer}");
+        let keys = answer.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next());
+        let mut keys: Vec<String> = keys.map(str::to_owned).collect();
+        keys.sort();
+        keys
+    }
+
     /// Ends it, and everything it holds. What is asked of it from now on fails.
     pub fn kill(&mut self) {
         self.process.kill();

@@ -18,6 +18,13 @@ const NODE_MANIFEST: &str = r#"{
 }
 "#;
 
+/// axe looks through pages for what shuts people out.
+const AXE_MANIFEST: &str = r#"{
+  "private": true,
+  "dependencies": { "axe-core": "^4.11.0" }
+}
+"#;
+
 /// moto plays Amazon S3; flask is what its server needs beside.
 const S3_PACKAGES: &str = "moto[s3]==5.* flask flask-cors";
 
@@ -57,6 +64,11 @@ fn python_packages(name: &str, packages: &'static str) -> Result<()> {
 /// ioredis and node-redis.
 pub(super) fn node() -> Result<()> {
     node_packages("node", NODE_MANIFEST).map(drop)
+}
+
+/// What the tests of pages put into them to find barriers.
+pub(super) fn axe() -> Result<()> {
+    node_packages("axe", AXE_MANIFEST).map(drop)
 }
 
 /// The folder of this name with the packages of a `package.json` installed in it.
