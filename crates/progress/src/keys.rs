@@ -203,6 +203,18 @@ keys! {
         removed = "a user leaves an hour after the last completed trace",
         example = "pbars-outboxes";
 
+    /// The traces under way of all users, for those who look after the whole. A trace enters when it is created and leaves when it is
+    /// completed. On a cluster, where it lies in another slot, it follows each step's begin and may lag behind.
+    running() = "pbars-running"
+        => sorted_set(
+            Json(&json::Array(&json::String)).means("the user, the bar and the trace"),
+            UnixSeconds.means("when the trace was last heard of"),
+        ),
+        shard = Shard::Whole,
+        origin = Added,
+        removed = "a trace leaves when it is completed, or when the next one is created a day after it was last heard of",
+        example = "pbars-running";
+
     /// On a cluster: how many traces a user created in each month. `tcount:<year>:<month>`, in another slot, is raised to it.
     months(user_sub: UserSub) = "pbars:<user_sub>:months"
         => map(Text.means("year and month with `:` between, the month without leading zero"), POSITIVE.means("traces created")),

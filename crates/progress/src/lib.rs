@@ -31,7 +31,8 @@
 //!
 //! In reading order: `trace`, `bar`, `technique`, `retained`, `eta` and `live` are the nouns, and `service` the handle. In `trace` a
 //! trace is created, updated and read; `complete` counts a completed one; `bars` keeps bars, steps and samples; `stats` and `eta` make times of
-//! samples. `jobs` is what a worker of the hot queue calls, and `outbox` the way there on a cluster. `usage` and `example` are small.
+//! samples. `jobs` is what a worker of the hot queue calls, and `outbox` the way there on a cluster. `running` and `overview` are for those who look
+//! after the bars of all users. `usage` and `example` are small.
 //! [`estimate`] is the better answer to how long a trace will take, and stands alone.
 //!
 #![doc = include_str!("docs/deviations.md")]
@@ -49,7 +50,9 @@ mod jobs;
 pub mod keys;
 mod live;
 mod outbox;
+mod overview;
 mod retained;
+mod running;
 mod service;
 mod stats;
 mod technique;
@@ -69,7 +72,9 @@ pub use self::{
     jobs::{CALC_PBAR_ETA, HANDLE_COMPLETED_TRACE, HANDLE_EXAMPLE_JOB, JOBS},
     keys::FAMILIES,
     live::{Live, PREPARING},
+    overview::{BarLine, Users},
     retained::{RetainedStep, RetainedTrace, Sample, SampleStep, Samples},
+    running::Underway,
     service::Progress,
     technique::{Method, StepConfig, Technique},
     trace::{ITERATIONS_MAX, NewTrace, Trace, TraceStep, Update},

@@ -1,9 +1,9 @@
 --[[
   Begins a trace. An earlier one with the same uid is gone, all its steps with it.
 
-  KEYS  1 trace   2 events   3 samples   4 months
-  ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month   7 force
-        Without force, a completed trace that has not been counted is not replaced. The month is the field to count in: on a cluster months are counted in a hash of the user's own.
+  KEYS  1 trace   2 events   3 samples   4 months   5 running...
+  ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month   7 force   8 member   9 silent_since
+        The traces under way are kept elsewhere on a cluster, so running is absent there. Without force, a completed trace that has not been counted is not replaced. The month is the field to count in: on a cluster months are counted in a hash of the user's own.
   Derives step(<position>) from the trace.
   Returns how many traces are counted in the month.
   Errors  UID_TAKEN  UNCOUNTED
@@ -30,5 +30,9 @@ call('HSET', trace, 'created_at', now, 'last_updated_at', now, 'current_step', '
 call('EXPIRE', trace, ttl)
 call('HSET', step_key(1), 'step_name', ARGV[3], 'iteration', '0', 'iterations', ARGV[4], 'started_at', now)
 call('EXPIRE', step_key(1), ttl)
+if KEYS[5] then
+  call('ZREMRANGEBYSCORE', KEYS[5], '-inf', ARGV[9])
+  call('ZADD', KEYS[5], now, ARGV[8])
+end
 publish(KEYS[2], 'created')
 return call('HINCRBY', KEYS[4], ARGV[6], 1)

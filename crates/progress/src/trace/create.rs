@@ -9,6 +9,7 @@ use crate::{
     bar::{DEFAULT_STEP, bar_name, check_step_name},
     error::Error,
     keys::{self, BarName, Month, TraceUid, Year},
+    running::member,
     service::Progress,
     text::float,
 };
@@ -47,6 +48,7 @@ impl Progress {
         })?;
         if self.store.layout() == Layout::Cluster {
             self.raise_month(user, start.year, start.month, traces).await;
+            self.enter_running(user, &start.bar, &start.trace_uid).await;
         }
         Ok(())
     }
@@ -67,6 +69,7 @@ impl Progress {
             .key("events", &keys::trace_events(user, bar, trace_uid))
             .key("samples", &keys::samples(user, bar))
             .key("months", &months)
+            .keys("running", &self.running_key())
             .arg("now", float(*now))
             .arg("uid", trace_uid.as_str())
             .arg("step_name", &new.step_name)
@@ -74,6 +77,8 @@ impl Progress {
             .arg("ttl", TTL_SECONDS)
             .arg("month", field)
             .arg("force", u8::from(force))
+            .arg("member", member(user, bar, trace_uid))
+            .arg("silent_since", float(now - TTL_SECONDS as f64))
             .run()
             .await
     }

@@ -1,9 +1,9 @@
 --[[
   Moves a trace on: a step begins, goes on or ends, and with the last one the trace.
 
-  KEYS  1 trace   2 events   3 queue
-  ARGV  1 now   2 step_name   3 iteration   4 iterations   5 done   6 entry   7 ttl   8 steps_max
-        For a one-off step the iteration is empty and the iterations are 0. The entry is queued when the trace is done.
+  KEYS  1 trace   2 events   3 queue   4 running...
+  ARGV  1 now   2 step_name   3 iteration   4 iterations   5 done   6 entry   7 ttl   8 steps_max   9 member
+        The traces under way are kept elsewhere on a cluster, so running is absent there. For a one-off step the iteration is empty and the iterations are 0. The entry is queued when the trace is done.
   Derives step(<position>) from the trace.
   Returns the position of the current step.
   Errors  TRACE_NOT_FOUND  TRACE_COMPLETED  STEP_MISSING  MISSING_START_TIME  STEP_RESERVED  STEP_REPEATED
@@ -63,5 +63,8 @@ call('HSET', trace, 'last_updated_at', now)
 -- All steps, or a trace that runs for days would lose its first ones.
 call('EXPIRE', trace, ARGV[7])
 for step = 1, position do call('EXPIRE', step_key(step), ARGV[7]) end
+if KEYS[4] then
+  if done then call('ZREM', KEYS[4], ARGV[9]) else call('ZADD', KEYS[4], now, ARGV[9]) end
+end
 publish(KEYS[2], 'updated')
 return position

@@ -12,6 +12,7 @@ use crate::{
     complete::Handled,
     error::Error,
     keys::{self, BarName, TraceUid},
+    running::member,
     service::Progress,
     text::float,
 };
@@ -70,6 +71,7 @@ impl Progress {
             .key("trace", &keys::trace(user, &bar, &trace_uid))
             .key("events", &keys::trace_events(user, &bar, &trace_uid))
             .key("queue", &queue)
+            .keys("running", &self.running_key())
             .arg("now", float(self.time_of(update.now)))
             .arg("step_name", &update.step_name)
             .arg("iteration", update.iteration.map(|at| at.to_string()).unwrap_or_default())
@@ -78,11 +80,17 @@ impl Progress {
             .arg("entry", &entry)
             .arg("ttl", TTL_SECONDS)
             .arg("steps_max", STEPS_MAX)
+            .arg("member", member(user, &bar, &trace_uid))
             .run()
             .await;
         moved.map_err(|error| refusal(error, update))?;
-        if update.done && self.store.layout() == Layout::Cluster {
-            self.empty_outbox_or_warn(user).await;
+        if self.store.layout() == Layout::Cluster {
+            if update.done {
+                self.leave_running(user, &bar, &trace_uid).await;
+                self.empty_outbox_or_warn(user).await;
+            } else if update.iteration.is_none_or(|iteration| iteration == 0) {
+                self.enter_running(user, &bar, &trace_uid).await;
+            }
         }
         Ok(entry)
     }

@@ -12,6 +12,7 @@ mod kills;
 mod listing;
 mod model;
 mod outages;
+mod overview;
 mod recounting;
 mod rig;
 mod rules;
