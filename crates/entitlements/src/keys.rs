@@ -52,6 +52,14 @@ keys! {
         removed = "deleted by the first request that succeeds",
         example = "revenue_cat_errors:trial";
 
+    /// Says that some process asks the source of truth about a user, so that others wait for the answer and do not ask too.
+    asking(user_sub: UserSub) = "entitlements:asking:<user_sub>"
+        => string(Text.means("a random word of whoever asks")),
+        origin = Added,
+        ttl = Ttl::Within(60),
+        removed = "deleted when the answer is stored; expires when the process has died",
+        example = "entitlements:asking:alice";
+
     /// Set by a read past the cache; the next one has to wait until it expires.
     read_limit(user_sub: UserSub) = "entitlements:read:force:ratelimit:<user_sub>"
         => string(LIMITED),

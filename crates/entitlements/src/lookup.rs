@@ -2,6 +2,7 @@
 
 mod ask;
 mod flight;
+mod lease;
 mod local;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use keyrack_keys::UserSub;
 use keyrack_store::Script;
 
-use super::{Found, Origin, Outcome, Reach, TTL_S};
+use super::{Found, Origin, Outcome, Reach, TTL_S, lease::Turn};
 use crate::{
     breaker::Admission,
     counters::count,
@@ -21,7 +21,7 @@ static REMEMBER: Script = keyrack_store::script!("remember.lua");
 static ASSUME: Script = keyrack_store::script!("assume.lua");
 
 /// What the store holds about a user.
-struct Stored {
+pub(super) struct Stored {
     raw: BTreeMap<String, Vec<u8>>,
     /// For how long, in milliseconds.
     ttl_ms: u64,
@@ -37,13 +37,33 @@ enum Reply {
 impl Entitlements {
     /// One request about a user, whose answer is remembered and told to everybody.
     pub(super) async fn ask(&self, user: &UserSub, reach: Reach) -> Result<Outcome, Error> {
-        let stored = self.stored(user).await?;
         if reach == Reach::Nearest {
-            let fresh = stored.fresh(self.now());
-            if self.identifiers().iter().all(|identifier| fresh.contains_key(identifier)) {
-                return Ok(self.keep(user, fresh, Origin::Store, stored.ttl_ms));
+            let stored = self.stored(user).await?;
+            if let Some(values) = self.all_known(&stored) {
+                return Ok(self.keep(user, values, Origin::Store, stored.ttl_ms));
             }
         }
+        let Turn { stored, lease } = self.turn(user, reach).await?;
+        let outcome = match self.all_known(&stored) {
+            // Somebody else has asked meanwhile.
+            Some(values) if reach == Reach::Nearest => {
+                Ok(self.keep(user, values, Origin::Store, stored.ttl_ms))
+            }
+            _ => self.ask_behind(user, stored).await,
+        };
+        if let Some(lease) = lease {
+            self.give_back(user, lease).await;
+        }
+        outcome
+    }
+
+    /// What the store holds, if that is all there is to know.
+    pub(super) fn all_known(&self, stored: &Stored) -> Option<BTreeMap<String, Entitlement>> {
+        let fresh = stored.fresh(self.now());
+        self.identifiers().iter().all(|name| fresh.contains_key(name)).then_some(fresh)
+    }
+
+    async fn ask_behind(&self, user: &UserSub, stored: Stored) -> Result<Outcome, Error> {
         let now = self.now();
         match self.ask_source(user, now).await? {
             Reply::Answer(answer) => self.remember(user, now, &answer).await,
@@ -60,10 +80,18 @@ impl Entitlements {
         &self,
         user: &UserSub,
     ) -> Result<BTreeMap<String, Entitlement>, Error> {
+        Ok(self.stored_values_for(user).await?.0)
+    }
+
+    /// The same, and for how many milliseconds the store will hold it.
+    pub(crate) async fn stored_values_for(
+        &self,
+        user: &UserSub,
+    ) -> Result<(BTreeMap<String, Entitlement>, u64), Error> {
         let stored = self.stored(user).await?;
         let read =
             |(name, raw): (&String, &Vec<u8>)| Some((name.clone(), Entitlement::from_json(raw)?));
-        Ok(stored.raw.iter().filter_map(read).collect())
+        Ok((stored.raw.iter().filter_map(read).collect(), stored.ttl_ms))
     }
 
     async fn stored(&self, user: &UserSub) -> Result<Stored, Error> {
@@ -71,8 +99,8 @@ impl Entitlements {
         let key = keys::entitlements(user);
         let key = self.store().place(&key);
         pipeline.cmd("HGETALL").arg(&*key).cmd("PTTL").arg(&*key);
-        let (raw, ttl_ms): (_, i64) = pipeline.query_async(&mut self.store().connection()).await?;
-        Ok(Stored { raw, ttl_ms: ttl_ms.try_into().unwrap_or(u64::from(TTL_S) * 1000) })
+        let (raw, ttl_ms) = pipeline.query_async(&mut self.store().connection()).await?;
+        Ok(Stored::new(raw, ttl_ms))
     }
 
     /// Asks the source, unless it fails too often.
@@ -154,6 +182,10 @@ impl Entitlements {
 }
 
 impl Stored {
+    pub(super) fn new(raw: BTreeMap<String, Vec<u8>>, ttl_ms: i64) -> Stored {
+        Stored { raw, ttl_ms: ttl_ms.try_into().unwrap_or(u64::from(TTL_S) * 1000) }
+    }
+
     /// What can be read and used.
     fn fresh(&self, now: f64) -> BTreeMap<String, Entitlement> {
         let values = self.raw.iter().filter_map(|(identifier, raw)| {
