@@ -21,6 +21,9 @@ static CLAIM: Script = keyrack_store::script!("sweep/claim.lua");
 static SETTLE: Script = keyrack_store::script!("sweep/settle.lua");
 static PRUNE: Script = keyrack_store::script!("sweep/prune.lua");
 
+/// By which name workers of the hot queue know the sweep, as a job without arguments.
+pub const SWEEP_JOB: &str = "runners.sweep_partial_file_uploads";
+
 /// How many files are taken on at once, unless said otherwise.
 const BATCH: usize = 20;
 

@@ -15,11 +15,14 @@ use futures_util::future::BoxFuture;
 use keyrack_engine::SimulatedHost;
 use keyrack_files::{Buckets, Fate, File, Files, Records, Sweep, Swept};
 use keyrack_store::{Clock as _, Options, Store, SystemClock};
-use keyrack_testkit::{Process, RedisServer};
+use keyrack_testkit::{Process, RedisServer, S3Server};
 use tempfile::TempDir;
+
+use crate::s3;
 
 const KILLS: usize = 200;
 const STEPS: usize = 4;
+const BUCKET: &str = "uploads";
 
 /// A table of files that survives a crash: a folder with an empty file for each.
 struct Table<'a>(&'a Path);
@@ -37,17 +40,56 @@ impl Records for Table<'_> {
     }
 }
 
+/// Where the files are.
+enum Place {
+    Folder(TempDir),
+    S3(S3Server),
+}
+
+impl Place {
+    fn url(&self) -> String {
+        match self {
+            Place::Folder(dir) => format!("file:{}", dir.path().display()),
+            Place::S3(server) => format!("s3:{}", server.url()),
+        }
+    }
+
+    fn buckets(&self) -> Buckets {
+        match self {
+            Place::Folder(dir) => Buckets::folder(dir.path()),
+            Place::S3(server) => s3::buckets(server),
+        }
+    }
+
+    /// The names of all files that are there.
+    fn stored(&self) -> Vec<String> {
+        match self {
+            Place::Folder(dir) => listing(&dir.path().join(BUCKET)),
+            Place::S3(server) => server.keys(BUCKET),
+        }
+    }
+}
+
+fn listing(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a listing");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    let mut names: Vec<_> =
+        entries.map(|entry| name(entry).into_string().expect("a name")).collect();
+    names.sort();
+    names
+}
+
 /// Not a test of its own: the process that is killed.
 #[tokio::test]
 #[ignore = "runs as the child of another test"]
 async fn child() {
     let Ok(url) = env::var("FILES_STORE") else { return };
-    let folder = env::var("FILES_FOLDER").expect("a folder");
-    let (folder, round) = (Path::new(&folder), env::var("FILES_ROUND").expect("a round"));
+    let var = |name: &str| env::var(name).expect("a variable");
+    let (place, table, round) = (var("FILES_PLACE"), var("FILES_TABLE"), var("FILES_ROUND"));
     let files = Files::new(Store::open(&url).await.expect("a store"));
-    let (buckets, table) = (Buckets::folder(folder), Table(&folder.join("table")));
+    let (buckets, table) = (Buckets::open(&place).expect("buckets"), Table(Path::new(&table)));
     for n in 0.. {
-        let file = File::new("b", format!("{round}-{n}"));
+        let file = File::new(BUCKET, format!("{round}-{n}"));
         say('e');
         let upload = files.begin_upload(file.clone()).await.expect("begun");
         say('p');
@@ -69,21 +111,34 @@ fn say(step: char) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stderr, reason = "the seed is for whoever reads a failure")]
 async fn two_hundred_kills_leak_no_file_and_delete_none_that_is_on_record() {
+    let dir = TempDir::new().expect("a folder");
+    fs::create_dir(dir.path().join(BUCKET)).expect("a bucket");
+    let swept = check(&Place::Folder(dir)).await;
+    // Had the kills hit only one kind of step, this would prove little.
+    assert!(swept.deleted > 0 && swept.missing > 0 && swept.kept > 0, "{swept:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_kills_leak_no_file_on_s3_and_delete_none_that_is_on_record() {
+    let server = S3Server::start();
+    server.create_bucket(BUCKET);
+    let swept = check(&Place::S3(server)).await;
+    // S3 calls a file deleted that never was, so that none is missing.
+    assert!(swept.deleted > 0 && swept.kept > 0, "{swept:?}");
+}
+
+#[expect(clippy::print_stderr, reason = "the seed is for whoever reads a failure")]
+async fn check(place: &Place) -> Swept {
     let seed = env::var("KEYRACK_SEED").ok().and_then(|seed| seed.parse().ok());
     let mut random = seed.unwrap_or_else(|| SystemClock.now_ms());
     eprintln!("KEYRACK_SEED={random}");
-    let (server, dir) = (RedisServer::start(), TempDir::new().expect("a folder"));
-    let folder = dir.path();
-    for name in ["b", "table"] {
-        fs::create_dir(folder.join(name)).expect("a folder");
-    }
+    let (server, table) = (RedisServer::start(), TempDir::new().expect("a folder"));
     for round in 0..KILLS {
         random =
             random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let steps = 1 + (random >> 33) as usize % (5 * STEPS);
-        kill_after(steps, round, &server.url(), folder);
+        kill_after(steps, round, &server.url(), place, table.path());
     }
 
     let later = SimulatedHost::new(SystemClock.now_ms() + 3_600_000, 0);
@@ -91,31 +146,25 @@ async fn two_hundred_kills_leak_no_file_and_delete_none_that_is_on_record() {
     let store = Store::open_with(server.url().parse().expect("a URL"), options).await;
     let files = Files::new(store.expect("a store"));
     let (left, _) = files.count().await.expect("counts");
-    let (buckets, table) = (Buckets::folder(folder), folder.join("table"));
-    let table = Table(&table);
-    let swept = Sweep::new(&files, &buckets).asking(&table).run().await.expect("swept");
+    let (buckets, records) = (place.buckets(), Table(table.path()));
+    let swept = Sweep::new(&files, &buckets).asking(&records).run().await.expect("swept");
 
     let Swept { deleted, missing, kept, .. } = swept;
     assert_eq!((deleted + missing + kept, swept.failed), (left, 0), "{swept:?}");
     assert_eq!(files.count().await.expect("counts"), (0, 0));
-    let listing = |name: &str| {
-        let names = fs::read_dir(folder.join(name)).expect("a listing");
-        let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
-        names.sort();
-        names
-    };
-    assert_eq!(listing("b"), listing("table"), "files, and those on record");
-    // Had the kills hit only one kind of step, this would prove little.
-    assert!(deleted > 0 && missing > 0 && kept > 0, "{swept:?}");
-    assert!(listing("table").len() > KILLS / 2);
+    let on_record = listing(table.path());
+    assert_eq!(place.stored(), on_record, "files, and those on record");
+    assert!(on_record.len() > KILLS / 2);
+    swept
 }
 
 /// Runs the child until it has said so many letters.
-fn kill_after(steps: usize, round: usize, url: &str, folder: &Path) {
+fn kill_after(steps: usize, round: usize, url: &str, place: &Place, table: &Path) {
     let mut command: Command = Process::command(env::current_exe().expect("this test"));
     command.args(["--exact", "crash::child", "--ignored", "--nocapture"]);
-    command.env("FILES_STORE", url).env("FILES_FOLDER", folder);
+    command.env("FILES_STORE", url).env("FILES_PLACE", place.url()).env("FILES_TABLE", table);
     command.env("FILES_ROUND", round.to_string());
+    command.env("AWS_ACCESS_KEY_ID", s3::KEY).env("AWS_SECRET_ACCESS_KEY", s3::KEY);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = Process::spawn("the uploads", command);
     let mut letters = vec![0; steps];

@@ -5,9 +5,12 @@ use keyrack_testkit::{S3Server, simulated_store};
 
 use crate::world::NOW_MS;
 
-fn buckets(server: &S3Server) -> Buckets {
-    let key = || "testing".to_owned();
-    let credentials = Credentials { access_key_id: key(), secret_access_key: key() };
+/// The server takes any.
+pub(crate) const KEY: &str = "testing";
+
+pub(crate) fn buckets(server: &S3Server) -> Buckets {
+    let credentials =
+        Credentials { access_key_id: KEY.to_owned(), secret_access_key: KEY.to_owned() };
     Buckets::s3(Some(&server.url()), Some(credentials))
 }
 
