@@ -35,6 +35,13 @@ pub(crate) fn days_later(day: Date, days: u32) -> Option<Date> {
     day.checked_add(jiff::Span::new().try_days(i64::from(days)).ok()?).ok()
 }
 
+/// The day so many days earlier; the first that the calendar has when it has none so early.
+pub(crate) fn days_earlier(day: Date, days: u64) -> Date {
+    let days = i64::try_from(days).unwrap_or(i64::MAX);
+    let span = jiff::Span::new().try_days(days);
+    span.ok().and_then(|span| day.checked_sub(span).ok()).unwrap_or(Date::MIN)
+}
+
 /// Where the day `age` days before `index` stands in a ring of so many days.
 pub(crate) fn slot(index: u64, age: u64, ring: u64) -> u64 {
     (index + ring - age % ring) % ring

@@ -17,6 +17,30 @@ parts! {
 const POST: Encoding = COUNT;
 const CHALLENGE: Encoding = COUNT;
 
+const INTERVAL: json::Schema =
+    json::Object(&[("value", json::Number), ("low", json::Number), ("high", json::Number)]);
+
+const MEASURED: json::Schema = json::Object(&[
+    ("name", json::String),
+    ("scores", json::Map(&json::Number)),
+    ("ndcg", INTERVAL),
+    ("coverage", json::Number),
+]);
+
+const ADOPTED: json::Schema = json::Object(&[
+    ("adopted_at_ms", json::Number),
+    (
+        "evaluation",
+        json::Object(&[
+            ("users", json::Number),
+            ("left_out", json::Number),
+            ("measured", json::Array(&MEASURED)),
+            ("ratio", INTERVAL),
+            ("weights", json::Array(&json::Number)),
+        ]),
+    ),
+]);
+
 /// The tag of everything that all users share.
 const SHARED: Shard = Shard::Front("recommender");
 
@@ -187,6 +211,13 @@ keys! {
         origin = Added,
         removed = "never",
         example = "rs_weights";
+
+    /// What was found when the weights in force were learned. Written together with `rs_weights`.
+    evaluation() = "rs_evaluation"
+        => string(Json(&ADOPTED).means("since when they are in force, and how good lists were beside simple ones")),
+        origin = Added,
+        removed = "never",
+        example = "rs_evaluation";
 
     /// The latest reactions that were counted for a user, so that none is counted twice when a load is repeated.
     counted(user_id: UserId) = "<user_id>_counted_reactions"

@@ -45,7 +45,7 @@ mod stats;
 pub use self::{
     error::Error,
     keys::FAMILIES,
-    live::SHOWN_MAX,
+    live::{NewChallenge, SHOWN_MAX},
     nightly::{Progress, Synced, Watch},
     online::{
         Explanation, Item, LIMIT_DEFAULT, LIMIT_MAX, Page, Reason, Request, SIGNAL_NAMES,
@@ -54,7 +54,7 @@ pub use self::{
     rows::{Challenge, Member, Post, Reaction},
     service::{MAX_POST_AGE_DEFAULT, MAX_POST_AGE_MAX, Recommender, Settings, user_id},
     source::{Files, From, Memory, Names, Row, Source, Table},
-    stats::Stats,
+    stats::{PoolDay, Stats},
 };
 #[cfg(feature = "sql")]
 pub use source::Sql;

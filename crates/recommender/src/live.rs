@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use keyrack_store::{Script, script};
 
 use crate::{
+    day,
     error::Error,
     keys::{self, UserId},
     nightly::{Counted, PostEntry},
-    rows::{CATEGORIES_MAX, Challenge, Member, Post, Reaction, numbers, numbers_text},
+    rows::{CATEGORIES_MAX, Challenge, ID_MAX, Member, Post, Reaction, numbers, numbers_text},
     service::Recommender,
 };
 
@@ -20,12 +21,52 @@ static JOIN: Script = script!("live/join.lua");
 /// The most posts that can be told as shown at once: no screen has more.
 pub const SHOWN_MAX: usize = 1000;
 
+/// A challenge as its app describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChallenge {
+    /// Its id.
+    pub id: u64,
+    /// Category code, from 0.
+    pub category: usize,
+    /// Whether everybody may see it.
+    pub public: bool,
+    /// Planned length in days.
+    pub duration: u32,
+    /// When it was created, as the database writes it; now if nothing is said.
+    pub created: Option<String>,
+}
+
 impl Recommender {
+    /// What is planned for a challenge: when it ends follows from when it was created.
+    ///
+    /// # Errors
+    /// When that is no moment, or the calendar does not reach so far.
+    pub fn planned(&self, new: &NewChallenge) -> Result<Challenge, Error> {
+        let invalid = |what: String| Error::Invalid { what };
+        let zones = self.zones();
+        let created = match &new.created {
+            None => self.today(),
+            Some(text) => {
+                day::day_of_text(text, &zones.database, &zones.users).ok_or_else(|| {
+                    invalid(format!(
+                        "\"{text}\" is no moment; write it as in \"2024-01-12 09:00:00\""
+                    ))
+                })?
+            }
+        };
+        let finished = day::days_later(created, new.duration).ok_or_else(|| {
+            invalid(format!("a challenge cannot last for {} days; use fewer", new.duration))
+        })?;
+        let NewChallenge { id, category, public, duration, .. } = *new;
+        Ok(Challenge { id, category, public, duration, finished })
+    }
+
     /// Tells of a new or changed challenge.
     ///
     /// # Errors
     /// When its category is none of those there are, or the store cannot be reached.
     pub async fn add_challenge(&self, challenge: &Challenge) -> Result<(), Error> {
+        check_ids(&[challenge.id])?;
         let categories = self.parameters().await?.categories;
         if challenge.category >= categories {
             let what =
@@ -59,8 +100,9 @@ impl Recommender {
     /// Tells of a new post; says whether it may be recommended. The first load has to have run.
     ///
     /// # Errors
-    /// When the store cannot be reached.
+    /// When an id is too large, or the store cannot be reached.
     pub async fn add_post(&self, post: Post) -> Result<bool, Error> {
+        check_ids(&[post.id, post.challenge])?;
         let parameters = self.parameters().await?;
         let Some(day) = parameters.day_index else { return Ok(false) };
         let challenge = self.challenge(post.challenge).await?;
@@ -89,8 +131,9 @@ impl Recommender {
     /// Tells of a reaction, by its id in the log; says whether its post may be recommended, so that it counts.
     ///
     /// # Errors
-    /// When the store cannot be reached.
+    /// When an id is too large, or the store cannot be reached.
     pub async fn add_reaction(&self, reaction: Reaction) -> Result<bool, Error> {
+        check_ids(&[reaction.id, reaction.post])?;
         let mut pipe = redis::pipe();
         let place = |key| self.store().place(&key).into_owned();
         pipe.cmd("HGET").arg(place(keys::post_challenges())).arg(reaction.post);
@@ -118,6 +161,7 @@ impl Recommender {
             );
             return Err(Error::Invalid { what });
         }
+        check_ids(posts)?;
         let posts: BTreeSet<u64> = posts.iter().copied().collect();
         if posts.is_empty() {
             return Ok(());
@@ -141,8 +185,9 @@ impl Recommender {
     /// Never shows a post to a user again.
     ///
     /// # Errors
-    /// When the store cannot be reached.
+    /// When the id is too large, or the store cannot be reached.
     pub async fn hide(&self, user: &UserId, post: u64) -> Result<(), Error> {
+        check_ids(&[post])?;
         self.enter_users(std::iter::once(user)).await?;
         let mut cmd = redis::cmd("SADD");
         cmd.arg(&*self.store().place(&keys::hidden_posts(user))).arg(post);
@@ -179,5 +224,15 @@ impl Recommender {
         cmd.arg(&*self.store().place(&keys::contributions())).arg(user.as_str());
         let text: Option<String> = cmd.query_async(&mut self.store().connection()).await?;
         Ok(text.and_then(|text| numbers(&text)).unwrap_or_else(|| vec![0; CATEGORIES_MAX]))
+    }
+}
+
+fn check_ids(ids: &[u64]) -> Result<(), Error> {
+    match ids.iter().find(|id| **id > ID_MAX) {
+        None => Ok(()),
+        Some(id) => {
+            let what = format!("{id} cannot be an id; the largest is {ID_MAX}");
+            Err(Error::Invalid { what })
+        }
     }
 }

@@ -40,8 +40,12 @@ static REPLACE: Script = script!("nightly/replace.lua");
 /// from answering others for a few milliseconds only.
 const PAGE: usize = 2000;
 
+/// Users whose keys are seen to at the same time: enough to hide how long a server is away, few enough to leave room for others.
+const USERS_AT_ONCE: usize = 64;
+
 /// What a load did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Synced {
     /// The day's place in the ring.
     pub day_index: u64,
@@ -76,7 +80,7 @@ pub struct Progress {
     pub of: Option<u64>,
 }
 
-/// Is told about every write of a load, and may stop it.
+/// Is told about the writes of a load, and may stop it.
 pub type Watch<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send);
 
 impl Recommender {
@@ -193,6 +197,17 @@ impl<'a> Load<'a> {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Stopped),
         }
+    }
+
+    /// How many rows a table has, and how many of them came since the last load.
+    async fn lengths(&self, source: &mut impl Source, table: Table) -> Result<(u64, u64), Error> {
+        let length = source.len(table).await?;
+        let mut cmd = redis::cmd("HGET");
+        cmd.arg(&*self.service.store().place(&keys::table_lengths())).arg(table.short());
+        let before: Option<String> =
+            cmd.query_async(&mut self.service.store().connection()).await?;
+        let before = before.and_then(|text| text.parse().ok()).unwrap_or(0);
+        Ok((length, length.saturating_sub(before)))
     }
 
     /// Begins the day, unless a load has done so already.

@@ -8,7 +8,7 @@ use crate::{day, keys::UserId, source::Row};
 pub(crate) const CATEGORIES_MAX: usize = 5;
 
 /// The largest id that a sorted set's score holds exactly.
-const ID_MAX: u64 = 1 << 53;
+pub(crate) const ID_MAX: u64 = (1 << 53) - 1;
 
 /// A challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -50,6 +50,9 @@ pub trait Source: Send {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
 
+    /// Posts by their ids, in any order; those that are not there are left out.
+    fn posts(&mut self, ids: &[u64]) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
+
     /// How many rows a table has.
     fn len(&mut self, table: Table) -> impl Future<Output = Result<u64, Error>> + Send;
 }

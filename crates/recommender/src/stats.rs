@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::{error::Error, keys, service::Recommender};
+use crate::{day, error::Error, keys, service::Recommender};
 
 /// What the recommender has.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
     /// Posts that may be recommended, for each category code from 0.
     pub posts: Vec<u64>,
@@ -25,7 +26,44 @@ pub struct Stats {
     pub tables: BTreeMap<String, u64>,
 }
 
+/// The posts that came on one day and may be recommended.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PoolDay {
+    /// The day.
+    pub day: String,
+    /// How many, for each category code from 0.
+    pub posts: Vec<u64>,
+}
+
 impl Recommender {
+    /// The posts that may be recommended, by the day on which they came, the oldest first; empty before the first load.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn pool_by_day(&self) -> Result<Vec<PoolDay>, Error> {
+        let parameters = self.parameters().await?;
+        let (Some(index), Some(last)) = (parameters.day_index, parameters.last_run) else {
+            return Ok(Vec::new());
+        };
+        let ring = parameters.ring();
+        let categories = Recommender::category_keys();
+        let mut pipe = redis::pipe();
+        for age in (0..ring).rev() {
+            let slot = day::slot(index % ring, age, ring);
+            for key in &categories {
+                let place = self.store().place(key).into_owned();
+                pipe.cmd("ZCOUNT").arg(place).arg(slot).arg(slot);
+            }
+        }
+        let counts: Vec<u64> = pipe.query_async(&mut self.store().connection()).await?;
+        let of_day = |(age, posts): (u64, &[u64])| PoolDay {
+            day: day::days_earlier(last, age).to_string(),
+            posts: posts.to_vec(),
+        };
+        Ok((0..ring).rev().zip(counts.chunks(categories.len())).map(of_day).collect())
+    }
+
     /// How large the pool is, and how far loads have come.
     ///
     /// # Errors

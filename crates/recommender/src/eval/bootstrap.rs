@@ -6,7 +6,8 @@ use crate::dice::Dice;
 const DRAWS: usize = 1000;
 
 /// A figure with the bounds between which it lies with 95 % confidence.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Interval {
     /// The figure.
     pub value: f64,

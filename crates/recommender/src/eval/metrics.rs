@@ -6,7 +6,8 @@ use std::collections::HashSet;
 pub(super) const K: usize = 10;
 
 /// How good lists are on average.
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Scores {
     /// The share of the first ten that was wanted.
     pub precision: f64,

@@ -35,7 +35,8 @@ const WEEK: usize = 7;
 const SILENT_SHARE: f64 = 0.2;
 
 /// What an evaluation found.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Evaluation {
     /// Users whose lists were judged; those without later reactions cannot be.
     pub users: usize,
@@ -46,14 +47,16 @@ pub struct Evaluation {
     /// How much better ours is than the best other, by NDCG.
     pub ratio: Interval,
     /// The weights that were learned and used.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<f64>))]
     pub weights: Weights,
 }
 
 /// How good one way to make lists is.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Measured {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// The means over users.
     pub scores: Scores,
     /// The mean NDCG with its bounds.
@@ -179,7 +182,7 @@ fn sum_up(
     let measured: Vec<Measured> = names
         .zip(all)
         .map(|(name, judged)| Measured {
-            name,
+            name: name.to_owned(),
             scores: Scores::mean(&judged.scores),
             ndcg: bootstrap::mean(&ndcg(judged), seed),
             coverage: judged.listed.len() as f64 / truth.pool.len().max(1) as f64,

@@ -54,7 +54,8 @@ impl Load<'_> {
         let mut pool = self.service.pool().await?;
         let mut gone: HashSet<u64> = pool.keys().copied().filter(|post| *post <= mark).collect();
         let mut breaks = self.service.read_map(&keys::breaks()).await?;
-        let length = source.len(Table::Posts).await?;
+        let (length, new) = self.lengths(source, Table::Posts).await?;
+        let of = gone.len() as u64 + new;
         let mut after = gone.iter().min().map_or(mark, |oldest| oldest.saturating_sub(1).min(mark));
         let mut done = 0;
         loop {
@@ -69,7 +70,7 @@ impl Load<'_> {
                     gone.remove(&id);
                 }
             }
-            self.service.remove_posts(&changes.leave).await?;
+            self.remove(&changes.leave, done).await?;
             let new = after.max(mark);
             let filling = first_load && page.len() == PAGE;
             let moved = Mark { seen: mark, new, length, filling };
@@ -81,7 +82,7 @@ impl Load<'_> {
             pool.retain(|post, _| !left.contains(post));
             pool.extend(changes.entries.iter().map(|entry| (entry.post.id, entry.post.challenge)));
             breaks.extend(changes.breaks.iter().map(|(user, n)| (user.clone(), numbers_text(n))));
-            self.wrote("posts", done, None)?;
+            self.wrote("posts", done, Some(of.max(done)))?;
             if page.len() < PAGE {
                 break;
             }
@@ -91,10 +92,18 @@ impl Load<'_> {
             .filter(|post| pool.remove(post).is_some())
             .map(|post| post.to_string())
             .collect();
-        self.service.remove_posts(&gone).await?;
+        self.remove(&gone, done).await?;
         self.done.removed += gone.len() as u64;
-        self.wrote("posts", done, None)?;
         Ok(pool)
+    }
+
+    /// Takes posts out of the pool, and tells of it.
+    async fn remove(&mut self, posts: &[String], done: u64) -> Result<(), Error> {
+        for some in posts.chunks(PAGE) {
+            self.service.remove_posts(some).await?;
+            self.wrote("posts", done, None)?;
+        }
+        Ok(())
     }
 
     /// Finds out what a row means for the pool.

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::try_join_all;
 use keyrack_store::{Script, script};
 
-use super::{Load, PAGE, Pool};
+use super::{Load, PAGE, Pool, USERS_AT_ONCE};
 use crate::{
     error::Error,
     keys::{self, UserId},
@@ -34,7 +35,7 @@ impl Load<'_> {
         pool: &Pool,
     ) -> Result<(), Error> {
         let mut mark = self.watermark("reaction").await?.unwrap_or(0);
-        let length = source.len(Table::Reactions).await?;
+        let (length, of) = self.lengths(source, Table::Reactions).await?;
         let mut done = 0;
         loop {
             let page = source.page(Table::Reactions, From::Id(mark), PAGE).await?;
@@ -57,7 +58,7 @@ impl Load<'_> {
             self.done.reactions += counted.len() as u64;
             self.service.count_for_posts(Some((mark, new, length)), &counted).await?;
             mark = new;
-            self.wrote("reactions", done, None)?;
+            self.wrote("reactions", done, Some(of.max(done)))?;
             if page.len() < PAGE {
                 return Ok(());
             }
@@ -74,8 +75,12 @@ impl Load<'_> {
         }
         self.service.enter_users(of_users.keys().copied()).await?;
         self.wrote("reactions", 0, None)?;
-        for (user, reactions) in of_users {
-            self.service.count_for_user(user, mark, &reactions).await?;
+        let of_users: Vec<(&UserId, Vec<&Counted>)> = of_users.into_iter().collect();
+        for some in of_users.chunks(USERS_AT_ONCE) {
+            let counting = some
+                .iter()
+                .map(|(user, reactions)| self.service.count_for_user(user, mark, reactions));
+            try_join_all(counting).await?;
             self.wrote("reactions", 0, None)?;
         }
         Ok(())

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use futures_util::future::try_join_all;
 use keyrack_store::{Script, script};
 
-use super::{Challenges, Load, PAGE, Pool, neighbours};
+use super::{Challenges, Load, PAGE, Pool, USERS_AT_ONCE, neighbours};
 use crate::{
     error::Error,
     keys::{self, UserId},
@@ -18,6 +19,14 @@ static TIDY: Script = script!("tidy.lua");
 
 /// Who follows which challenges.
 type Follows = BTreeMap<UserId, BTreeSet<u64>>;
+
+/// What the keys of users may hold.
+struct Wanted<'a> {
+    mark: u64,
+    pool: &'a Pool,
+    going_on: &'a HashSet<u64>,
+    follows: &'a Follows,
+}
 
 /// A user's keys as they are.
 struct Present {
@@ -43,28 +52,28 @@ impl Load<'_> {
             .filter(|challenge| challenge.is_going_on(today, age))
             .map(|challenge| challenge.id)
             .collect();
-        let (mut follows, length) = self.follows(source, &going_on).await?;
+        let (follows, length) = self.follows(source, &going_on).await?;
         let followers: Vec<&UserId> = follows.keys().collect();
         for some in followers.chunks(PAGE) {
             self.service.enter_users(some.iter().copied()).await?;
             self.wrote("users", 0, None)?;
         }
         let mark = self.watermark("reaction").await?.unwrap_or(0);
+        let wanted = Wanted { mark, pool, going_on: &going_on, follows: &follows };
         let users = self.service.users().await?;
         let of = Some(users.len() as u64);
         let mut tastes = Vec::with_capacity(users.len());
-        for (done, user) in users.iter().enumerate() {
-            let present = self.service.present(user).await?;
-            let follows = follows.remove(user).unwrap_or_default();
-            if self.service.tidy_user(user, mark, &present, &follows, pool, &going_on).await? {
-                self.wrote("users", done as u64, of)?;
-            }
-            let taste = present.preferences.into_iter();
-            tastes.push(
-                taste
-                    .filter(|(challenge, liking)| *liking > 0.0 && going_on.contains(challenge))
-                    .collect(),
-            );
+        for some in users.chunks(USERS_AT_ONCE) {
+            let tidied =
+                try_join_all(some.iter().map(|user| self.service.tidy_user(user, &wanted)));
+            let tidied = tidied.await?;
+            tastes.extend(tidied.into_iter().map(|preferences| {
+                let counts = |(challenge, liking): &(u64, f64)| {
+                    *liking > 0.0 && going_on.contains(challenge)
+                };
+                preferences.into_iter().filter(counts).collect::<Vec<_>>()
+            }));
+            self.wrote("users", tastes.len() as u64, of)?;
         }
         let wanted = neighbours::neighbours(&tastes);
         let table = Some((Table::Tracking, length));
@@ -124,26 +133,26 @@ impl Recommender {
         Ok(Present { liked, preferences, follows, shown, hidden, counted })
     }
 
-    /// Brings a user's keys up to date; tells whether there was anything to do.
+    /// Brings a user's keys up to date; returns the preferences as they were.
     async fn tidy_user(
         &self,
         user: &UserId,
-        mark: u64,
-        present: &Present,
-        follows: &BTreeSet<u64>,
-        pool: &Pool,
-        going_on: &HashSet<u64>,
-    ) -> Result<bool, Error> {
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<(u64, f64)>, Error> {
+        let present = self.present(user).await?;
+        let nothing = BTreeSet::new();
+        let follows = wanted.follows.get(user).unwrap_or(&nothing);
         let posts = [&present.liked, &present.shown, &present.hidden].into_iter().flatten();
-        let posts: BTreeSet<u64> = posts.copied().filter(|post| !pool.contains_key(post)).collect();
+        let posts: BTreeSet<u64> =
+            posts.copied().filter(|post| !wanted.pool.contains_key(post)).collect();
         let challenges = present.preferences.iter().map(|(challenge, _)| *challenge);
         let challenges: Vec<u64> =
-            challenges.filter(|challenge| !going_on.contains(challenge)).collect();
+            challenges.filter(|challenge| !wanted.going_on.contains(challenge)).collect();
         let unfollowed: Vec<u64> = present.follows.difference(follows).copied().collect();
         let followed: Vec<u64> = follows.difference(&present.follows).copied().collect();
         let changes = posts.len() + challenges.len() + unfollowed.len() + followed.len();
         if changes == 0 && present.counted == 0 {
-            return Ok(false);
+            return Ok(present.preferences);
         }
         let (n_posts, n_challenges, n_unfollowed) =
             (posts.len(), challenges.len(), unfollowed.len());
@@ -156,12 +165,12 @@ impl Recommender {
             .key("follows", &keys::follows(user))
             .key("shown", &keys::shown_posts(user))
             .key("hidden", &keys::hidden_posts(user))
-            .arg("mark", mark)
+            .arg("mark", wanted.mark)
             .arg("n_posts", n_posts)
             .arg("n_challenges", n_challenges)
             .arg("n_unfollowed", n_unfollowed)
             .args("values", values.collect::<Vec<u64>>());
         call.run::<()>().await?;
-        Ok(true)
+        Ok(present.preferences)
     }
 }

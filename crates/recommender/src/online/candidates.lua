@@ -75,9 +75,13 @@ for number = 10, #KEYS do
     if wanted <= 0 or size == 0 then break end
     local slot = (index - age) % ring
     local of_day = redis.call('ZCOUNT', category, slot, slot)
-    local from = math.floor(tonumber(ARGV[share]) * math.max(0, of_day - wanted + 1))
-    take(redis.call('ZRANGEBYSCORE', category, slot, slot, 'LIMIT', from, wanted))
-    wanted = wanted - of_day
+    if of_day > 0 then
+      -- By rank: to skip posts of a day would take longer the more there are.
+      local first = redis.call('ZCOUNT', category, '-inf', '(' .. slot)
+      local from = first + math.floor(tonumber(ARGV[share]) * math.max(0, of_day - wanted + 1))
+      take(redis.call('ZRANGE', category, from, math.min(from + wanted, first + of_day) - 1))
+      wanted = wanted - of_day
+    end
   end
   if size > 0 then
     for draw = 1, n_random do
@@ -91,46 +95,61 @@ end
 take(redis.call('ZREVRANGE', popularity, 0, n_popular - 1))
 
 -- What is known about them.
-local of_challenge, infos, by_category = {}, {}, {}
-local rows, places = {}, {}
-for from = 1, #posts, CHUNK do
-  local some = {}
-  for place = from, math.min(from + CHUNK - 1, #posts) do some[#some + 1] = posts[place] end
-  local pairs_of = redis.call('HMGET', pair, unpack(some))
+local function chunks(list, act)
+  for from = 1, #list, CHUNK do
+    local some = {}
+    for place = from, math.min(from + CHUNK - 1, #list) do some[#some + 1] = list[place] end
+    act(some)
+  end
+end
+
+local challenge_of, category_of, named = {}, {}, {}
+chunks(posts, function(some)
+  for place, challenge in ipairs(redis.call('HMGET', pair, unpack(some))) do
+    challenge_of[some[place]] = challenge
+    if challenge and category_of[challenge] == nil then
+      category_of[challenge] = false
+      named[#named + 1] = challenge
+    end
+  end
+end)
+local infos = {}
+chunks(named, function(some)
+  for place, info in ipairs(redis.call('HMGET', challenges, unpack(some))) do
+    local code = info and tonumber(string.match(info, '^%s*(%d+)'))
+    category_of[some[place]] = code and KEYS[10 + code] or false
+    if info then
+      infos[#infos + 1] = some[place]
+      infos[#infos + 1] = info
+    end
+  end
+end)
+
+local rows, places, by_category = {}, {}, {}
+chunks(posts, function(some)
   local authors_of = redis.call('HMGET', authors, unpack(some))
   local shown = redis.call('HMGET', showings, unpack(some))
   local likes = redis.call('ZMSCORE', popularity, unpack(some))
   for place, post in ipairs(some) do
-    local challenge = pairs_of[place]
-    if challenge then
-      if of_challenge[challenge] == nil then
-        local info = redis.call('HGET', challenges, challenge)
-        of_challenge[challenge] = info and tonumber(string.match(info, '^%s*(%d+)')) or false
-        if info then
-          infos[#infos + 1] = challenge
-          infos[#infos + 1] = info
-        end
-      end
-      local category = of_challenge[challenge] and KEYS[10 + of_challenge[challenge]]
-      if category then
-        local row = #rows
-        rows[row + 1], rows[row + 2], rows[row + 3] = post, challenge, authors_of[place] or ''
-        rows[row + 4], rows[row + 5], rows[row + 6] = shown[place] or '0', likes[place] or '0', '0'
-        places[post] = row + 6
-        local list = by_category[category] or {}
-        list[#list + 1] = post
-        by_category[category] = list
-      end
+    local challenge = challenge_of[post]
+    local category = challenge and category_of[challenge]
+    if category then
+      local row = #rows
+      rows[row + 1], rows[row + 2], rows[row + 3] = post, challenge, authors_of[place] or ''
+      rows[row + 4], rows[row + 5], rows[row + 6] = shown[place] or '0', likes[place] or '0', '0'
+      places[post] = row + 6
+      local list = by_category[category] or {}
+      list[#list + 1] = post
+      by_category[category] = list
     end
   end
-end
+end)
 for category, list in pairs(by_category) do
-  for from = 1, #list, CHUNK do
-    local to = math.min(from + CHUNK - 1, #list)
-    local days = redis.call('ZMSCORE', category, unpack(list, from, to))
+  chunks(list, function(some)
+    local days = redis.call('ZMSCORE', category, unpack(some))
     -- A post that is in no set is as old as a post can be.
-    for place, day in ipairs(days) do rows[places[list[from + place - 1]]] = day or (index + 1) % ring end
-  end
+    for place, day in ipairs(days) do rows[places[some[place]]] = day or (index + 1) % ring end
+  end)
 end
 
 return {

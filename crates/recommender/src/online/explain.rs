@@ -9,6 +9,7 @@ use crate::{dice::Dice, error::Error, keys::UserId, service::Recommender};
 
 /// Why a post is, or is not, recommended to a user.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Explanation {
     /// Why the user will not see it; empty when nothing stands against it.
     pub against: Vec<&'static str>,
@@ -24,6 +25,7 @@ pub struct Explanation {
 
 /// What one signal adds to a post's worth.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SignalShare {
     /// The signal.
     pub signal: &'static str,

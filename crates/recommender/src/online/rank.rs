@@ -86,15 +86,13 @@ fn draw(candidate: &Candidate, order: &Order<'_>) -> f64 {
 
 /// A list under construction. Each place is chosen among all that is left, so everything looked at there is a number by place.
 struct Choice {
-    /// The worth of each from 0 to 1.
+    /// The worth of each from 0 to 1, falling from place to place.
     worth: Vec<f64>,
-    /// How much each is like the most similar one chosen so far.
-    alike: Vec<f64>,
     taken: Vec<bool>,
     n_taken: usize,
     challenges: Groups,
     authors: Groups,
-    categories: Vec<usize>,
+    categories: Groups,
 }
 
 /// Which posts belong together, and how many of each group were taken.
@@ -132,29 +130,33 @@ impl Choice {
         let candidates = || rated.iter().map(|rated| &rated.candidate);
         Choice {
             worth: rated.iter().map(|rated| (rated.score - worst) / span).collect(),
-            alike: vec![0.0; rated.len()],
             taken: vec![false; rated.len()],
             n_taken: 0,
             challenges: Groups::new(candidates().map(|candidate| candidate.challenge)),
             authors: Groups::new(candidates().map(|candidate| candidate.author.as_str())),
-            categories: candidates().map(|candidate| candidate.category).collect(),
+            categories: Groups::new(candidates().map(|candidate| candidate.category)),
         }
     }
 
     /// The best that is left; when all that is left is too much of the same, the best of that.
     fn best(&self) -> Option<usize> {
-        let value = |at: usize| WORTH * self.worth[at] - (1.0 - WORTH) * self.alike[at];
-        let (mut fitting, mut any): (Option<usize>, Option<usize>) = (None, None);
+        let (mut fitting, mut any): (Option<(usize, f64)>, Option<(usize, f64)>) = (None, None);
         for at in (0..self.taken.len()).filter(|at| !self.taken[*at]) {
-            let beats = |best: Option<usize>| best.is_none_or(|best| value(at) > value(best));
+            let most = WORTH * self.worth[at];
+            if fitting.is_some_and(|(_, value)| value >= most) {
+                // What follows is worth less, so it cannot be better.
+                break;
+            }
+            let value = most - (1.0 - WORTH) * self.alike(at);
+            let beats = |best: Option<(usize, f64)>| best.is_none_or(|(_, best)| value > best);
             if beats(any) {
-                any = Some(at);
+                any = Some((at, value));
             }
             if beats(fitting) && self.fits(at) {
-                fitting = Some(at);
+                fitting = Some((at, value));
             }
         }
-        fitting.or(any)
+        fitting.or(any).map(|(at, _)| at)
     }
 
     fn luckiest(&self, luck: &[f64]) -> Option<usize> {
@@ -172,18 +174,16 @@ impl Choice {
         self.n_taken += 1;
         self.challenges.take(at);
         self.authors.take(at);
-        for other in 0..self.alike.len() {
-            self.alike[other] = self.alike[other].max(self.likeness(at, other));
-        }
+        self.categories.take(at);
     }
 
-    /// How much two posts are alike, from 0 to 1.
-    fn likeness(&self, a: usize, b: usize) -> f64 {
-        if self.challenges.of[a] == self.challenges.of[b] {
+    /// How much a post is like the most similar one taken so far, from 0 to 1.
+    fn alike(&self, at: usize) -> f64 {
+        if self.challenges.taken(at) > 0 {
             1.0
-        } else if self.authors.of[a] == self.authors.of[b] {
+        } else if self.authors.taken(at) > 0 {
             0.6
-        } else if self.categories[a] == self.categories[b] {
+        } else if self.categories.taken(at) > 0 {
             0.25
         } else {
             0.0

@@ -37,6 +37,7 @@ pub struct Request {
 
 /// Posts for a user, the best first.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Page {
     /// The posts.
     pub items: Vec<Item>,
@@ -46,6 +47,7 @@ pub struct Page {
 
 /// A recommended post.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Item {
     /// The post.
     pub post_id: u64,
@@ -145,7 +147,7 @@ fn order(
     let context = Context::new(reader, &gathered.candidates, &gathered.neighbours);
     let weights = gathered.weights;
     let (mut fresh, mut seen) = (Vec::new(), Vec::new());
-    for candidate in &gathered.candidates {
+    for mut candidate in gathered.candidates {
         let shown_at = reader.shown.get(&candidate.post).copied();
         // What was shown and liked on an earlier page of this list keeps its place there.
         let on_this_list = shown_at.is_some_and(|at| at >= cursor.as_of_ms && cursor.offset > 0);
@@ -156,7 +158,6 @@ fn order(
         if unwanted {
             continue;
         }
-        let mut candidate = candidate.clone();
         if on_this_list {
             // As it was when the list was first made.
             candidate.shown = candidate.shown.saturating_sub(1);

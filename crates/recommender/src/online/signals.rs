@@ -18,7 +18,7 @@ const HALF_LIFE_DAYS: f64 = 2.0;
 pub(crate) type Signals = [f64; N_SIGNALS];
 
 /// How much each signal counts.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Weights(pub [f64; N_SIGNALS]);
 
 impl Default for Weights {

@@ -81,6 +81,10 @@ impl Source for Files {
         self.tables.page(table, from, limit).await
     }
 
+    async fn posts(&mut self, ids: &[u64]) -> Result<Vec<Row>, Error> {
+        self.tables.posts(ids).await
+    }
+
     async fn len(&mut self, table: Table) -> Result<u64, Error> {
         self.tables.len(table).await
     }

@@ -43,6 +43,11 @@ impl Source for Memory {
         })
     }
 
+    async fn posts(&mut self, ids: &[u64]) -> Result<Vec<Row>, Error> {
+        let rows = self.tables[Table::Posts as usize].iter();
+        Ok(rows.filter(|row| ids.contains(&id(row))).cloned().collect())
+    }
+
     async fn len(&mut self, table: Table) -> Result<u64, Error> {
         Ok(self.tables[table as usize].len() as u64)
     }

@@ -51,24 +51,24 @@ impl Sql {
         Ok(Sql { connection, kind, names })
     }
 
-    fn select(&self, table: Table, from: From, limit: usize) -> String {
-        let names: Vec<String> = self.names.columns(table).map(|name| self.quoted(name)).collect();
+    /// All columns of a table as text, up to where conditions begin.
+    fn select(&self, table: Table, names: &[String]) -> String {
         let columns: Vec<String> = names.iter().map(|name| self.as_text(name)).collect();
-        let (columns, table) = (columns.join(", "), self.quoted(self.names.table(table)));
-        match from {
-            From::Id(after) => {
-                let id = &names[0];
-                format!(
-                    "SELECT {columns} FROM {table} WHERE {id} > {after} ORDER BY {id} LIMIT {limit}"
-                )
-            }
-            From::Row(skip) => {
-                let order = names.join(", ");
-                format!(
-                    "SELECT {columns} FROM {table} ORDER BY {order} LIMIT {limit} OFFSET {skip}"
-                )
-            }
-        }
+        format!("SELECT {} FROM {}", columns.join(", "), self.quoted(self.names.table(table)))
+    }
+
+    fn column_names(&self, table: Table) -> Vec<String> {
+        self.names.columns(table).map(|name| self.quoted(name)).collect()
+    }
+
+    async fn rows(&mut self, table: Table, query: &str) -> Result<Vec<Row>, Error> {
+        let found = sqlx::query(query).fetch_all(&mut self.connection).await;
+        let width = table.columns().len();
+        let row = |row: &sqlx::any::AnyRow| -> Result<Row, sqlx::Error> {
+            (0..width).map(|at| row.try_get::<Option<String>, _>(at)).collect()
+        };
+        let rows = found.and_then(|rows| rows.iter().map(row).collect());
+        rows.map_err(|error| self.failed(table, &error))
     }
 
     fn as_text(&self, column: &str) -> String {
@@ -91,14 +91,29 @@ impl Sql {
 
 impl Source for Sql {
     async fn page(&mut self, table: Table, from: From, limit: usize) -> Result<Vec<Row>, Error> {
-        let query = self.select(table, from, limit);
-        let found = sqlx::query(&query).fetch_all(&mut self.connection).await;
-        let width = table.columns().len();
-        let row = |row: &sqlx::any::AnyRow| -> Result<Row, sqlx::Error> {
-            (0..width).map(|at| row.try_get::<Option<String>, _>(at)).collect()
+        let names = self.column_names(table);
+        let select = self.select(table, &names);
+        let query = match from {
+            From::Id(after) => {
+                let id = &names[0];
+                format!("{select} WHERE {id} > {after} ORDER BY {id} LIMIT {limit}")
+            }
+            From::Row(skip) => {
+                format!("{select} ORDER BY {} LIMIT {limit} OFFSET {skip}", names.join(", "))
+            }
         };
-        let rows = found.and_then(|rows| rows.iter().map(row).collect());
-        rows.map_err(|error| self.failed(table, &error))
+        self.rows(table, &query).await
+    }
+
+    async fn posts(&mut self, ids: &[u64]) -> Result<Vec<Row>, Error> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = self.column_names(Table::Posts);
+        let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
+        let select = self.select(Table::Posts, &names);
+        let query = format!("{select} WHERE {} IN ({})", names[0], ids.join(", "));
+        self.rows(Table::Posts, &query).await
     }
 
     async fn len(&mut self, table: Table) -> Result<u64, Error> {
