@@ -81,7 +81,7 @@ impl Accounts {
             0 => self.store.tagged(),
             number => self.store.database(number).await?,
         };
-        let ledger = Ledger::new(store, account.clone());
+        let ledger = Ledger::new(self.store.clone(), store, account.clone());
         let mut ledgers = self.ledgers.lock();
         if ledgers.len() >= LEDGERS_MAX {
             ledgers.clear();

@@ -1,29 +1,38 @@
-//! Taking events in from a Redis list or channel, into which any program puts them.
+//! Taking events in from a Redis list, into which any program puts them.
 //!
-//! From a list nothing is lost: entries are kept aside until they are stored, and whoever dies with some leaves them to
-//! the next start. A channel is heard only while somebody listens.
+//! Any number of processes may work on a list, and nothing is lost: each keeps what it has taken in a list of its own until
+//! it is stored, and what a process has that was not heard of for a while is put back by the others. An entry
+//! whose process died between storing and forgetting it is stored again, which changes nothing unless values of one time
+//! are added up.
+
+mod channel;
 
 use std::time::Duration;
 
 use keyrack_keys::Key;
-use keyrack_store::{Event as Heard, Script, script};
+use keyrack_store::{Script, script};
 
 use crate::{
     accounts::Accounts,
     error::Error,
-    keys::{self, IntakeName},
+    keys::{self, IntakeName, Taker},
     line::Line,
 };
 
-static TAKE: Script = script!("take.lua");
-static PUT_AWAY: Script = script!("put_away.lua");
+static TAKE: Script = script!("intake/take.lua", "intake/put_back.lua");
+static PUT_AWAY: Script = script!("intake/put_away.lua");
+static LEAVE: Script = script!("intake/leave.lua", "intake/put_back.lua");
 
 /// Entries that are stored at once.
 const ENTRIES_AT_ONCE: usize = 500;
 /// Refused entries that are kept; older ones go.
 const REFUSED_MAX: usize = 10_000;
-/// How long to wait for the next entry before looking whether to stop.
+/// How long to wait for the next entry before saying that one is still alive.
 const WAIT_S: f64 = 0.5;
+/// How often to say so while entries are stored.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// A process that was not heard of for this long is taken to be dead: five heartbeats.
+const PATIENCE_MS: u64 = 10_000;
 /// How long to wait before trying again when the store is away.
 const STORE_RETRY: Duration = Duration::from_millis(500);
 
@@ -36,17 +45,28 @@ pub struct Taken {
     pub refused: u64,
 }
 
-/// A list of events to be taken in. One process at a time works on a list.
+impl std::ops::AddAssign for Taken {
+    fn add_assign(&mut self, more: Taken) {
+        self.stored += more.stored;
+        self.refused += more.refused;
+    }
+}
+
+/// One of those who take events in from a list.
 #[derive(Debug)]
 pub struct Intake {
     accounts: Accounts,
     name: IntakeName,
+    taker: Taker,
 }
 
 impl Intake {
-    /// The list of that name.
-    pub fn new(accounts: Accounts, name: IntakeName) -> Intake {
-        Intake { accounts, name }
+    /// Somebody new who takes events in from the list of that name.
+    ///
+    /// # Errors
+    /// Never, for a name that a list can have.
+    pub fn new(accounts: Accounts, name: IntakeName) -> Result<Intake, Error> {
+        Ok(Intake { accounts, name, taker: Taker::new(uuid::Uuid::new_v4().to_string())? })
     }
 
     /// Takes events in until `stop` resolves; `tell` hears of each batch.
@@ -60,111 +80,134 @@ impl Intake {
     ) -> Result<Taken, Error> {
         let mut stop = std::pin::pin!(stop);
         let mut all = Taken::default();
-        // What somebody who died had taken comes first.
-        let mut left_over = true;
         loop {
             let step = async {
-                match if left_over { self.recover().await } else { self.step().await } {
+                match self.step().await {
                     Err(error) if error.is_transient() => {
                         tokio::time::sleep(STORE_RETRY).await;
-                        Ok(None)
+                        Ok(Taken::default())
                     }
-                    done => done.map(Some),
+                    done => done,
                 }
             };
             let done = tokio::select! {
-                // A batch under way is dropped: its entries are kept aside and come first at the next start.
                 biased;
-                () = &mut stop => return Ok(all),
+                () = &mut stop => break,
                 done = step => done?,
             };
-            let Some(done) = done else { continue };
-            left_over = false;
-            all = Taken { stored: all.stored + done.stored, refused: all.refused + done.refused };
             if done != Taken::default() {
+                all += done;
                 tell(all);
             }
         }
+        // So that others need not wait until this one is taken to be dead.
+        let _ = self.leave().await;
+        Ok(all)
     }
 
-    /// Takes in what is there and returns; for tests and for those who have a loop of their own.
+    /// Takes in what is there, waits for what others have taken and may leave behind, and returns.
     ///
     /// # Errors
     /// When the store failed.
     pub async fn drain(&self) -> Result<Taken, Error> {
-        let mut all = self.recover().await?;
-        loop {
-            let entries = self.take().await?;
-            if entries.is_empty() {
-                return Ok(all);
-            }
-            let done = self.store(entries).await?;
-            all = Taken { stored: all.stored + done.stored, refused: all.refused + done.refused };
-        }
-    }
-
-    /// What had been taken and not stored.
-    async fn recover(&self) -> Result<Taken, Error> {
-        let store = self.accounts.store();
         let mut all = Taken::default();
         loop {
-            let mut cmd = redis::cmd("LRANGE");
-            cmd.arg(&*store.place(&keys::intake_taken(&self.name))).arg(0).arg(ENTRIES_AT_ONCE - 1);
-            let entries: Vec<Vec<u8>> = cmd.query_async(&mut store.connection()).await?;
-            if entries.is_empty() {
+            let (mut entries, with_others) = self.take().await?;
+            if entries.is_empty() && with_others == 0 {
+                self.leave().await?;
                 return Ok(all);
             }
-            let done = self.store(entries).await?;
-            all = Taken { stored: all.stored + done.stored, refused: all.refused + done.refused };
+            if entries.is_empty() {
+                entries.extend(self.wait().await?);
+            }
+            all += self.store(entries).await?;
         }
     }
 
     /// Takes some entries in, after waiting for the first.
     async fn step(&self) -> Result<Taken, Error> {
-        let mut entries = self.take().await?;
+        let (mut entries, _) = self.take().await?;
         if entries.is_empty() {
             entries.extend(self.wait().await?);
         }
-        if entries.is_empty() { Ok(Taken::default()) } else { self.store(entries).await }
+        self.store(entries).await
     }
 
-    async fn take(&self) -> Result<Vec<Vec<u8>>, Error> {
-        let entries = TAKE
-            .call(self.accounts.store())
+    /// The next entries, and how many others have taken when there are none.
+    async fn take(&self) -> Result<(Vec<Vec<u8>>, u64), Error> {
+        let store = self.accounts.store();
+        let taken = TAKE
+            .call(store)
             .key("waiting", &keys::intake(&self.name))
-            .key("taken", &keys::intake_taken(&self.name))
+            .key("taken", &self.taken())
+            .key("takers", &keys::intake_takers(&self.name))
+            .arg("taker", self.taker.as_str())
+            .arg("now", store.now_ms())
+            .arg("patience_ms", PATIENCE_MS)
             .arg("max", ENTRIES_AT_ONCE)
             .run()
             .await?;
-        Ok(entries)
+        Ok(taken)
     }
 
     async fn wait(&self) -> Result<Option<Vec<u8>>, Error> {
         let store = self.accounts.store();
-        let place = |key: Key| store.place(&key).into_owned();
         let mut cmd = redis::cmd("BLMOVE");
-        cmd.arg(place(keys::intake(&self.name))).arg(place(keys::intake_taken(&self.name)));
+        cmd.arg(&*store.place(&keys::intake(&self.name))).arg(&*store.place(&self.taken()));
         cmd.arg("LEFT").arg("RIGHT").arg(WAIT_S);
         Ok(cmd.query_async(&mut store.blocking()).await?)
     }
 
     /// Stores entries that were taken, and puts them away.
     async fn store(&self, entries: Vec<Vec<u8>>) -> Result<Taken, Error> {
-        let n = entries.len();
+        if entries.is_empty() {
+            return Ok(Taken::default());
+        }
         let texts: Vec<String> =
             entries.iter().map(|entry| String::from_utf8_lossy(entry).into_owned()).collect();
-        let (stored, refused) = record(&self.accounts, &texts).await?;
+        let mut storing = std::pin::pin!(record(&self.accounts, &texts));
+        let (stored, refused) = loop {
+            tokio::select! {
+                done = &mut storing => break done?,
+                () = tokio::time::sleep(HEARTBEAT) => self.heartbeat().await?,
+            }
+        };
         let taken = Taken { stored, refused: refused.len() as u64 };
-        let () = PUT_AWAY
+        let is_away: bool = PUT_AWAY
             .call(self.accounts.store())
-            .key("taken", &keys::intake_taken(&self.name))
+            .key("taken", &self.taken())
             .key("refused", &keys::intake_refused(&self.name))
-            .arg("count", n)
+            .arg("count", entries.len())
             .arg("refused_max", REFUSED_MAX)
             .args("refused", refused)
             .run()
             .await?;
-        Ok(taken)
+        // Whoever sees to them counts them.
+        Ok(if is_away { taken } else { Taken::default() })
+    }
+
+    async fn heartbeat(&self) -> Result<(), Error> {
+        let store = self.accounts.store();
+        let mut cmd = redis::cmd("ZADD");
+        cmd.arg(&*store.place(&keys::intake_takers(&self.name))).arg("XX");
+        cmd.arg(store.now_ms()).arg(self.taker.as_str());
+        Ok(cmd.query_async(&mut store.connection()).await?)
+    }
+
+    async fn leave(&self) -> Result<(), Error> {
+        let left = LEAVE
+            .call(self.accounts.store())
+            .key("waiting", &keys::intake(&self.name))
+            .key("taken", &self.taken())
+            .key("takers", &keys::intake_takers(&self.name))
+            .arg("taker", self.taker.as_str())
+            .run()
+            .await;
+        Ok(left?)
+    }
+
+    fn taken(&self) -> Key {
+        keys::intake_taken(&self.name, &self.taker)
     }
 }
 
@@ -189,42 +232,4 @@ async fn record(accounts: &Accounts, texts: &[String]) -> Result<(u64, Vec<Strin
         refused.extend(outcome.err().map(|error| refusal(text, &error)));
     }
     Ok((stored, refused))
-}
-
-impl Accounts {
-    /// Takes in what is published on a channel, one event on each line of a message, until `stop` resolves.
-    ///
-    /// # Errors
-    /// When the store failed at the start. Later, messages that cannot be stored are counted as refused.
-    pub async fn listen(
-        &self,
-        name: &IntakeName,
-        stop: impl Future<Output = ()>,
-        mut tell: impl FnMut(Taken),
-    ) -> Result<Taken, Error> {
-        let mut stop = std::pin::pin!(stop);
-        let mut heard = self.store().subscribe(&[keys::intake_channel(name)]).await?;
-        let mut all = Taken::default();
-        loop {
-            let event = tokio::select! {
-                biased;
-                () = &mut stop => return Ok(all),
-                event = heard.next() => event,
-            };
-            let Some(event) = event else { return Ok(all) };
-            let Heard::Message(message) = event else { continue };
-            let text = String::from_utf8_lossy(&message.payload);
-            let lines = text.lines().filter(|line| !line.trim().is_empty());
-            let lines: Vec<String> = lines.map(str::to_owned).collect();
-            match record(self, &lines).await {
-                Ok((stored, refused)) => {
-                    all.stored += stored;
-                    all.refused += refused.len() as u64;
-                }
-                // Nobody sends it again.
-                Err(_) => all.refused += lines.len() as u64,
-            }
-            tell(all);
-        }
-    }
 }

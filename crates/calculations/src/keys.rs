@@ -53,6 +53,8 @@ parts! {
     number RuleNumber 1..=u64::MAX;
     /// The name of a list or channel from which events are taken in.
     text IntakeName;
+    /// One process that takes events in from a list.
+    text Taker;
     /// The SHA-256 of a token, in hex: the token itself is stored nowhere.
     text TokenDigest;
 }
@@ -287,9 +289,17 @@ keys! {
 
     /// Where a rule stands in each bucket: pending, fired, clearing or resolved, and since when.
     rule_state(project: Project, number: RuleNumber) in account: Account = "hash:<project>:rule:<number>:state"
-        => map(BUCKET.means("the bucket"), Text.means("a word and the time in unix ms")),
+        => map(BUCKET.means("the bucket"), Text.means("a word, the time in unix ms, and while it waits what it has to say then, as JSON")),
         origin = Added, removed = "deleting the rule",
         example = "hash:2:rule:3:state";
+
+    /// Rules that wait: until their conditions have held, or ceased to, for as long as they ask for.
+    rules_due() in account: Account = "zset:rules:due"
+        => sorted_set(
+            Text.means("the key of the rule's state, a space, and the bucket"),
+            UnixMs.means("when the rule has waited for long enough"),
+        ),
+        origin = Added, removed = "speaking, or a condition that changes before", example = "zset:rules:due";
 
     /// How many keys of a dimension were first seen in each bucket, which observers watch.
     first_seen(project: Project, dimension: Dimension, interval: Interval) in account: Account
@@ -315,6 +325,12 @@ keys! {
         => string(Integer { min: 100, max: 1 << 40 }.means("its number")),
         origin = Original, database = Database::Main, shard = Shard::Front("calculations"),
         removed = "never: databases are given once", example = "nextdb";
+
+    /// Accounts with rules that may have to wait, by when to look at them; at least once a minute.
+    due_accounts() = "calculations:due"
+        => sorted_set(Id(&Account::KIND).means("an account"), UnixMs.means("when to look at it")),
+        origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
+        removed = "never: accounts stay", example = "calculations:due";
 
     /// Whom a token speaks for.
     token(digest: TokenDigest) = "calculations:token:<digest>"
@@ -348,11 +364,17 @@ keys! {
         origin = Added, database = Database::Main, shard = Shard::Part("name"),
         removed = "taking them in", example = "calculations:intake:clicks";
 
-    /// Events that are being taken in; what a process that died has left is taken in by the next.
-    intake_taken(name: IntakeName) = "calculations:intake:<name>:taken"
+    /// Events that one process is taking in; when it dies, the others put them back.
+    intake_taken(name: IntakeName, taker: Taker) = "calculations:intake:<name>:taken:<taker>"
         => list(Text.means("an event as JSON, with its account and project")),
         origin = Added, database = Database::Main, shard = Shard::Part("name"),
-        removed = "storing them", example = "calculations:intake:clicks:taken";
+        removed = "storing them", example = "calculations:intake:clicks:taken:67e55044-10b1-426f-9247-bb680e5fe0c8";
+
+    /// The processes that take events in from a list, and when each was last heard of.
+    intake_takers(name: IntakeName) = "calculations:intake:<name>:takers"
+        => sorted_set(Id(&Taker::KIND).means("a process"), UnixMs.means("when it was last heard of")),
+        origin = Added, database = Database::Main, shard = Shard::Part("name"),
+        removed = "the process when it stops, or the others when it has died", example = "calculations:intake:clicks:takers";
 
     /// What was put in and was no event, the last 10,000.
     intake_refused(name: IntakeName) = "calculations:intake:<name>:refused"

@@ -1,11 +1,12 @@
 //! An account's data: its projects, their values and results, rules and output events.
 //!
 //! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `look`, `change` and `commit`;
-//! `image` says what should be stored, and `build` makes it so; `read` tells results; `rules` and `judge` are about rules.
+//! `image` says what should be stored, and `build` makes it so; `read` tells results; `rules`, `judge` and `due` are about rules.
 
 mod build;
 mod change;
 mod commit;
+mod due;
 mod extremes;
 mod image;
 mod judge;
@@ -51,6 +52,8 @@ pub struct Ledger {
 
 struct Inner {
     store: Store,
+    /// What all accounts share.
+    main: Store,
     account: Account,
     /// Writers of one key in one process take turns; between processes, the slower one starts again.
     turns: Vec<tokio::sync::Mutex<()>>,
@@ -64,10 +67,11 @@ struct Inner {
 type KnownRules = ((String, String), Arc<Vec<NumberedRule>>);
 
 impl Ledger {
-    pub(crate) fn new(store: Store, account: Account) -> Ledger {
+    pub(crate) fn new(main: Store, store: Store, account: Account) -> Ledger {
         let turns = std::iter::repeat_with(|| tokio::sync::Mutex::new(())).take(TURNS).collect();
         let inner = Inner {
             store,
+            main,
             account,
             turns,
             hasher: RandomState::new(),

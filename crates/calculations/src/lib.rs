@@ -6,11 +6,13 @@
 //! In reading order: [`keys`] and `event` are the names of things and what comes in, `stamp` and `bucket` when it
 //! happened. `decimal`, `exact`, `moments` and `quantile` are the arithmetic, `state`, `sketch` and `order` what is kept
 //! so that an event need not look at all values, `results` what people read. [`Ledger`] is an account's data, where it all
-//! comes together; [`Accounts`] are all of them. `line` and `intake` are how events of many accounts come in.
+//! comes together; [`Accounts`] are all of them. `line` and `intake` are how events of
+//! many accounts come in, and `due` is what has to be done about rules when no events come.
 
 mod accounts;
 mod bucket;
 mod decimal;
+mod due;
 mod error;
 mod event;
 mod exact;

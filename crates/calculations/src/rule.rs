@@ -154,6 +154,16 @@ impl Rule {
         }
     }
 
+    /// Whether it may have to wait before it says something.
+    pub(crate) fn waits(&self) -> bool {
+        match self.condition {
+            Condition::Comparator { hold_ms, resolve_ms, .. } => {
+                hold_ms > 0 || resolve_ms.is_some_and(|ms| ms > 0)
+            }
+            Condition::Observer { .. } => false,
+        }
+    }
+
     /// Its fields, as they are stored.
     pub fn fields(&self) -> Vec<(String, String)> {
         let mut fields = vec![

@@ -1,33 +1,33 @@
 --[[
   Makes the changes to a key that were worked out from a look at it, unless the key has changed since.
 
-  KEYS  1 head   2 event_counter   3 events   4 changes   5 more...
-  ARGV  1 version   2 built   3 now   4 event_prefix   5 message   6 steps...
+  KEYS  1 head   2 event_counter   3 events   4 changes   5 due   6 more...
+  ARGV  1 version   2 built   3 now   4 event_prefix   5 tag   6 message   7 steps...
         A step is a command, the place of its key in more, the number of its arguments, and the arguments. Commands are those of
         Redis and two of our own: judge moves a rule on, observe counts a key that is first seen.
   Derives event(<number>) under the same hash tag.
-  Returns 1, or 0 when the key has changed.
+  Returns 1, or 0 when the key has changed, and when the first of the rules that have begun to wait is due.
 ]]
 --- @include "publish"
 --- @include "judge"
 
 local head = call('HMGET', KEYS[1], 'version', 'builder')
-if (head[1] or '0') ~= ARGV[1] or head[2] then return 0 end
+if (head[1] or '0') ~= ARGV[1] or head[2] then return { 0, false } end
 
 -- Counts a key that is new in its dimension, and tells the observers whose number it completes.
 local function observe(key, name, buckets)
   if call('SADD', key, name) == 0 then return end
   for _, bucket in ipairs(cjson.decode(buckets)) do
-    local seen = call('HINCRBY', KEYS[4 + bucket.key], bucket.label, 1)
+    local seen = call('HINCRBY', KEYS[5 + bucket.key], bucket.label, 1)
     for _, rule in ipairs(bucket.rules) do
-      if rule.trigger == seen then say(rule.fields) end
+      if rule.trigger == seen then say(KEYS[2], ARGV[4], KEYS[3], 'fired', rule.fields) end
     end
   end
 end
 
-local at = 6
+local at = 7
 while ARGV[at] do
-  local command, key, count = ARGV[at], KEYS[4 + tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
+  local command, key, count = ARGV[at], KEYS[5 + tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
   local first, last = at + 3, at + 2 + count
   if command == 'judge' then
     judge(key, first, last)
@@ -39,5 +39,5 @@ while ARGV[at] do
   at = last + 1
 end
 call('HSET', KEYS[1], 'version', string.format('%.0f', tonumber(ARGV[1]) + 1), 'built', ARGV[2])
-publish(KEYS[4], ARGV[5])
-return 1
+publish(KEYS[4], ARGV[6])
+return { 1, due_at and string.format('%.0f', due_at) or false }

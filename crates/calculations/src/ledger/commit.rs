@@ -6,10 +6,10 @@ use keyrack_store::{Script, Store, script};
 use super::key::{Declared, KeyId};
 use crate::{
     error::Error,
-    keys::{self, EventNumber},
+    keys::{self, Account, EventNumber},
 };
 
-static COMMIT: Script = script!("commit.lua", "judge.lua");
+static COMMIT: Script = script!("commit.lua", "judge.lua", "say.lua");
 
 /// At most so many arguments in one step: Lua's stack is finite.
 const ARGS_MAX: usize = 1000;
@@ -66,31 +66,47 @@ impl Steps {
         self.args.is_empty()
     }
 
-    /// Makes the changes; `false` when the key is not in that version any more.
+    /// Makes the changes; `None` when the key is not in that version any more.
     pub(crate) async fn commit(
         self,
         store: &Store,
         id: &KeyId,
         version: u64,
         built: &Declared,
-    ) -> Result<bool, Error> {
-        let done: u64 = COMMIT
+    ) -> Result<Option<Committed>, Error> {
+        let (done, due_at): (u64, Option<u64>) = COMMIT
             .call(store)
             .key("head", &id.head())
             .key("event_counter", &keys::event_counter(&id.account))
             .key("events", &id.events())
             .key("changes", &id.changes())
+            .key("due", &keys::rules_due(&id.account))
             .keys("more", &self.keys)
             .arg("version", version)
             .arg("built", built.text())
             .arg("now", store.now_ms())
             .arg("event_prefix", event_prefix(store, id)?)
+            .arg("tag", tag(store, &id.account))
             .arg("message", message(id, version + 1))
             .args("steps", self.args)
             .run()
             .await?;
-        Ok(done == 1)
+        Ok((done == 1).then_some(Committed { due_at }))
     }
+}
+
+/// What was done.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    /// When the first of the rules that have begun to wait is due.
+    pub(crate) due_at: Option<u64>,
+}
+
+/// What stands before documented names where an account's keys are stored.
+pub(crate) fn tag(store: &Store, account: &Account) -> String {
+    let key = keys::rules_due(account);
+    let placed = store.place(&key);
+    placed.strip_suffix(key.name()).unwrap_or_default().to_owned()
 }
 
 /// What the names of the key's output events begin with.

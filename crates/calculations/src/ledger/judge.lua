@@ -1,42 +1,55 @@
--- Rules: what they say, and when.
-local call = redis.call
+-- Rules: where they stand in a bucket.
+--- @include "say"
 
--- Writes an output event under the next number.
-local function say(fields)
-  local number = string.format('%.0f', call('INCR', KEYS[2]))
-  call('HSET', ARGV[4] .. number, unpack(fields))
-  call('SADD', KEYS[3], number)
-end
+-- When the first of the rules that wait is due.
+local due_at = nil
 
 -- Moves a rule on in a bucket: nothing, pending, fired, clearing, resolved.
 -- Arguments: bucket, whether the condition holds, ms to hold, ms until resolved (empty for never), how often to fire, and the
 -- fields of what it says.
 local function judge(key, first, last)
-  local bucket, holds, hold_ms, resolve_ms = ARGV[first], ARGV[first + 1] == '1', ARGV[first + 2], ARGV[first + 3]
-  local word, since = (call('HGET', key, bucket) or ''):match('^(%a+) (%d+)$')
-  local lasted = since and tonumber(ARGV[3]) - tonumber(since) or 0
-  local function turn(new) call('HSET', key, bucket, new .. ' ' .. ARGV[3]) end
-  local function tell(kind) say({ 'event_type', kind, unpack(ARGV, first + 5, last) }) end
+  local bucket, holds = ARGV[first], ARGV[first + 1] == '1'
+  local hold_ms, resolve_ms = tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
+  local now, tag = tonumber(ARGV[3]), ARGV[5]
+  local word, since = (call('HGET', key, bucket) or ''):match('^(%a+) (%d+)')
+  since = tonumber(since)
+  local fields = { unpack(ARGV, first + 5, last) }
+  local member = key:sub(#tag + 1) .. ' ' .. bucket
+
+  local function turn(new)
+    call('HSET', key, bucket, new .. ' ' .. ARGV[3])
+    call('ZREM', KEYS[5], member)
+  end
+  local function tell(kind) say(KEYS[2], ARGV[4], KEYS[3], kind, fields) end
+  -- Waits until the time has come, with what there is to say then: names are documented ones, without the tag.
+  local function wait(new, from, ms)
+    local words = { event = ARGV[4]:sub(#tag + 1), events = KEYS[3]:sub(#tag + 1), fields = fields }
+    call('HSET', key, bucket, new .. string.format(' %.0f ', from) .. cjson.encode(words))
+    call('ZADD', KEYS[5], string.format('%.0f', from + ms), member)
+    if not due_at or from + ms < due_at then due_at = from + ms end
+  end
+
   if holds then
-    if not word and tonumber(hold_ms) > 0 then
-      turn('pending')
-    elseif not word or (word == 'pending' and lasted >= tonumber(hold_ms)) then
+    if word == 'clearing' then
+      turn('fired')
+    elseif word and word ~= 'pending' then
+      if ARGV[first + 4] == 'update' then tell('fired') end
+    elseif now - (since or now) >= hold_ms then
       turn('fired')
       tell('fired')
-    elseif word == 'clearing' then
-      turn('fired')
-    elseif word ~= 'pending' and ARGV[first + 4] == 'update' then
-      tell('fired')
+    else
+      wait('pending', since or now, hold_ms)
     end
   elseif word == 'pending' then
     call('HDEL', key, bucket)
-  elseif resolve_ms ~= '' and (word == 'fired' or word == 'clearing') then
-    local wait = tonumber(resolve_ms)
-    if wait == 0 or (word == 'clearing' and lasted >= wait) then
+    call('ZREM', KEYS[5], member)
+  elseif resolve_ms and (word == 'fired' or word == 'clearing') then
+    local from = word == 'clearing' and since or now
+    if now - from >= resolve_ms then
       turn('resolved')
       tell('resolved')
-    elseif word == 'fired' then
-      turn('clearing')
+    else
+      wait('clearing', from, resolve_ms)
     end
   end
 end

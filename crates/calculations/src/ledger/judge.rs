@@ -105,10 +105,6 @@ fn values(calculation: Calculation, touched: &Touched, settings: &Settings) -> V
 
 /// What every output event says.
 fn about(rule: &NumberedRule, id: &KeyId, label: &str, now_ms: u64) -> Vec<String> {
-    let created_at = i64::try_from(now_ms)
-        .ok()
-        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
-        .map(|at| at.strftime("%Y-%m-%d %H:%M:%S +0000").to_string());
     let fields = [
         ("rule", rule.number.to_string()),
         ("account_id", id.account.to_string()),
@@ -117,9 +113,15 @@ fn about(rule: &NumberedRule, id: &KeyId, label: &str, now_ms: u64) -> Vec<Strin
         ("key", id.key.to_string()),
         ("interval", rule.rule.interval.to_string()),
         ("bucket", label.to_owned()),
-        ("created_at", created_at.unwrap_or_default()),
+        ("created_at", stamp(now_ms)),
     ];
     fields.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+}
+
+/// A moment as events write it.
+pub(super) fn stamp(now_ms: u64) -> String {
+    let at = i64::try_from(now_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map(|at| at.strftime("%Y-%m-%d %H:%M:%S +0000").to_string()).unwrap_or_default()
 }
 
 /// Where a new key is to be counted, and whom its number may complete: JSON for the script.
@@ -138,8 +140,7 @@ pub(super) fn first_seen(
             .filter(|rule| rule.rule.dimension == id.dimension && rule.rule.interval == interval)
             .filter_map(|rule| match rule.rule.condition {
                 Condition::Observer { trigger } => {
-                    let mut fields = vec!["event_type".to_owned(), "fired".to_owned()];
-                    fields.extend(about(rule, id, &label, now_ms));
+                    let mut fields = about(rule, id, &label, now_ms);
                     fields.extend(["trigger".to_owned(), trigger.to_string()]);
                     Some(json!({ "trigger": trigger, "fields": fields }))
                 }

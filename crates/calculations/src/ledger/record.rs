@@ -144,8 +144,12 @@ impl Ledger {
         if steps.is_empty() {
             return Ok(Some(told));
         }
-        let is_done = steps.commit(self.store(), id, batch.look.version, &batch.wanted).await?;
-        Ok(is_done.then_some(told))
+        let done = steps.commit(self.store(), id, batch.look.version, &batch.wanted).await?;
+        let Some(committed) = done else { return Ok(None) };
+        if let Some(due_at) = committed.due_at {
+            self.announce_due(due_at).await?;
+        }
+        Ok(Some(told))
     }
 
     /// Reads on where buckets are late or values have an order, and brings an interval up to date.

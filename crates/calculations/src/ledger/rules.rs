@@ -5,10 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use keyrack_keys::Layout;
+use futures_util::future::try_join_all;
 use keyrack_store::{Script, script};
 
-use super::{Ledger, key::KeyId};
+use super::{Ledger, commit::tag, key::KeyId};
 use crate::{
     error::Error,
     keys::{self, EventNumber, Project, RuleNumber, RuleType},
@@ -17,6 +17,9 @@ use crate::{
 
 static CREATE_RULE: Script = script!("create_rule.lua");
 static DELETE_RULE: Script = script!("delete_rule.lua");
+
+/// Events and rules that are read at once.
+const READS_AT_ONCE: usize = 16;
 
 /// What a rule said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,10 @@ impl Ledger {
     /// # Errors
     /// When the store failed.
     pub async fn create_rule(&self, project: &Project, rule: &Rule) -> Result<RuleNumber, Error> {
+        if rule.waits() {
+            // Before there is such a rule, so that no death in between keeps it from being looked at.
+            self.announce_due(self.store().now_ms()).await?;
+        }
         let fields: Vec<String> =
             rule.fields().into_iter().flat_map(|(name, value)| [name, value]).collect();
         let number: u64 = CREATE_RULE
@@ -40,7 +47,7 @@ impl Ledger {
             .key("rule_counter", &keys::rule_counter(self.account()))
             .key("rules", &keys::rules(project, self.account()))
             .key("interval_rules", &keys::interval_rules(project, &rule.interval, self.account()))
-            .arg("tag", self.tag(project, rule.kind())?)
+            .arg("tag", tag(self.store(), self.account()))
             .arg("prefix", self.rule_prefix(project, rule.kind())?)
             .args("fields", fields)
             .run()
@@ -57,14 +64,18 @@ impl Ledger {
         let mut cmd = redis::cmd("SMEMBERS");
         cmd.arg(&*self.store().place(&key));
         let names: Vec<String> = cmd.query_async(&mut self.store().connection()).await?;
-        let mut rules = Vec::new();
-        for name in names {
-            let Some((kind, number)) = parts(&name) else { continue };
-            let fields = self.hash(&keys::rule(project, &kind, &number, self.account())).await?;
-            // A rule that another program has written and that makes no sense here does not keep others from working.
-            rules.extend(
-                Rule::from_fields(kind, &fields).ok().map(|rule| NumberedRule { number, rule }),
-            );
+        let known: Vec<(RuleType, RuleNumber)> =
+            names.iter().filter_map(|name| parts(name)).collect();
+        let mut rules = Vec::with_capacity(known.len());
+        for chunk in known.chunks(READS_AT_ONCE) {
+            let reads = chunk.iter().map(async |(kind, number)| {
+                self.hash(&keys::rule(project, kind, number, self.account())).await
+            });
+            for ((kind, number), fields) in chunk.iter().zip(try_join_all(reads).await?) {
+                // A rule that another program has written and that makes no sense here does not keep others from working.
+                let rule = Rule::from_fields(*kind, &fields).ok();
+                rules.extend(rule.map(|rule| NumberedRule { number: *number, rule }));
+            }
         }
         rules.sort_by_key(|rule| rule.number);
         Ok(rules)
@@ -97,17 +108,47 @@ impl Ledger {
     /// # Errors
     /// When the store failed.
     pub async fn output_events(&self, id: &KeyId) -> Result<Vec<OutputEvent>, Error> {
+        let numbers = self.event_numbers(id).await?;
+        self.events_of(id, &numbers).await
+    }
+
+    /// The last that rules have said about a key, in order, and how much they have said in all.
+    ///
+    /// # Errors
+    /// When the store failed.
+    pub async fn last_output_events(
+        &self,
+        id: &KeyId,
+        max: usize,
+    ) -> Result<(Vec<OutputEvent>, usize), Error> {
+        let numbers = self.event_numbers(id).await?;
+        let last = &numbers[numbers.len().saturating_sub(max)..];
+        Ok((self.events_of(id, last).await?, numbers.len()))
+    }
+
+    async fn event_numbers(&self, id: &KeyId) -> Result<Vec<EventNumber>, Error> {
         let mut cmd = redis::cmd("SMEMBERS");
         cmd.arg(&*self.store().place(&id.events()));
         let numbers: Vec<String> = cmd.query_async(&mut self.store().connection()).await?;
         let mut numbers: Vec<EventNumber> =
             numbers.iter().filter_map(|number| number.parse().ok()).collect();
         numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    async fn events_of(
+        &self,
+        id: &KeyId,
+        numbers: &[EventNumber],
+    ) -> Result<Vec<OutputEvent>, Error> {
         let mut events = Vec::with_capacity(numbers.len());
-        for number in numbers {
-            let key = keys::event(&id.project, &id.dimension, &id.key, &number, &id.account);
-            let fields = self.hash(&key).await?.into_iter().collect();
-            events.push(OutputEvent { number: number.get(), fields });
+        for chunk in numbers.chunks(READS_AT_ONCE) {
+            let reads = chunk.iter().map(async |number| {
+                let key = keys::event(&id.project, &id.dimension, &id.key, number, &id.account);
+                let fields = self.hash(&key).await?.into_iter().collect();
+                Ok::<_, Error>(OutputEvent { number: number.get(), fields })
+            });
+            events.extend(try_join_all(reads).await?);
         }
         Ok(events)
     }
@@ -141,18 +182,6 @@ impl Ledger {
     fn rule_prefix(&self, project: &Project, kind: RuleType) -> Result<String, Error> {
         let first = keys::rule(project, &kind, &RuleNumber::new(1)?, self.account());
         Ok(first.name().strip_suffix('1').unwrap_or_default().to_owned())
-    }
-
-    /// What stands before them where they are stored.
-    fn tag(&self, project: &Project, kind: RuleType) -> Result<String, Error> {
-        let first = keys::rule(project, &kind, &RuleNumber::new(1)?, self.account());
-        Ok(match self.store().layout() {
-            Layout::Documented => String::new(),
-            Layout::Cluster => {
-                let placed = first.placed(Layout::Cluster);
-                placed.strip_suffix(first.name()).unwrap_or_default().to_owned()
-            }
-        })
     }
 }
 

@@ -4,7 +4,7 @@ use keyrack_calculations::{
     Direction,
     keys::{Calculation, Interval},
 };
-use keyrack_testkit::{on_every_store, simulated_store};
+use keyrack_testkit::on_every_store;
 
 use crate::rig::{Rig, event, event_for};
 
@@ -54,30 +54,35 @@ async fn sums_are_exact_for_tiny_huge_and_negative_values() {
 
 #[tokio::test]
 async fn events_of_one_moment_go_by_their_own_clocks() {
-    let (store, _) = simulated_store(0, 1).await;
-    let rig = Rig::new(store).await;
-    // Either side of midnight, of the year, of a leap day and of a clock change, by the event's own offset.
-    rig.record(vec![
-        event("1", "2014-12-31 23:59:59 -0500", &["days", "weeks", "years", "hours"]),
-        event("2", "2015-01-01 04:59:59 +0000", &["days"]),
-        event("4", "2016-02-29 12:00:00 +0100", &["days"]),
-        event("8", "2014-11-02 01:30:00 -0400", &["days"]),
-        event("16", "2014-11-02 01:30:00 -0500", &["days"]),
-        event("32", "2014-12-29 00:00:00 +0900", &["days"]),
-        event("64", "2014-12-28 23:59:59 +0900", &["days"]),
-    ])
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        // Either side of midnight, of the year, of a leap day and of a clock change, by the event's own offset.
+        rig.record(vec![
+            event("1", "2014-12-31 23:59:59 -0500", &["days", "weeks", "years", "hours"]),
+            event("2", "2015-01-01 04:59:59 +0000", &["days"]),
+            event("4", "2016-02-29 12:00:00 +0100", &["days"]),
+            event("8", "2014-11-02 01:30:00 -0400", &["days"]),
+            event("16", "2014-11-02 01:30:00 -0500", &["days"]),
+            event("32", "2014-12-29 00:00:00 +0900", &["days"]),
+            event("64", "2014-12-28 23:59:59 +0900", &["days"]),
+        ])
+        .await;
+        let sum = async |interval| rig.result(Calculation::Sum, interval).await;
+        let days = sum(Interval::Days).await;
+        assert_eq!(days["2014-12-31"], "1");
+        assert_eq!(days["2015-01-01"], "2");
+        assert_eq!(days["2016-02-29"], "4");
+        let hours = sum(Interval::Hours).await;
+        assert_eq!(hours["2014-11-02 01"], "24", "both half past ones of the night");
+        let weeks = sum(Interval::Weeks).await;
+        assert_eq!(
+            (&*weeks["2015-W01"], &*weeks["2014-W52"], &*weeks["2016-W09"]),
+            ("35", "64", "4")
+        );
+        assert_eq!(sum(Interval::Years).await["2014"], "121");
+        rig.verify().await;
+    })
     .await;
-    let sum = async |interval| rig.result(Calculation::Sum, interval).await;
-    let days = sum(Interval::Days).await;
-    assert_eq!(days["2014-12-31"], "1");
-    assert_eq!(days["2015-01-01"], "2");
-    assert_eq!(days["2016-02-29"], "4");
-    let hours = sum(Interval::Hours).await;
-    assert_eq!(hours["2014-11-02 01"], "24", "both half past ones of the night");
-    let weeks = sum(Interval::Weeks).await;
-    assert_eq!((&*weeks["2015-W01"], &*weeks["2014-W52"], &*weeks["2016-W09"]), ("35", "64", "4"));
-    assert_eq!(sum(Interval::Years).await["2014"], "121");
-    rig.verify().await;
 }
 
 #[tokio::test]

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
-use keyrack_calculations::{Error, OutputEvent, Rule, keys::RuleType};
-use keyrack_testkit::{on_every_store, on_every_store_at, simulated_store};
+use keyrack_calculations::{
+    Accounts, Error, OutputEvent, Rule,
+    keys::{self, RuleType},
+};
+use keyrack_testkit::{on_every_store, on_every_store_at};
 
 use crate::rig::{Rig, event, event_for};
 
@@ -65,13 +68,15 @@ async fn a_comparator_fires_once_for_each_bucket() {
 
 #[tokio::test]
 async fn equality_is_exact() {
-    let (store, _) = simulated_store(0, 1).await;
-    let rig = Rig::new(store).await;
-    let rule = comparator(&[("calculation", "sum"), ("operator", "="), ("threshold", "0.30")]);
-    rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
-    rig.record(vec![event("0.1", "2014-10-01 00:00:00 Z", &["days"])]).await;
-    rig.record(vec![event("0.2", "2014-10-01 00:00:01 Z", &["days"])]).await;
-    assert_eq!(shown(&rig).await, ["fired 2014-10-01 0.3"]);
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        let rule = comparator(&[("calculation", "sum"), ("operator", "="), ("threshold", "0.30")]);
+        rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+        rig.record(vec![event("0.1", "2014-10-01 00:00:00 Z", &["days"])]).await;
+        rig.record(vec![event("0.2", "2014-10-01 00:00:01 Z", &["days"])]).await;
+        assert_eq!(shown(&rig).await, ["fired 2014-10-01 0.3"]);
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -142,15 +147,121 @@ async fn an_observer_fires_when_enough_keys_are_first_seen() {
 
 #[tokio::test]
 async fn events_are_told_in_the_order_of_their_numbers() {
-    let (store, _) = simulated_store(0, 1).await;
-    let rig = Rig::new(store).await;
-    let rule = comparator(&[("calculation", "count"), ("operator", ">="), ("threshold", "1")]);
-    rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
-    for day in 1..=12 {
-        rig.record(vec![event("1", &format!("2014-10-{day:02} 00:00:00 Z"), &["days"])]).await;
-    }
-    let numbers: Vec<u64> = said(&rig).await.iter().map(|event| event.number).collect();
-    assert_eq!(numbers, (1..=12).collect::<Vec<u64>>());
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        let rule = comparator(&[("calculation", "count"), ("operator", ">="), ("threshold", "1")]);
+        rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+        for day in 1..=12 {
+            rig.record(vec![event("1", &format!("2014-10-{day:02} 00:00:00 Z"), &["days"])]).await;
+        }
+        let numbers: Vec<u64> = said(&rig).await.iter().map(|event| event.number).collect();
+        assert_eq!(numbers, (1..=12).collect::<Vec<u64>>());
+    })
+    .await;
+}
+
+/// A comparator of the sum that has to hold for a second and to have ceased for half of one.
+fn patient() -> Rule {
+    comparator(&[
+        ("calculation", "sum"),
+        ("operator", ">"),
+        ("threshold", "100"),
+        ("hold_ms", "1000"),
+        ("resolve_ms", "500"),
+    ])
+}
+
+#[tokio::test]
+async fn a_rule_that_waits_speaks_when_its_time_has_come_without_another_event() {
+    on_every_store_at(1_000_000, async |store, clock| {
+        let accounts = Accounts::open(store.clone());
+        let rig = Rig::new(store).await;
+        rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
+        let at = "2014-10-01 00:00:00 Z";
+        rig.record(vec![event_for("200", at, &["days"], &["sum"])]).await;
+        clock.advance_ms(500);
+        rig.record(vec![event_for("300", at, &["days"], &["sum"])]).await;
+        clock.advance_ms(499);
+        assert_eq!(accounts.judge_due().await.unwrap(), 0, "not yet");
+        clock.advance_ms(1);
+        assert_eq!(accounts.judge_due().await.unwrap(), 1);
+        assert_eq!(shown(&rig).await, ["fired 2014-10-01 300"], "what was so at the end");
+        assert_eq!(said(&rig).await[0].fields["created_at"], "1970-01-01 00:16:41 +0000");
+        clock.advance_ms(100_000);
+        assert_eq!(accounts.judge_due().await.unwrap(), 0, "once");
+
+        rig.record(vec![event_for("1", at, &["days"], &["sum"])]).await;
+        clock.advance_ms(500);
+        assert_eq!(accounts.judge_due().await.unwrap(), 1);
+        assert_eq!(shown(&rig).await, ["fired 2014-10-01 300", "resolved 2014-10-01 1"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_condition_that_ceases_in_time_is_never_told() {
+    on_every_store_at(1_000_000, async |store, clock| {
+        let accounts = Accounts::open(store.clone());
+        let rig = Rig::new(store).await;
+        let number = rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
+        let send = async |value: &str, day: u32| {
+            let at = format!("2014-10-{day:02} 00:00:00 Z");
+            rig.record(vec![event_for(value, &at, &["days"], &["sum"])]).await;
+        };
+        send("200", 1).await;
+        clock.advance_ms(999);
+        send("20", 1).await;
+        clock.advance_ms(1);
+        assert_eq!(accounts.judge_due().await.unwrap(), 0);
+        send("200", 2).await;
+        clock.advance_ms(2_000);
+        rig.ledger.delete_rule(&rig.project, number).await.unwrap();
+        assert_eq!(accounts.judge_due().await.unwrap(), 0, "the rule is gone");
+        assert!(said(&rig).await.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rule_that_waits_speaks_once_however_many_processes_look() {
+    on_every_store_at(1_000_000, async |store, clock| {
+        let rig = Rig::new(store.clone()).await;
+        rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
+        let days = (1..=28).map(|day| {
+            event_for("200", &format!("2014-10-{day:02} 00:00:00 Z"), &["days"], &["sum"])
+        });
+        rig.record(days.collect()).await;
+        clock.advance_ms(1_000);
+        // Each has just been started and knows nothing of the others.
+        let processes = (0..4).map(|_| {
+            let accounts = Accounts::open(store.clone());
+            async move { accounts.judge_due().await.unwrap() }
+        });
+        let spoke: u64 = futures_util::future::join_all(processes).await.into_iter().sum();
+        assert_eq!((spoke, said(&rig).await.len()), (28, 28));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_account_that_was_forgotten_is_looked_at_within_a_minute() {
+    on_every_store_at(1_000_000, async |store, clock| {
+        let accounts = Accounts::open(store.clone());
+        let rig = Rig::new(store.clone()).await;
+        rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
+        assert_eq!(accounts.judge_due().await.unwrap(), 0);
+        let at = "2014-10-01 00:00:00 Z";
+        rig.record(vec![event_for("200", at, &["days"], &["sum"])]).await;
+        // As if the process had died before it could say that a rule waits.
+        let mut cmd = redis::cmd("ZADD");
+        cmd.arg(&*store.place(&keys::due_accounts())).arg(1_060_000).arg("7");
+        let () = cmd.query_async(&mut store.connection()).await.unwrap();
+        clock.advance_ms(59_999);
+        assert_eq!(accounts.judge_due().await.unwrap(), 0);
+        clock.advance_ms(1);
+        assert_eq!(accounts.judge_due().await.unwrap(), 1);
+    })
+    .await;
 }
 
 #[tokio::test]

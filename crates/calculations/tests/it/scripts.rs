@@ -1,5 +1,6 @@
 //! What is written passes the lint, and every name in a script is a declared one.
 
+use keyrack_calculations::keys::{self, IntakeName, Taker};
 use keyrack_keys::Registry;
 use keyrack_lint::{Options, lint};
 use keyrack_testkit::on_every_store;
@@ -20,7 +21,12 @@ async fn everything_that_is_written_is_declared() {
         let comparator =
             rule(Comparator, &[("calculation", "sum"), ("operator", ">"), ("threshold", "1.5")]);
         let observer = rule(Observer, &[("watch", "keys"), ("trigger", "1")]);
-        for rule in [comparator, observer] {
+        let hour = ("hold_ms", "3600000");
+        let patient = rule(
+            Comparator,
+            &[("calculation", "count"), ("operator", ">"), ("threshold", "0"), hour],
+        );
+        for rule in [comparator, observer, patient] {
             rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
         }
         let settings = keyrack_calculations::Settings::default();
@@ -35,6 +41,16 @@ async fn everything_that_is_written_is_declared() {
             let calculations = keyrack_calculations::keys::Calculation::WORDS;
             let intervals = keyrack_calculations::keys::Interval::WORDS;
             rig.record(vec![event_for("1.75", &at, intervals, calculations)]).await;
+        }
+        // Somebody takes events in from a list and is in the middle of it.
+        let name = IntakeName::new("clicks").unwrap();
+        let mut cmd = redis::cmd("ZADD");
+        cmd.arg(&*store.place(&keys::intake_takers(&name))).arg(store.now_ms()).arg("t1");
+        let () = cmd.query_async(&mut store.connection()).await.unwrap();
+        for key in [keys::intake(&name), keys::intake_taken(&name, &Taker::new("t1").unwrap())] {
+            let mut cmd = redis::cmd("RPUSH");
+            cmd.arg(&*store.place(&key)).arg("{}");
+            let () = cmd.query_async(&mut store.connection()).await.unwrap();
         }
         let registry = Registry::new(&[keyrack_calculations::FAMILIES]);
         let report = lint(&store, &registry, &Options::default(), |_| {}).await.unwrap();

@@ -7,7 +7,7 @@ use keyrack_calculations::{
     keys::{Calculation, Interval},
     settings::Labels,
 };
-use keyrack_testkit::simulated_store;
+use keyrack_testkit::on_every_store;
 
 use crate::rig::{Random, Rig, event};
 
@@ -41,28 +41,34 @@ fn check(found: Option<f64>, expected: &str, what: &str) {
 
 #[tokio::test]
 async fn statistics_agree_with_scipy() {
-    let reference = include_str!("../data/statistics.tsv");
-    let mut rows = 0;
-    for line in reference.lines().filter(|line| !line.starts_with('#')) {
-        let cells: Vec<&str> = line.split('\t').collect();
-        let [n, lean, exponent] =
-            [cells[0], cells[1], cells[2]].map(|cell| cell.parse::<i64>().unwrap());
-        let (store, _) = simulated_store(0, 1).await;
-        let rig = Rig::new(store).await;
-        rig.record(series(n as u64, lean, exponent)).await;
-        let found =
-            async |calculation, name| rig.statistic(calculation, Interval::Days, name).await;
-        let average = found(Calculation::Average, "average").await;
-        check(average, cells[3], &format!("average of {line}"));
-        let deviation = found(Calculation::StandardDeviation, "standard_deviation").await;
-        check(deviation, cells[4], &format!("deviation of {line}"));
-        for (name, expected) in
-            ["slope", "intercept", "ci_90", "ci_95", "ci_99"].into_iter().zip(&cells[6..])
-        {
-            let statistic = found(Calculation::LinearRegression, name).await;
-            check(statistic, expected, &format!("{name} of {line}"));
+    on_every_store(async |store| {
+        let reference = include_str!("../data/statistics.tsv");
+        let rows = reference.lines().filter(|line| !line.starts_with('#'));
+        let mut checked = 0;
+        for (at, line) in rows.enumerate() {
+            let project = format!("row-{at}").parse().unwrap();
+            check_row(&Rig { project, ..Rig::new(store.clone()).await }, line).await;
+            checked += 1;
         }
-        rows += 1;
+        assert!(checked >= 60, "{checked}");
+    })
+    .await;
+}
+
+/// One series, and what SciPy says of it.
+async fn check_row(rig: &Rig, line: &str) {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [n, lean, exponent] =
+        [cells[0], cells[1], cells[2]].map(|cell| cell.parse::<i64>().unwrap());
+    rig.record(series(n as u64, lean, exponent)).await;
+    let found = async |calculation, name| rig.statistic(calculation, Interval::Days, name).await;
+    let average = found(Calculation::Average, "average").await;
+    check(average, cells[3], &format!("average of {line}"));
+    let deviation = found(Calculation::StandardDeviation, "standard_deviation").await;
+    check(deviation, cells[4], &format!("deviation of {line}"));
+    let names = ["slope", "intercept", "ci_90", "ci_95", "ci_99"];
+    for (name, expected) in names.into_iter().zip(&cells[6..]) {
+        let statistic = found(Calculation::LinearRegression, name).await;
+        check(statistic, expected, &format!("{name} of {line}"));
     }
-    assert!(rows >= 60, "{rows}");
 }

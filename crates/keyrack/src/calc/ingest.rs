@@ -38,8 +38,8 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     };
     let tell = |taken: Taken| tracing::debug!(taken.stored, taken.refused, "events taken in");
     let taken = match (args.list, args.channel) {
-        (Some(list), _) if args.drain => Intake::new(accounts, list).drain().await?,
-        (Some(list), _) => Intake::new(accounts, list).run(stop, tell).await?,
+        (Some(list), _) if args.drain => Intake::new(accounts, list)?.drain().await?,
+        (Some(list), _) => Intake::new(accounts, list)?.run(stop, tell).await?,
         (None, Some(channel)) => accounts.listen(&channel, stop, tell).await?,
         (None, None) => Taken::default(),
     };

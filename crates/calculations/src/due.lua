@@ -1,0 +1,12 @@
+--[[
+  Takes on accounts whose rules may be due, so that no two processes look at one at once.
+
+  KEYS  1 due_accounts
+  ARGV  1 now   2 again_at   3 max
+        Whoever takes an account on and dies leaves it to others from again_at on.
+  Returns the accounts.
+]]
+local call = redis.call
+local accounts = call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
+for _, account in ipairs(accounts) do call('ZADD', KEYS[1], ARGV[2], account) end
+return accounts
