@@ -5,7 +5,7 @@
 //! `lookup` asks the local tier, the store and the source in this order, `flight` lets all who ask at once share one request,
 //! and `breaker` stops asking a source that fails; `purge` tells every process what is void; `customer` is by which
 //! names others know a user; `limit` holds the documented limits and `limiter` a general one; `checkout` has a
-//! module for each of its verbs. `web` is how other servers are called.
+//! module for each of its verbs. `overview` is for those who look after the whole. `web` is how other servers are called.
 
 mod breaker;
 mod checkout;
@@ -18,6 +18,7 @@ pub mod keys;
 mod limit;
 mod limiter;
 mod lookup;
+mod overview;
 mod purge;
 mod python;
 mod service;
@@ -37,6 +38,7 @@ pub use self::{
     limit::{CHECKOUT_LIMIT_S, READ_LIMIT_S},
     limiter::{Limit, Limiter, Verdict},
     lookup::{Found, Origin, TTL_S},
+    overview::{BreakerReport, Known, OpenCheckout},
     service::{Entitlements, Settings},
     source::{Answer, Asked, NoSource, RevenueCat, Source},
     web::CallError,

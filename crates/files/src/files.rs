@@ -10,6 +10,9 @@ use crate::{error::Error, file::File, keys};
 static ENTER: Script = keyrack_store::script!("files/enter.lua");
 static RELEASE: Script = keyrack_store::script!("files/release.lua");
 
+/// A page of a hash: where to go on, and its fields with their values.
+type Page = (u64, Vec<(Vec<u8>, Vec<u8>)>);
+
 /// The files in purgatory. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Files {
@@ -145,6 +148,50 @@ impl Files {
         cmd.arg("WITHSCORES").arg("LIMIT").arg(0).arg(max);
         let found: Vec<(Vec<u8>, f64)> = cmd.query_async(&mut self.store.connection()).await?;
         self.with_failures(found).await
+    }
+
+    /// How many files could not be deleted, and up to so many of them, those that failed most often first.
+    ///
+    /// Of more than `max` any are told, because they stand in no order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn failing(&self, max: usize) -> Result<(u64, Vec<Entry>), Error> {
+        let failures = keys::failures();
+        let failures = self.store.place(&failures);
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("HLEN").arg(&*failures);
+        pipeline.cmd("HSCAN").arg(&*failures).arg(0).arg("COUNT").arg(max);
+        let (count, (mut cursor, mut found)): (u64, Page) =
+            pipeline.query_async(&mut self.store.connection()).await?;
+        while cursor != 0 && found.len() < max {
+            let mut cmd = redis::cmd("HSCAN");
+            cmd.arg(&*failures).arg(cursor).arg("COUNT").arg(max);
+            let (next, more): Page = cmd.query_async(&mut self.store.connection()).await?;
+            cursor = next;
+            found.extend(more);
+        }
+        found.truncate(max);
+        let mut entries = self.with_times(found).await?;
+        let failures = |entry: &Entry| entry.failure.as_ref().map_or(0, |failure| failure.failures);
+        entries.sort_by(|a, b| failures(b).cmp(&failures(a)).then(a.member.cmp(&b.member)));
+        Ok((count, entries))
+    }
+
+    /// The entries of members that have failed; those that others have taken out are left out.
+    async fn with_times(&self, found: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Vec<Entry>, Error> {
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = redis::pipe();
+        for (member, _) in &found {
+            pipeline.cmd("ZSCORE").arg(&*self.store.place(&keys::purgatory())).arg(member);
+        }
+        let times: Vec<Option<f64>> = pipeline.query_async(&mut self.store.connection()).await?;
+        let entries = found.into_iter().zip(times);
+        Ok(entries
+            .filter_map(|((member, failure), at)| Some(Entry::new(member, at?, Some(failure))))
+            .collect())
     }
 
     async fn with_failures(&self, found: Vec<(Vec<u8>, f64)>) -> Result<Vec<Entry>, Error> {

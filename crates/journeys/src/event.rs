@@ -16,7 +16,7 @@ use crate::{
 static EVENT: Script = keyrack_store::script!("event.lua");
 
 /// Events of a journey that are kept: what its busiest minutes make.
-const STORED_MAX: usize = 10_000;
+pub(crate) const STORED_MAX: usize = 10_000;
 
 /// What somebody can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

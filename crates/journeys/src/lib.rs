@@ -1,11 +1,12 @@
 //! Journeys: what the people on a journey do together, live.
 //!
 //! [`Journeys`] is the service. In reading order: `prompt` is what a journey asks; `journey` and `session` are what there is to take part
-//! in; `event` is what somebody does, with the rules beside it in `event.lua`; `totals` is what came of it, second by second; `ticket` is
+//! in; `event` is what somebody does, with the rules beside it in `event.lua`; `totals` is what came of it, second by second, and `glance` in short; `ticket` is
 //! how somebody shows that they may; `live` brings events to all who watch, and `view` decides what each of them sees.
 
 mod error;
 mod event;
+mod glance;
 mod journey;
 mod journeys;
 pub mod keys;
@@ -20,6 +21,7 @@ mod view;
 pub use self::{
     error::{Error, Refusal},
     event::{Act, Event, NewEvent},
+    glance::{Glance, STORED_MAX},
     journey::Journey,
     journeys::Journeys,
     keys::FAMILIES,

@@ -116,6 +116,11 @@ impl Live {
         self.rooms.lock().len()
     }
 
+    /// How many watch a journey through this process.
+    pub fn watchers(&self, uid: &JourneyUid) -> usize {
+        self.rooms.lock().get(uid).map_or(0, Weak::strong_count)
+    }
+
     async fn open(&self, uid: &JourneyUid) -> Result<Arc<Room>, crate::Error> {
         let heard = self.journeys.store().subscribe(&[keys::events(uid)]).await?;
         let mut rooms = self.rooms.lock();

@@ -36,16 +36,16 @@ impl Journeys {
     /// # Errors
     /// When the store fails.
     pub async fn totals(&self, uid: &JourneyUid, second: u64) -> Result<Totals, Error> {
-        let mut totals = Totals::default();
-        for (field, change) in self.counts(uid).await? {
-            match field.rsplit_once(':') {
-                Some((name, at)) if at.parse().is_ok_and(|at: u64| at <= second) => {
-                    totals.add(name, change);
-                }
-                _ => {}
-            }
-        }
-        Ok(totals)
+        Ok(totals_at(&self.counts(uid).await?, second))
+    }
+
+    /// Both at once, which takes one read: how things stand at a second, and how many events there were in each.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn course(&self, uid: &JourneyUid, second: u64) -> Result<(Totals, Vec<u64>), Error> {
+        let counts = self.counts(uid).await?;
+        Ok((totals_at(&counts, second), histogram_of(&counts)))
     }
 
     /// How many events there were in each second of a journey, up to the last that had one.
@@ -53,19 +53,7 @@ impl Journeys {
     /// # Errors
     /// When the store fails.
     pub async fn histogram(&self, uid: &JourneyUid) -> Result<Vec<u64>, Error> {
-        let counts = self.counts(uid).await?;
-        let seconds = counts.iter().filter_map(|(field, count)| {
-            let second: usize = field.strip_prefix("all:")?.parse().ok()?;
-            Some((second, u64::try_from(*count).unwrap_or(0)))
-        });
-        let mut histogram = Vec::new();
-        for (second, count) in seconds {
-            if histogram.len() <= second {
-                histogram.resize(second + 1, 0);
-            }
-            histogram[second] = count;
-        }
-        Ok(histogram)
+        Ok(histogram_of(&self.counts(uid).await?))
     }
 
     async fn counts(&self, uid: &JourneyUid) -> Result<HashMap<String, i64>, Error> {
@@ -73,6 +61,34 @@ impl Journeys {
         cmd.arg(&*self.store().place(&keys::counts(uid)));
         Ok(cmd.query_async(&mut self.store().connection()).await?)
     }
+}
+
+fn totals_at(counts: &HashMap<String, i64>, second: u64) -> Totals {
+    let mut totals = Totals::default();
+    for (field, change) in counts {
+        match field.rsplit_once(':') {
+            Some((name, at)) if at.parse().is_ok_and(|at: u64| at <= second) => {
+                totals.add(name, *change);
+            }
+            _ => {}
+        }
+    }
+    totals
+}
+
+fn histogram_of(counts: &HashMap<String, i64>) -> Vec<u64> {
+    let seconds = counts.iter().filter_map(|(field, count)| {
+        let second: usize = field.strip_prefix("all:")?.parse().ok()?;
+        Some((second, u64::try_from(*count).unwrap_or(0)))
+    });
+    let mut histogram = Vec::new();
+    for (second, count) in seconds {
+        if histogram.len() <= second {
+            histogram.resize(second + 1, 0);
+        }
+        histogram[second] = count;
+    }
+    histogram
 }
 
 impl Totals {

@@ -16,5 +16,5 @@ pub use self::{
     keys::FAMILIES,
     secret::Secret,
     turn::Turn,
-    updates::Updates,
+    updates::{Announcement, Updates},
 };

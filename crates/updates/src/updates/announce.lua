@@ -1,0 +1,12 @@
+--[[
+  Says that a repository has something new, and remembers that it was said.
+
+  KEYS  1 updates   2 announced
+  ARGV  1 message   2 at   3 max
+  Returns how many heard it.
+]]
+--- @include "publish"
+local heard = publish(KEYS[1], ARGV[1])
+redis.call('LPUSH', KEYS[2], string.format('{"at": %s, "heard": %d}', ARGV[2], heard))
+redis.call('LTRIM', KEYS[2], 0, ARGV[3] - 1)
+return heard
