@@ -11,6 +11,7 @@ mod limiter;
 mod limits;
 mod lookup;
 mod outage;
+mod overview;
 mod purge;
 mod readers;
 mod secrets;

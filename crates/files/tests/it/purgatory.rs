@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_files::{Error, File};
+use keyrack_files::{Error, File, Sweep};
 
 use crate::world::{NOW, World, on_every_store};
 
@@ -64,4 +64,30 @@ async fn names_that_no_storage_has_are_refused_and_nothing_is_entered() {
         );
     }
     assert!(world.is_empty().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_fail_are_told_worst_first_on_every_store() {
+    on_every_store(async |world| {
+        assert_eq!(world.files.failing(10).await.expect("nothing"), (0, vec![]));
+        world.zadd(NOW - 1.0, b"nonsense").await;
+        Sweep::new(&world.files, &world.buckets).run().await.expect("swept");
+        world.zadd(NOW, br#"{"bucket": "nowhere", "key": "k"}"#).await;
+        world.advance_s(60);
+        Sweep::new(&world.files, &world.buckets).run().await.expect("swept");
+        let (count, failing) = world.files.failing(10).await.expect("those that fail");
+        let told: Vec<_> = failing
+            .iter()
+            .map(|entry| {
+                let failures = entry.failure.as_ref().map(|failure| failure.failures);
+                (entry.file.is_ok(), failures, entry.at - NOW)
+            })
+            .collect();
+        assert_eq!((count, told), (2, vec![(false, Some(2), 180.0), (true, Some(1), 120.0)]));
+        assert_eq!(world.files.failing(1).await.expect("one of them").1.len(), 1);
+        world.zrem(b"nonsense").await;
+        let (_, failing) = world.files.failing(10).await.expect("those that are left");
+        assert_eq!(failing.len(), 1, "what others took out is left out");
+    })
+    .await;
 }

@@ -81,14 +81,14 @@ async fn a_room_closes_with_its_last_watcher_and_nonsense_harms_nobody() {
     let live = Live::new(trip.journeys.clone());
     let first = live.watch(&trip.uid, view(0.0)).await.expect("watched");
     let mut second = live.watch(&trip.uid, view(0.0)).await.expect("watched");
-    assert_eq!(live.rooms(), 1);
+    assert_eq!((live.rooms(), live.watchers(&trip.uid)), (1, 2));
     for nonsense in ["", "{}", "\u{0}", r#"{"uid": 1}"#] {
         store.publish(&keys::events(&trip.uid), nonsense).await.expect("published");
     }
     trip.traveller("bob").await;
     assert_eq!(batch(&mut second).await[0]["evtype"], "join");
     drop(first);
-    assert_eq!(live.rooms(), 1);
+    assert_eq!((live.rooms(), live.watchers(&trip.uid)), (1, 1));
     drop(second);
     wait_until_async("the room to close", async || live.rooms() == 0).await;
 }

@@ -66,3 +66,27 @@ async fn a_refused_event_counts_for_nothing() {
     assert_eq!(totals, Totals { users: 1, ..Totals::default() });
     assert_eq!(trip.journeys.events(&trip.uid, 10).await.expect("events").len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn glances_tell_what_happened_last_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, clock| {
+        let quiet = Trip::new(&store, word()).await;
+        clock.advance_ms(1_000);
+        let trip = Trip::new(&store, numeric()).await;
+        let ada = trip.traveller("ada").await;
+        clock.advance_ms(1_000);
+        ada.does(Act::Rate(7), 1.2).await.expect("rated");
+        assert_eq!(trip.journeys.count().await.expect("a count"), 2);
+        let glances = trip.journeys.glances(0, 10).await.expect("glances");
+        let told: Vec<_> = glances
+            .iter()
+            .map(|glance| (&*glance.journey.uid, glance.events, glance.last_event_at))
+            .collect();
+        let last = Some((NOW_MS + 2_000) as f64 / 1000.0);
+        assert_eq!(told, [(trip.uid.as_str(), 2, last), (quiet.uid.as_str(), 0, None)]);
+        let (totals, histogram) = trip.journeys.course(&trip.uid, 60).await.expect("a course");
+        assert_eq!(totals, trip.journeys.totals(&trip.uid, 60).await.expect("totals"));
+        assert_eq!(histogram, trip.journeys.histogram(&trip.uid).await.expect("a histogram"));
+    })
+    .await;
+}

@@ -144,3 +144,24 @@ async fn who_lost_the_turn_does_not_give_back_that_of_another() {
     assert!(!turn.end().await.expect("an answer"));
     assert_eq!(updates.holder(&repo("jobs")).await.expect("a holder").as_deref(), Some("other"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn announcements_are_remembered_on_every_store_and_old_ones_go() {
+    on_every_store(async |store| {
+        let updates = Updates::new(store.clone());
+        assert!(updates.repos().await.expect("a list").is_empty());
+        let _heard = store.subscribe(&[keys::updates(&repo("backend"))]).await.expect("subscribed");
+        for _ in 0..25 {
+            updates.announce(&repo("backend")).await.expect("announced");
+        }
+        updates.announce(&repo("jobs")).await.expect("announced");
+        let remembered = updates.announcements(&repo("backend")).await.expect("a list");
+        assert_eq!(remembered.len(), 20);
+        assert!(remembered.iter().all(|one| one.heard == 1 && one.at > 0.0), "{remembered:?}");
+        let known = updates.repos().await.expect("a list");
+        let mut names: Vec<_> = known.iter().map(|(repo, _)| repo.to_string()).collect();
+        names.sort();
+        assert_eq!(names, ["backend", "jobs"]);
+    })
+    .await;
+}
