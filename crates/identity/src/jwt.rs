@@ -58,14 +58,14 @@ pub(crate) struct Jwt {
 
 enum Keys {
     Provider(Jwks),
-    Dev(DecodingKey),
+    Dev { signing: EncodingKey, checking: DecodingKey },
 }
 
 impl std::fmt::Debug for Keys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Keys::Provider(_) => "Provider",
-            Keys::Dev(_) => "Dev",
+            Keys::Dev { .. } => "Dev",
         })
     }
 }
@@ -82,6 +82,19 @@ struct Claims {
     nbf: Option<f64>,
 }
 
+impl Claims {
+    fn new(sub: &UserSub, issuer: &str, client_id: &str, expires_at: f64) -> Claims {
+        Claims {
+            sub: sub.to_string(),
+            iss: issuer.to_owned(),
+            aud: client_id.to_owned(),
+            exp: expires_at,
+            token_use: "id".into(),
+            nbf: None,
+        }
+    }
+}
+
 impl Jwt {
     pub(crate) fn new(store: Store, settings: JwtSettings) -> Result<Jwt, Error> {
         crypto::install();
@@ -94,7 +107,10 @@ impl Jwt {
             KeySource::Url(url) => Keys::Provider(Jwks::new(store.clone(), &url)?),
             KeySource::DevSecret(secret) => {
                 check_secret(&secret)?;
-                Keys::Dev(DecodingKey::from_secret(secret.as_bytes()))
+                Keys::Dev {
+                    signing: EncodingKey::from_secret(secret.as_bytes()),
+                    checking: DecodingKey::from_secret(secret.as_bytes()),
+                }
             }
         };
         Ok(Jwt { store, issuer, client_id, keys })
@@ -107,7 +123,7 @@ impl Jwt {
         }
         let header = jsonwebtoken::decode_header(token).map_err(no_token)?;
         let claims = match &self.keys {
-            Keys::Dev(key) => self.decode(token, key, Algorithm::HS256)?,
+            Keys::Dev { checking, .. } => self.decode(token, checking, Algorithm::HS256)?,
             Keys::Provider(jwks) => {
                 let Some(kid) = &header.kid else { return Err(Error::denied("no \"kid\"")) };
                 match jwks.find(kid).await? {
@@ -117,6 +133,17 @@ impl Jwt {
             }
         };
         self.check(claims)
+    }
+
+    pub(crate) fn is_in_development(&self) -> bool {
+        matches!(self.keys, Keys::Dev { .. })
+    }
+
+    /// A token for a user, as an identity provider would sign it; `None` where one does.
+    pub(crate) fn sign(&self, sub: &UserSub, expires_at: f64) -> Result<Option<String>, Error> {
+        let Keys::Dev { signing, .. } = &self.keys else { return Ok(None) };
+        let claims = Claims::new(sub, &self.issuer, &self.client_id, expires_at);
+        sign(&claims, signing).map(Some)
     }
 
     fn decode(&self, token: &str, key: &DecodingKey, with: Algorithm) -> Result<Claims, Error> {
@@ -157,16 +184,12 @@ pub fn dev_token(settings: &JwtSettings, sub: &UserSub, expires_at: f64) -> Resu
     let KeySource::DevSecret(secret) = &settings.keys else {
         return Err(Error::Settings { reason: "only development signs its own tokens".into() });
     };
-    let claims = Claims {
-        sub: sub.to_string(),
-        iss: settings.issuer.clone(),
-        aud: settings.client_id.clone(),
-        exp: expires_at,
-        token_use: "id".into(),
-        nbf: None,
-    };
-    let key = EncodingKey::from_secret(secret.as_bytes());
-    jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key)
+    let claims = Claims::new(sub, &settings.issuer, &settings.client_id, expires_at);
+    sign(&claims, &EncodingKey::from_secret(secret.as_bytes()))
+}
+
+fn sign(claims: &Claims, key: &EncodingKey) -> Result<String, Error> {
+    jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, key)
         .map_err(|error| Error::Settings { reason: error.to_string() })
 }
 
