@@ -18,8 +18,8 @@ use crate::{app::App, problem::Problem};
 const PAGE: usize = 50;
 /// How long one page may look; what it has found by then is shown, with a way to go on.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Calls of a search by text: with two thousand jobs each, the newest hundred thousand are looked at.
-const CALLS_MAX: usize = 50;
+/// Jobs that are looked at for one page.
+const LOOKED_AT_MAX: usize = 100_000;
 /// Letters of a job's data in the table.
 const EXCERPT: usize = 90;
 
@@ -198,20 +198,22 @@ impl Wanted {
     ) -> Result<Found, Problem> {
         let from = Spot::read(&self.cursor);
         let first = from.as_ref().and_then(|from| spots.iter().position(|spot| from.is(spot)));
-        let mut at = from.map(|from| from.at).filter(|at| !at.is_empty() && first.is_some());
+        let spots = hive.occupied(&spots[first.unwrap_or(0)..]).await?;
+        // A place that has emptied since is not gone on with.
+        let is_still_there = |from: &Spot| spots.first().is_some_and(|spot| from.is(spot));
+        let mut at = from.filter(is_still_there).map(|from| from.at).filter(|at| !at.is_empty());
         let text = Some(self.text.clone()).filter(|text| !text.is_empty());
-        let (mut found, mut calls, started) = (Found::default(), 0, Instant::now());
-        for (spot, (queue, place)) in spots.iter().enumerate().skip(first.unwrap_or(0)) {
+        let (mut found, mut looked_at, started) = (Found::default(), 0, Instant::now());
+        for (spot, (queue, place)) in spots.iter().enumerate() {
             let filter = Filter { place: *place, text: text.clone(), tag: None };
             loop {
                 let room = PAGE - found.jobs.len();
                 let page = hive.list(queue, &filter, at.as_deref(), room).await?;
                 found.jobs.extend(page.jobs);
+                looked_at += page.looked_at;
                 at = page.next;
-                calls += usize::from(text.is_some());
-                let is_over =
-                    found.jobs.len() >= PAGE || calls >= CALLS_MAX || started.elapsed() > PATIENCE;
-                if is_over {
+                let is_full = found.jobs.len() >= PAGE;
+                if is_full || looked_at >= LOOKED_AT_MAX || started.elapsed() > PATIENCE {
                     found.next = match at {
                         Some(at) => Some(Spot::write(queue, *place, &at)),
                         None => spots.get(spot + 1).map(|next| Spot::write(next.0, next.1, "")),

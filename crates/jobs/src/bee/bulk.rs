@@ -57,7 +57,7 @@ impl Hive {
             let page = self.list(queue, filter, done.next.as_deref(), PAGE_MAX).await?;
             done.matched += page.jobs.len() as u64;
             if !is_dry_run {
-                done.changed += self.bulk_page(&page.jobs, what).await?;
+                done.changed += self.change(&page.jobs, what).await?;
             }
             done.next = page.next;
             if done.next.is_none() {
@@ -67,8 +67,11 @@ impl Hive {
         Ok(done)
     }
 
-    /// How many of these were changed; a job that has moved on meanwhile is left alone.
-    async fn bulk_page(&self, jobs: &[Job], what: Bulk) -> Result<u64, Error> {
+    /// Does something to these jobs. Returns how many were changed: one that has moved on meanwhile is left alone.
+    ///
+    /// # Errors
+    /// When the store fails; some of the jobs may have been changed then.
+    pub async fn change(&self, jobs: &[Job], what: Bulk) -> Result<u64, Error> {
         let jids: Vec<Jid> = jobs.iter().filter_map(Job::id).collect();
         let changes = jids.iter().map(async |jid| match what {
             Bulk::Cancel => self.cancel(jid).await.map(|_| ()),

@@ -9,11 +9,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
-use futures_util::future::join_all;
-use keyrack_jobs::{
-    Error,
-    bee::{Bulk, Hive, Job},
-};
+use keyrack_jobs::{Error, bee::Hive};
 use parking_lot::Mutex;
 
 use super::Plan;
@@ -112,7 +108,7 @@ impl Errand {
         while !self.is_stopped.load(Ordering::Relaxed) {
             let plan = &self.plan;
             let page = hive.list(&plan.queue, &plan.filter, cursor.as_deref(), STEP).await?;
-            let changed = change(hive, &page.jobs, plan.what).await?;
+            let changed = hive.change(&page.jobs, plan.what).await?;
             self.matched.fetch_add(page.jobs.len() as u64, Ordering::Relaxed);
             self.changed.fetch_add(changed, Ordering::Relaxed);
             cursor = page.next;
@@ -122,21 +118,4 @@ impl Errand {
         }
         Ok(())
     }
-}
-
-/// How many of these were changed; a job that has moved on meanwhile is left alone.
-async fn change(hive: &Hive, jobs: &[Job], what: Bulk) -> Result<u64, Error> {
-    let changes = jobs.iter().filter_map(Job::id).map(async |jid| match what {
-        Bulk::Cancel => hive.cancel(&jid).await.map(|_| ()),
-        Bulk::Retry => hive.retry(&jid).await,
-    });
-    let mut changed = 0;
-    for change in join_all(changes).await {
-        match change {
-            Ok(()) => changed += 1,
-            Err(Error::NoSuchJob { .. } | Error::Conflict { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(changed)
 }
