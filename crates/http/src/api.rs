@@ -4,32 +4,36 @@
 //! description at `/openapi.json` says about it, and a route cannot be added without. In reading order: `queues` and
 //! `jobs` are what people look at; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
 //! jobs; `events` streams what happens; `recurring` is what runs by the calendar. `error` is the one table from errors
-//! to statuses, `extract` reads requests, `guard` keeps web pages of other sites out.
+//! to statuses, `extract` reads requests, `audit` tells who has changed what.
 //!
 //! Then there are the progress bars and what belongs to them: `auth` says who is calling, `users` and `usages` are about the
 //! caller, `progress` about the bars, `watch` is how a trace is followed live, and `listing` is behind all searches.
-//! `entitlements` is what the caller has paid for, `checkout` how to pay, and `limits` limits anything.
-//! `calculations` has tokens and paths of its own.
+//! `entitlements` is what the caller has paid for, `checkout` how to pay, and `limits` limits anything; `upkeep` is what is done by hand now and then. `recommendations` is what to show to whom.
+//! `calculations` has tokens and paths of its own, and `dev` is there in development only.
 
+mod audit;
 mod auth;
 mod bulk;
 mod calculations;
 mod checkout;
 mod deploys;
+mod dev;
 mod entitlements;
 mod error;
 mod events;
 mod extract;
-mod guard;
 mod jobs;
 mod journeys;
 mod limits;
 mod listing;
 mod progress;
 mod queues;
+mod recommendations;
 mod recurring;
 mod search;
 mod submit;
+mod talk;
+mod upkeep;
 mod usages;
 mod users;
 mod view;
@@ -46,9 +50,12 @@ use utoipa::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-pub use self::{deploys::Deploys, entitlements::Billing};
-pub(crate) use self::{extract::BODY_BYTES_MAX, guard::guard, watch::Rooms};
-use crate::{app::App, problem::ProblemBody};
+pub use self::{
+    deploys::Deploys, entitlements::Billing,
+    recommendations::{AppTables, Recommendations, TablesFuture},
+};
+pub(crate) use self::{extract::BODY_BYTES_MAX, watch::Rooms};
+use crate::{access, app::App, problem::ProblemBody};
 
 /// What the description says about the API as a whole.
 #[derive(OpenApi)]
@@ -64,12 +71,15 @@ use crate::{app::App, problem::ProblemBody};
         (name = "jobs", description = "Jobs"),
         (name = "worker", description = "Running jobs, from any language"),
         (name = "recurring", description = "What runs by the calendar"),
+        (name = "audit", description = "Who has changed what"),
         (name = "users", description = "The caller, who has to send `Authorization: bearer TOKEN`"),
         (name = "progress bars", description = "The caller's progress bars and their steps"),
         (name = "traces", description = "Runs through progress bars: reported, watched, retained"),
         (name = "examples", description = "Something to watch"),
         (name = "entitlements", description = "What the caller has paid for, and how to pay"),
+        (name = "files", description = "Files that wait to be deleted"),
         (name = "limits", description = "Limits on anything"),
+        (name = "recommendations", description = "What users of an app should see next"),
         (name = "journeys", description = "What people do together, live"),
         (name = "updates", description = "Something new to deploy"),
         (name = "calculations", description = "Rollups over event values; callers send the token of their project in `Access-Token`"),
@@ -87,6 +97,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
     router
         .route("/api/2/progress_bars/traces/", get(watch::socket))
         .route("/api/2/journeys/live", get(journeys::socket))
+        .merge(dev::router())
         .route("/openapi.json", get(show))
 }
 
@@ -125,15 +136,17 @@ fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 }
 
 fn described() -> OpenApiRouter<Arc<App>> {
-    let trusting = trusting().layer(middleware::from_fn(guard::guard));
-    let api = trusting.merge(known_callers()).merge(calculations::router());
+    let everybodys = everybodys().layer(middleware::from_fn(access::enter));
+    let api = everybodys.merge(known_callers()).merge(calculations::router());
+    let published = recommendations::published().layer(middleware::from_fn(access::enter));
     OpenApiRouter::with_openapi(Description::openapi())
         .nest("/api/1", api)
         .nest("/api/1.0", calculations::published())
+        .merge(published)
 }
 
-/// What answers anybody who reaches the port.
-fn trusting() -> OpenApiRouter<Arc<App>> {
+/// What is everybody's: `access` says who may look at it, and who may change it.
+fn everybodys() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(queues::list))
         .routes(routes!(queues::show, queues::delete))
@@ -162,7 +175,12 @@ fn trusting() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(recurring::run))
         .routes(routes!(recurring::pause))
         .routes(routes!(recurring::resume))
+        .routes(routes!(upkeep::sweep))
+        .routes(routes!(upkeep::keep))
+        .routes(routes!(upkeep::purge))
+        .routes(routes!(audit::list))
         .routes(routes!(progress::examples::start, progress::examples::result))
+        .merge(recommendations::router())
 }
 
 /// What answers those who show a token, or know what to watch: a page of another site can do neither by itself.

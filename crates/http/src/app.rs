@@ -6,6 +6,7 @@ use std::{
 };
 
 use keyrack_calculations::Accounts;
+use keyrack_files::Buckets;
 use keyrack_identity::Identity;
 use keyrack_jobs::{
     Error,
@@ -15,11 +16,13 @@ use keyrack_jobs::{
 };
 use keyrack_journeys::{Journeys, Live, Tickets};
 use keyrack_progress::Progress;
+use keyrack_recommender::{self as recommender, Recommender};
 use keyrack_store::Store;
 use tokio::sync::{OnceCell, Semaphore, watch};
 
 use crate::{
-    api::{Billing, Deploys, Rooms},
+    access::Access,
+    api::{Billing, Deploys, Recommendations, Rooms},
     census::Census,
     metrics::Totals,
     observe::Requests,
@@ -40,6 +43,8 @@ pub(crate) const WATCHING_MAX: usize = 20_000;
 pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) identity: Identity,
+    /// Whom the server lets in.
+    pub(crate) access: Access,
     pub(crate) progress: Progress,
     pub(crate) calculations: Accounts,
     /// The traces that are watched.
@@ -53,6 +58,10 @@ pub(crate) struct App {
     pub(crate) deploys: Option<Deploys>,
     /// What users have paid for, if anybody knows.
     pub(crate) billing: Option<Billing>,
+    /// Where files are, if this server knows.
+    pub(crate) buckets: Option<Buckets>,
+    /// What to show to whom.
+    pub(crate) recommendations: Recommendations,
     pub(crate) census: Census,
     pub(crate) requests: Requests,
     pub(crate) totals: Totals,
@@ -79,11 +88,14 @@ impl App {
     pub(crate) fn new(store: Store, identity: Identity, definitions: Vec<Definition>) -> App {
         let census = Census::new(store.clone());
         let journeys = Journeys::new(store.clone());
+        let recommender = Recommender::new(store.clone(), recommender::Settings::default());
+        let recommendations = Recommendations::new(recommender);
         let progress = Progress::open(store.clone(), hot::keys::hot());
         App {
             calculations: Accounts::open(store.clone()),
             store,
             identity,
+            access: Access::default(),
             rooms: Rooms::new(progress.clone()),
             progress,
             live: Live::new(journeys.clone()),
@@ -91,6 +103,8 @@ impl App {
             tickets: None,
             deploys: None,
             billing: None,
+            buckets: None,
+            recommendations,
             census,
             requests: Requests::new(),
             totals: Totals::default(),
@@ -126,6 +140,11 @@ impl App {
     /// Tells requests that wait to come to an end.
     pub(crate) fn stop(&self) {
         self.stopping.send_replace(true);
+    }
+
+    /// Says whether the server is about to stop.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 
     /// Resolves when the server is about to stop.

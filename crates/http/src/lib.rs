@@ -1,12 +1,13 @@
 //! keyrack over HTTP: the API, health, metrics and the pages.
 //!
 //! [`Server`] takes a store and serves it until told to stop. In reading order: `server` has the routes; `app` is what
-//! every route is given; `api`, `health`, `metrics` and `pages` answer; `census` counts the keys of each family without being
-//! a burden to the store; `problem` is how errors look; `headers` and `observe` stand round all of them; [`human`]
+//! every route is given, and `access` says who may come in; `api`, `health`, `metrics` and `pages` answer; `census` counts the keys of each family without being
+//! a burden to the store; `problem` is how errors look and `stream` how events are sent; `headers` and `observe` stand round all of them; [`human`]
 //! writes numbers for people.
 
 mod server;
 
+mod access;
 mod app;
 
 mod api;
@@ -21,8 +22,10 @@ mod assets;
 mod headers;
 mod observe;
 mod problem;
+mod stream;
 
 pub mod human;
 
-pub use api::{Billing, Deploys, openapi};
+pub use access::{Access, Auth};
+pub use api::{AppTables, Billing, Deploys, Recommendations, TablesFuture, openapi};
 pub use server::Server;

@@ -1,9 +1,10 @@
 //! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
 //!
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
-//! `attention` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `keys`,
-//! `family`, `key` and `check` about what is stored. `chart`, `graph` and `pulse` work out pictures that the templates draw;
-//! `link`, `form` and `when` are small tools. Pages change nothing that the API cannot.
+//! `attention` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
+//! and `updates` about the other services; `keys`,
+//! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `chart`, `graph`, `plot` and `pulse` work out pictures that the templates draw;
+//! `link`, `form`, `memo` and `when` are small tools. Pages change nothing that the API cannot.
 
 mod frame;
 mod live;
@@ -19,17 +20,33 @@ mod queues;
 mod recurring;
 mod submit;
 
+mod calculations;
+mod entitlements;
+mod files;
+mod journey;
+mod journeys;
+mod progress;
+mod recommender;
+mod updates;
+
+mod audit;
+mod sign_in;
+
 mod check;
 mod family;
 mod key;
 mod keys;
 
+mod reference;
+
 mod chart;
 mod graph;
+mod plot;
 mod pulse;
 
 mod form;
 mod link;
+mod memo;
 mod when;
 
 use std::sync::Arc;
@@ -46,26 +63,39 @@ use axum::{
 use serde::{Deserialize, de::DeserializeOwned};
 
 pub(crate) use self::frame::{Frame, Visit};
-use crate::{api, app::App, assets, problem::Problem};
+use crate::{access, app::App, assets, problem::Problem};
 
 /// The parts of the dashboard: path, name, and the key that leads there after `g`.
-const SECTIONS: [(&str, &str, &str); 5] = [
+const SECTIONS: [(&str, &str, &str); 12] = [
     ("/", "Overview", "o"),
     ("/jobs", "Jobs", "j"),
     ("/find", "Find", "f"),
     ("/recurring", "Recurring", "r"),
+    ("/progress", "Progress", "p"),
+    ("/calculations", "Calculations", "c"),
+    ("/entitlements", "Entitlements", "e"),
+    ("/files", "Files", "l"),
+    ("/journeys", "Journeys", "y"),
+    ("/recommender", "Recommender", "m"),
+    ("/updates", "Updates", "d"),
     ("/keys", "Keys", "k"),
 ];
 
 /// What the dashboard remembers between requests.
 #[derive(Debug, Default)]
 pub(crate) struct Dashboard {
+    bars: progress::Bars,
+    courses: journey::Courses,
+    glances: overview::Glances,
+    spoken: overview::Spoken,
+    sweeping: files::Sweeping,
+    unasked: entitlements::Unasked,
     errands: bulk::Errands,
     check: check::Check,
     pulse: pulse::Pulse,
 }
 
-/// The routes of all pages. Like the API, they are not for pages of other sites.
+/// The routes of all pages. `access` says who may see which.
 pub(crate) fn router() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(overview::overview))
@@ -86,12 +116,31 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/recurring/{name}/run", post(recurring::run))
         .route("/recurring/{name}/pause", post(recurring::pause))
         .route("/recurring/{name}/resume", post(recurring::resume))
+        .route("/recommender", get(recommender::recommender))
+        .route("/recommender/{user}", get(recommender::user))
+        .route("/progress", get(progress::progress))
+        .route("/progress/{user}/{bar}", get(progress::bar))
+        .route("/progress/{user}/{bar}/{trace}", get(progress::trace))
+        .route("/entitlements", get(entitlements::page))
+        .route("/entitlements/purge", post(entitlements::purge))
+        .route("/files", get(files::files))
+        .route("/files/sweep", post(files::sweep))
+        .route("/files/keep", post(files::keep))
+        .route("/journeys", get(journeys::journeys))
+        .route("/journeys/{uid}", get(journey::journey))
+        .route("/updates", get(updates::updates))
         .route("/keys", get(keys::keys))
         .route("/keys/{family}", get(family::family))
         .route("/key", get(key::key))
         .route("/lint", get(check::lint).post(check::start))
+        .route("/docs", get(reference::reference))
+        .route("/docs/{group}", get(reference::group))
+        .route("/audit", get(audit::audit))
+        .route("/sign-in", get(sign_in::ask).post(sign_in::sign_in))
+        .route("/sign-out", post(sign_in::sign_out))
         .route("/theme", post(theme))
-        .layer(middleware::from_fn(api::guard))
+        .merge(calculations::router())
+        .layer(middleware::from_fn(access::enter))
 }
 
 /// What stands on an error's page.

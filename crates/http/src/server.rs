@@ -1,16 +1,25 @@
 //! The server: its routes, and serving them until told to stop.
 
-use std::{future::Future, io, sync::Arc};
+use std::{future::Future, io, net::SocketAddr, sync::Arc};
 
-use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
+use axum::{Extension, Router, extract::DefaultBodyLimit, middleware, routing::get};
+use keyrack_files::Buckets;
 use keyrack_identity::Identity;
 use keyrack_jobs::recurring::Definition;
 use keyrack_journeys::Tickets;
 use keyrack_store::Store;
 use tokio::net::TcpListener;
+use tower_http::{
+    CompressionLevel,
+    compression::{
+        CompressionLayer, DefaultPredicate, Predicate,
+        predicate::SizeAbove,
+    },
+};
 
 use crate::{
-    api::{self, Billing, Deploys},
+    access::{self, Access},
+    api::{self, Billing, Deploys, Recommendations},
     app::App,
     assets, headers, health, metrics, observe, pages, problem,
 };
@@ -20,10 +29,13 @@ use crate::{
 pub struct Server {
     store: Store,
     identity: Identity,
+    access: Access,
     definitions: Vec<Definition>,
     deploys: Option<Deploys>,
     billing: Option<Billing>,
+    buckets: Option<Buckets>,
     tickets: Option<Tickets>,
+    recommendations: Option<Recommendations>,
 }
 
 impl Server {
@@ -33,10 +45,13 @@ impl Server {
         Server {
             store,
             identity,
+            access: Access::default(),
             definitions: Vec::new(),
             deploys: None,
             billing: None,
+            buckets: None,
             tickets: None,
+            recommendations: None,
         }
     }
 
@@ -52,6 +67,12 @@ impl Server {
         Server { identity, ..self }
     }
 
+    /// The same, letting in whom `access` says.
+    #[must_use]
+    pub fn with_access(self, access: Access) -> Server {
+        Server { access, ..self }
+    }
+
     /// The same, announcing updates for those who may.
     #[must_use]
     pub fn with_deploys(self, deploys: Option<Deploys>) -> Server {
@@ -64,10 +85,22 @@ impl Server {
         Server { billing, ..self }
     }
 
+    /// The same, knowing where files are, so that they can be swept from the dashboard.
+    #[must_use]
+    pub fn with_buckets(self, buckets: Option<Buckets>) -> Server {
+        Server { buckets, ..self }
+    }
+
     /// The same, letting those take part in journeys who have a ticket.
     #[must_use]
     pub fn with_tickets(self, tickets: Option<Tickets>) -> Server {
         Server { tickets, ..self }
+    }
+
+    /// The same, recommending by these settings, and loading from the app's tables.
+    #[must_use]
+    pub fn with_recommendations(self, recommendations: Recommendations) -> Server {
+        Server { recommendations: Some(recommendations), ..self }
     }
 
     /// Serves until `stop` resolves, then lets the requests under way come to their end.
@@ -80,7 +113,7 @@ impl Server {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let app = self.app();
-        let router = router(app.clone());
+        let router = router(app.clone()).into_make_service_with_connect_info::<SocketAddr>();
         let stop = async move {
             stop.await;
             // Requests that wait would otherwise hold up the end.
@@ -91,11 +124,31 @@ impl Server {
 
     fn app(self) -> Arc<App> {
         let mut app = App::new(self.store, self.identity, self.definitions);
+        app.access = self.access;
         app.deploys = self.deploys;
         app.billing = self.billing;
+        app.buckets = self.buckets;
         app.tickets = self.tickets;
+        if let Some(recommendations) = self.recommendations {
+            app.recommendations = recommendations;
+        }
         Arc::new(app)
     }
+}
+
+/// Bodies from here on are compressed; below, that costs more than it saves.
+const COMPRESSED_FROM_BYTES: u16 = 1_024;
+
+/// Compresses for those who can read it. Streams are sent as they are: each event has to leave at once.
+fn compression() -> CompressionLayer<impl Predicate> {
+    let is_worth_it = DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_FROM_BYTES));
+    CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(is_worth_it)
+}
+
+/// What monitoring reads: numbers that tell a lot about what goes on.
+fn for_monitors() -> Router<Arc<App>> {
+    let metrics = Router::new().route("/metrics", get(metrics::metrics));
+    metrics.layer(middleware::from_fn(access::enter))
 }
 
 /// All routes, with what stands round them.
@@ -108,12 +161,16 @@ fn router(app: Arc<App>) -> Router {
         .route("/assets/icon.svg", get(assets::icon))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
-        .route("/metrics", get(metrics::metrics))
+        .route("/ping", get(health::ping))
+        .merge(for_monitors())
         .merge(api::router())
         .fallback(problem::no_such_page)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(DefaultBodyLimit::max(api::BODY_BYTES_MAX))
+        .layer(middleware::from_fn(access::keep))
+        .layer(Extension(app.clone()))
         .layer(middleware::map_response(headers::add))
+        .layer(compression())
         .layer(observe)
         .with_state(app)
 }

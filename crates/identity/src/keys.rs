@@ -10,13 +10,16 @@ parts! {
     text TokenUid;
 }
 
-/// What happened to a user or a token.
+/// Something that somebody has done.
 const CHANGE: json::Schema = json::Object(&[
     ("at", json::Number),
     ("actor", json::String),
     ("action", json::String),
-    ("user_sub", json::String),
+    ("subject", json::Maybe(&json::String)),
+    ("user_sub", json::Maybe(&json::String)),
     ("token_uid", json::Maybe(&json::String)),
+    ("from", json::Maybe(&json::String)),
+    ("failed", json::Maybe(&json::String)),
 ]);
 
 keys! {
@@ -47,6 +50,10 @@ keys! {
             name: Text,
             /// What it allows.
             role: Words(&["viewer", "operator", "admin"]),
+            /// How far it reaches: the whole server, or what is its user's own, which it is when absent.
+            reach: Optional(&Words(&["own", "server"])),
+            /// The token with which its user signed in, if this one is a session: it ends with that one.
+            parent: Optional(&Id(&TokenUid::KIND)),
             /// When it was created.
             created_at: UnixSeconds,
             /// When it stops working; absent if it does not.
@@ -65,9 +72,15 @@ keys! {
         removed = "deleting a token takes it out; the oldest expired ones leave when a new one comes",
         example = "identity:tokens:alice";
 
-    /// What was changed about users and tokens, newest first.
+    /// That the server has made its first admin token, which happens at the first start.
+    first_admin() = "identity:first_admin"
+        => string(UnixSeconds.means("when it was made")),
+        removed = "never: a second one would be printed",
+        example = "identity:first_admin";
+
+    /// Who has changed what, newest first: users, tokens, queues, jobs and whatever else is everybody's.
     audit() = "identity:audit"
-        => list(Json(&CHANGE).means("when, who, what")),
+        => list(Json(&CHANGE).means("when, who, what, to what, from which address, and why it failed if it did")),
         removed = "the newest 10,000 are kept",
         example = "identity:audit";
 }

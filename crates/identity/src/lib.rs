@@ -1,7 +1,7 @@
 //! Identity: who is calling, by user token or by a token that an identity provider signed.
 //!
-//! [`Identity`] is the service. In reading order: [`role`](Role) says what somebody may do; `user` and `token` are what is
-//! stored, with the scripts that change it beside them; `audit` remembers who changed what; `authenticate` turns what stands
+//! [`Identity`] is the service. In reading order: [`role`](Role) says what somebody may do and [`reach`](Reach) to what; `user` and `token` are what is
+//! stored, with the scripts that change it beside them; `session` is for people with a browser, and for the first of them; `audit` remembers who changed what; `authenticate` turns what stands
 //! in a request into a [`Principal`]; `jwt` checks signed tokens, by keys that its `jwks` fetches and keeps.
 
 mod audit;
@@ -11,7 +11,9 @@ mod identity;
 mod ids;
 mod jwt;
 pub mod keys;
+mod reach;
 mod role;
+mod session;
 mod token;
 mod user;
 
@@ -22,7 +24,9 @@ pub use self::{
     identity::Identity,
     jwt::{JwtSettings, KeySource, dev_token},
     keys::FAMILIES,
+    reach::Reach,
     role::Role,
+    session::{SESSION_TIME_S, SESSIONS_MAX},
     token::{Created, NewToken, TOKEN_NAME_CHARS_MAX, TOKENS_MAX, Token},
     user::User,
 };

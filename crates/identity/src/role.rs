@@ -4,18 +4,18 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// What somebody may do; each role may do what the ones before it may.
+/// What somebody may do; each role may do what the ones before it may. To what, the token's [`Reach`](crate::Reach) says.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Looks at what is the user's own.
+    /// Looks.
     Viewer,
-    /// Changes what is the user's own.
+    /// Changes things.
     #[default]
     Operator,
-    /// Runs the server.
+    /// Does everything, deleting queues and reading the audit log included.
     Admin,
 }
 

@@ -12,6 +12,7 @@ use crate::{
     identity::Identity,
     ids::Secret,
     keys::{self, TokenUid},
+    reach::Reach,
     role::Role,
 };
 
@@ -39,10 +40,15 @@ pub struct Token {
     pub name: String,
     /// What it allows.
     pub role: Role,
+    /// To what.
+    pub reach: Reach,
     /// When it was created, in unix seconds.
     pub created_at: f64,
     /// When it stops working, in unix seconds; `None` if it does not.
     pub expires_at: Option<f64>,
+    /// The token with which its user signed in, if this one is a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
 }
 
 /// What a new token is to be.
@@ -52,8 +58,20 @@ pub struct NewToken {
     pub name: String,
     /// What it allows.
     pub role: Role,
+    /// To what.
+    pub reach: Reach,
     /// When it stops working, in unix seconds.
     pub expires_at: Option<f64>,
+}
+
+/// How a token comes about, beside what it is to be.
+pub(super) struct Making<'a> {
+    pub(super) change: Change,
+    pub(super) parent: Option<&'a TokenUid>,
+    /// Whether it is to be made only if there has never been a first one.
+    pub(super) is_first: bool,
+    /// Tokens of the user that make room for it.
+    pub(super) dropped: Vec<TokenUid>,
 }
 
 /// A token that was just created.
@@ -89,34 +107,51 @@ impl Identity {
         sub: &UserSub,
         new: NewToken,
     ) -> Result<Created, Error> {
+        let change = Change::new(actor, "token_created");
+        let dropped = self.old_expired(sub, self.now()).await?;
+        self.make_token(sub, new, Making { change, parent: None, is_first: false, dropped }).await
+    }
+
+    /// Makes a token, and its user if need be.
+    pub(super) async fn make_token(
+        &self,
+        sub: &UserSub,
+        new: NewToken,
+        making: Making<'_>,
+    ) -> Result<Created, Error> {
         let now = self.now();
         check_name(&new.name)?;
         check_expiry(new.expires_at, now)?;
-        self.ensure_user(actor, sub).await?;
+        check_reach(new.role, new.reach)?;
+        self.ensure_user(&making.change.actor, sub).await?;
         let secret = Secret::random()?;
         let uid = secret.uid();
-        let dropped = self.old_expired(sub, now).await?;
-        let dropped_keys: Vec<_> = dropped.iter().map(keys::token).collect();
-        let dropped: Vec<&str> = dropped.iter().map(TokenUid::as_str).collect();
-        let change = Change::new(now, actor, "token_created", sub, Some(&uid));
+        let dropped_keys: Vec<_> = making.dropped.iter().map(keys::token).collect();
+        let dropped: Vec<&str> = making.dropped.iter().map(TokenUid::as_str).collect();
         let call = CREATE.call(self.store());
         let call = call.key("tokens", &keys::tokens(sub)).key("token", &keys::token(&uid));
-        let call = call.key("audit", &keys::audit()).keys("dropped", &dropped_keys);
+        let call = call.key("audit", &keys::audit()).key("first_admin", &keys::first_admin());
+        let call = call.keys("dropped", &dropped_keys);
         let call = call.arg("user_sub", sub.as_str()).arg("uid", uid.as_str());
         let call = call.arg("name", &new.name).arg("role", new.role.as_str()).arg("now", now);
         let expires_at = new.expires_at.map(|at| at.to_string()).unwrap_or_default();
         let call = call.arg("expires_at", expires_at).arg("digest", secret.digest());
-        let call = call.arg("max", TOKENS_MAX).arg("change", change.to_json());
-        let made: Result<(), _> =
-            call.arg("audit_max", AUDIT_MAX).args("dropped", dropped).run().await;
+        let change = making.change.about(sub).token(&uid);
+        let call = call.arg("max", TOKENS_MAX).arg("change", change.to_json(now));
+        let call = call.arg("audit_max", AUDIT_MAX).arg("reach", new.reach.as_str());
+        let call = call.arg("parent", making.parent.map_or("", TokenUid::as_str));
+        let call = call.arg("is_first", u8::from(making.is_first)).args("dropped", dropped);
+        let made: Result<(), _> = call.run().await;
         made.map_err(refused(&uid))?;
         let token = Token {
             uid: uid.to_string(),
             user_sub: sub.to_string(),
             name: new.name,
             role: new.role,
+            reach: new.reach,
             created_at: now,
             expires_at: new.expires_at,
+            parent: making.parent.map(ToString::to_string),
         };
         Ok(Created { token, secret: secret.into_text() })
     }
@@ -133,11 +168,11 @@ impl Identity {
         name: &str,
     ) -> Result<(), Error> {
         check_name(name)?;
-        let change = Change::new(self.now(), actor, "token_renamed", sub, Some(uid));
+        let change = Change::new(actor, "token_renamed").about(sub).token(uid);
         let call = RENAME.call(self.store());
         let call = call.key("token", &keys::token(uid)).key("audit", &keys::audit());
         let call = call.arg("user_sub", sub.as_str()).arg("name", name);
-        let call = call.arg("change", change.to_json()).arg("audit_max", AUDIT_MAX);
+        let call = call.arg("change", change.to_json(self.now())).arg("audit_max", AUDIT_MAX);
         call.run().await.map_err(refused(uid))
     }
 
@@ -151,11 +186,21 @@ impl Identity {
         sub: &UserSub,
         uid: &TokenUid,
     ) -> Result<(), Error> {
-        let change = Change::new(self.now(), actor, "token_deleted", sub, Some(uid));
+        self.drop_token(sub, uid, Change::new(actor, "token_deleted")).await
+    }
+
+    /// Deletes a token of a user, which goes down as `change`.
+    pub(super) async fn drop_token(
+        &self,
+        sub: &UserSub,
+        uid: &TokenUid,
+        change: Change,
+    ) -> Result<(), Error> {
+        let change = change.about(sub).token(uid);
         let call = DELETE.call(self.store()).key("tokens", &keys::tokens(sub));
         let call = call.key("token", &keys::token(uid)).key("audit", &keys::audit());
         let call = call.arg("user_sub", sub.as_str()).arg("uid", uid.as_str());
-        let call = call.arg("change", change.to_json()).arg("audit_max", AUDIT_MAX);
+        let call = call.arg("change", change.to_json(self.now())).arg("audit_max", AUDIT_MAX);
         call.run().await.map_err(refused(uid))
     }
 
@@ -205,7 +250,11 @@ impl Identity {
     }
 
     /// The tokens of a user that have expired and are more than need be kept.
-    async fn old_expired(&self, sub: &UserSub, now: f64) -> Result<Vec<TokenUid>, Error> {
+    pub(super) async fn old_expired(
+        &self,
+        sub: &UserSub,
+        now: f64,
+    ) -> Result<Vec<TokenUid>, Error> {
         let expiries = self.expiries(sub).await?;
         // They come with the earliest expiry first.
         let expired = expiries.into_iter().filter(|(_, at)| *at > 0.0 && *at <= now);
@@ -243,6 +292,14 @@ fn check_expiry(expires_at: Option<f64>, now: f64) -> Result<(), Error> {
     }
 }
 
+fn check_reach(role: Role, reach: Reach) -> Result<(), Error> {
+    if role == Role::Admin && reach == Reach::Own {
+        let reason = "an admin is one of the whole server; give viewer or operator".into();
+        return Err(Error::Invalid { field: "role", reason });
+    }
+    Ok(())
+}
+
 /// A token as it is stored. One that is not whole is none.
 fn read(uid: &TokenUid, record: &HashMap<String, String>) -> Option<(Token, String)> {
     let expires_at = match record.get("expires_at") {
@@ -255,8 +312,10 @@ fn read(uid: &TokenUid, record: &HashMap<String, String>) -> Option<(Token, Stri
         user_sub: record.get("user_sub")?.clone(),
         name: record.get("name")?.clone(),
         role: record.get("role")?.parse().ok()?,
+        reach: record.get("reach").map_or(Ok(Reach::Own), |reach| reach.parse()).ok()?,
         created_at: record.get("created_at")?.parse().ok()?,
         expires_at,
+        parent: record.get("parent").cloned(),
     };
     Some((token, record.get("digest")?.clone()))
 }

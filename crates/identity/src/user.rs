@@ -32,11 +32,11 @@ impl Identity {
     /// When the store fails.
     pub async fn ensure_user(&self, actor: &str, sub: &UserSub) -> Result<bool, Error> {
         let now = self.now();
-        let change = Change::new(now, actor, "user_created", sub, None);
+        let change = Change::new(actor, "user_created").about(sub);
         let call = ENSURE.call(self.store());
         let call = call.key("users", &keys::users()).key("audit", &keys::audit());
         let call = call.arg("user_sub", sub.as_str()).arg("now", now);
-        Ok(call.arg("change", change.to_json()).arg("audit_max", AUDIT_MAX).run().await?)
+        Ok(call.arg("change", change.to_json(now)).arg("audit_max", AUDIT_MAX).run().await?)
     }
 
     /// A user, if there is one.

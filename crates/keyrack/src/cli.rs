@@ -10,12 +10,12 @@ use std::{
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    Exit, Globals, calc, config, entitlements, files, jobs, journeys, keys, logging, progress,
-    recommend, recurring,
+    Exit, Globals, audit, calc, config, demo, entitlements, files, jobs, journeys, keys, logging,
+    progress, recommend, recurring,
     report::Report,
     serve,
-    settings::{File, Flags, GLOBAL, GlobalFlags, ServeFlags, Settings},
-    store, token, updates, work,
+    settings::{File, Flags, GLOBAL, GlobalFlags, Settings},
+    store, token, top, updates, work,
 };
 
 /// Application state on documented Redis keys.
@@ -52,7 +52,11 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 refused user o
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Open the store and serve HTTP and Redis clients until told to stop
-    Serve(ServeFlags),
+    Serve(serve::Args),
+    /// Let a made-up company use every service, to see what there is
+    Demo(demo::Args),
+    /// Watch queues, progress bars and the store in the terminal
+    Top(top::Args),
     /// Run a command for each job of a queue
     Work(work::Args),
     /// Put jobs into queues, look at them, and steer queues
@@ -63,6 +67,8 @@ enum Command {
     Calc(calc::Args),
     /// Make tokens for users of the HTTP API, list them, and take them back
     Token(token::Args),
+    /// See who has changed what
+    Audit(audit::Args),
     /// Bars that know how long things take: run commands with one, watch them, see what was learned
     Progress(progress::Args),
     /// Look up what users have paid for, and steer what is known about it
@@ -116,22 +122,30 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     }
     let mut flags = cli.settings.0;
     if let Some(Command::Serve(serve)) = &cli.command {
-        flags = flags.and(serve.0.clone());
+        flags = flags.and(serve.settings.0.clone());
     }
-    let settings = settle(&flags, cli.config)?;
-    let runs_on = matches!(cli.command, None | Some(Command::Serve(_) | Command::Work(_)));
+    let mut settings = settle(&flags, cli.config)?;
+    if matches!(&cli.command, Some(Command::Demo(demo)) if !demo.clean) {
+        settings.use_memory_unless_set();
+    }
+    let runs_on =
+        matches!(cli.command, None | Some(Command::Serve(_) | Command::Demo(_) | Command::Work(_)));
     logging::start(&settings, cli.quiet, cli.verbose, runs_on)?;
     let globals = Globals { settings, json: cli.json, quiet: cli.quiet };
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         match cli.command {
-            None | Some(Command::Serve(_)) => serve::run(&globals).await,
+            None => serve::run(&globals, None).await,
+            Some(Command::Serve(args)) => serve::run(&globals, args.demo()?).await,
+            Some(Command::Demo(args)) => demo::run(args, &globals).await,
+            Some(Command::Top(args)) => top::run(args, &globals).await,
             Some(Command::Work(args)) => work::run(args, &globals).await,
             Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
             Some(Command::Recurring(args)) => recurring::run(args, &globals).await,
             Some(Command::Calc(args)) => calc::run(args, &globals).await,
             Some(Command::Token(args)) => token::run(args, &globals).await,
+            Some(Command::Audit(args)) => audit::run(args, &globals).await,
             Some(Command::Progress(args)) => progress::run(args, &globals).await,
             Some(Command::Entitlements(args)) => entitlements::run(args, &globals).await,
             Some(Command::Files(args)) => files::run(args, &globals).await,

@@ -2,7 +2,7 @@
 //! and exit codes. It decides nothing about data.
 //!
 //! In reading order: `cli` is what can be typed; `settings` what can be set; `globals` what every command is given;
-//! `serve`, `work`, `jobs`, `recurring`, `progress`, `token`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
+//! `serve`, `demo`, `top`, `work`, `jobs`, `recurring`, `progress`, `token`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
 //! what they tell on the way; `duration`, `when`, `table`, `terminal` and `signals`
 //! what several of them need.
 
@@ -11,8 +11,10 @@ mod settings;
 
 mod globals;
 
+mod audit;
 mod calc;
 mod config;
+mod demo;
 mod entitlements;
 mod files;
 mod jobs;
@@ -24,6 +26,7 @@ mod recurring;
 mod serve;
 mod store;
 mod token;
+mod top;
 mod updates;
 mod work;
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State};
+use axum::{Extension, Json, extract::State};
 use keyrack_jobs::bee::{Bulk, BulkDone, Filter, Place};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::extract::{Body, Queue};
-use crate::{app::App, problem::Problem};
+use crate::{access::Subject, app::App, problem::Problem};
 
 /// Which jobs are meant.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -35,7 +35,7 @@ pub(super) async fn cancel(
     app: State<Arc<App>>,
     queue: Queue,
     filter: Body<BulkFilter>,
-) -> Result<Json<BulkDone>, Problem> {
+) -> Result<(Extension<Subject>, Json<BulkDone>), Problem> {
     bulk(app, queue, filter, Bulk::Cancel).await
 }
 
@@ -47,7 +47,7 @@ pub(super) async fn retry(
     app: State<Arc<App>>,
     queue: Queue,
     filter: Body<BulkFilter>,
-) -> Result<Json<BulkDone>, Problem> {
+) -> Result<(Extension<Subject>, Json<BulkDone>), Problem> {
     bulk(app, queue, filter, Bulk::Retry).await
 }
 
@@ -56,10 +56,12 @@ async fn bulk(
     Queue(queue): Queue,
     Body(which): Body<BulkFilter>,
     what: Bulk,
-) -> Result<Json<BulkDone>, Problem> {
+) -> Result<(Extension<Subject>, Json<BulkDone>), Problem> {
     let hive = &app.jobs().await?.hive;
     hive.check_queue(&queue).await?;
     let filter = Filter { place: which.place, text: which.text, tag: which.tag };
     let done = hive.bulk(&queue, &filter, what, which.dry_run, which.cursor.as_deref()).await?;
-    Ok(Json(done))
+    let mark = if which.dry_run { " (only counted)" } else { "" };
+    let subject = format!("{} {queue}: {} of {}{mark}", filter.place, done.changed, done.matched);
+    Ok((Extension(Subject(subject)), Json(done)))
 }

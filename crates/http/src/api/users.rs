@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
 };
-use keyrack_identity::{NewToken, Role, Token, keys::TokenUid};
+use keyrack_identity::{NewToken, Reach, Role, Token, keys::TokenUid};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -78,7 +78,7 @@ pub(super) async fn create_token(
             "give viewer or operator; \"keyrack token create\" makes others",
         ));
     }
-    let new = NewToken { name: body.name, role, expires_at: body.expires_at };
+    let new = NewToken { name: body.name, role, reach: Reach::Own, expires_at: body.expires_at };
     let created = app.identity.create_token(sub.as_str(), &sub, new).await?;
     let token = created.token;
     let body = CreatedToken {

@@ -26,7 +26,7 @@ use super::{
     live::{View, live_page, show, still},
     queue::queue_name,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{access::Subject, app::App, human, problem::Problem};
 
 /// How long counting may take; what was counted by then is told as the least.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -94,10 +94,16 @@ pub(crate) async fn start(State(app): State<Arc<App>>, visit: Visit, body: Bytes
         let hive = &app.jobs().await?.hive;
         hive.check_queue(&plan.queue).await?;
         let (total, _) = count(hive, &plan).await?;
-        app.dashboard.errands.start(app.clone(), hive.clone(), plan, total)
+        let subject = plan.told();
+        let id = app.dashboard.errands.start(app.clone(), hive.clone(), plan, total)?;
+        Ok::<_, Problem>((id, subject))
     };
     match started.await {
-        Ok(id) => go(&format!("/bulk/{id}")),
+        Ok((id, subject)) => {
+            let mut response = go(&format!("/bulk/{id}"));
+            response.extensions_mut().insert(Subject(subject));
+            response
+        }
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }
@@ -210,6 +216,17 @@ impl Wanted {
 }
 
 impl Plan {
+    /// What it is about, for the audit log.
+    fn told(&self) -> String {
+        let mut told = format!("{} {} {}", verb(self.what), self.filter.place, self.queue);
+        for (name, value) in [("tag", &self.filter.tag), ("text", &self.filter.text)] {
+            if let Some(value) = value {
+                told.push_str(&format!(" {name}={value}"));
+            }
+        }
+        told
+    }
+
     fn list_link(&self) -> String {
         let filter = &self.filter;
         let pairs = [

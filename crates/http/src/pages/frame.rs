@@ -8,6 +8,8 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
+use crate::access::{Caller, Failure, cookie};
+
 /// Cookies are shared by all ports of a host, so the names say whose they are.
 const THEME: &str = "keyrack_theme";
 const TOLD: &str = "keyrack_told";
@@ -68,6 +70,8 @@ pub(crate) struct Told {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
     pub(crate) theme: Theme,
+    /// Who looks at it: pages offer nothing that would be refused.
+    pub(crate) caller: Caller,
     pub(crate) told: Option<Told>,
     /// Path and query of this page, for forms that lead back here.
     pub(crate) here: String,
@@ -78,6 +82,7 @@ impl Frame {
         let here = uri.path_and_query().map_or("/", |here| here.as_str());
         Frame {
             theme: cookie(headers, THEME).map(|word| Theme::parse(&word)).unwrap_or_default(),
+            caller: Caller::default(),
             told: cookie(headers, TOLD).and_then(|coded| read_told(&coded)),
             here: here.to_owned(),
         }
@@ -116,8 +121,9 @@ impl<S: Sync> FromRequestParts<S> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Visit, Infallible> {
         let accepted = parts.headers.get(header::ACCEPT).map(HeaderValue::as_bytes);
+        let caller = parts.extensions.get::<Caller>().cloned().unwrap_or_default();
         Ok(Visit {
-            frame: Frame::of(&parts.headers, &parts.uri),
+            frame: Frame { caller, ..Frame::of(&parts.headers, &parts.uri) },
             headers: parts.headers.clone(),
             is_stream: accepted == Some(b"text/event-stream"),
         })
@@ -140,6 +146,9 @@ pub(super) fn go_and_tell(to: &str, is_good: bool, text: &str) -> Response {
     let coded: String = form_urlencoded::byte_serialize(&text.as_bytes()[..end]).collect();
     let mark = if is_good { '+' } else { '-' };
     add_cookie(&mut response, TOLD, &format!("{mark}{coded}"), TOLD_AGE_S);
+    if !is_good {
+        response.extensions_mut().insert(Failure(text.to_owned()));
+    }
     response
 }
 
@@ -163,12 +172,6 @@ fn add_cookie(response: &mut Response, name: &str, value: &str, age_s: u32) {
     if let Ok(text) = HeaderValue::try_from(text) {
         response.headers_mut().append(header::SET_COOKIE, text);
     }
-}
-
-fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
 }
 
 fn read_told(coded: &str) -> Option<Told> {

@@ -18,12 +18,16 @@ use futures_util::stream;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::{Frame, Visit};
-use crate::{app::App, problem::Problem};
+use crate::{
+    app::App,
+    problem::Problem,
+    stream::{KEEP_ALIVE, Seat},
+};
 
 /// How often a page is looked at anew.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A comment that keeps proxies from hanging up.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// After so many looks is asked whether the visitor may still: a token that was taken back must not show anything for long.
+const LOOKS_PER_CHECK: u32 = 10;
 
 /// A page of which a part is live.
 pub(super) trait Page: Template {
@@ -95,19 +99,19 @@ struct Follower<V> {
     view: V,
     ticks: Interval,
     sent: String,
+    looks: u32,
     /// Given up with the stream.
     _seat: Seat,
 }
 
 fn follow<V: View>(app: Arc<App>, frame: Frame, view: V) -> Response {
-    let Some(seat) = Seat::take(&app) else {
-        return Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting")
-            .title("too many requests wait already")
-            .into_response();
+    let seat = match Seat::take(&app) {
+        Ok(seat) => seat,
+        Err(problem) => return problem.into_response(),
     };
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let follower = Follower { app, frame, view, ticks, sent: String::new(), _seat: seat };
+    let follower = Follower { app, frame, view, ticks, sent: String::new(), looks: 0, _seat: seat };
     let events = stream::unfold(follower, async |mut follower| {
         let event = follower.next().await?;
         Some((Ok::<_, Infallible>(event), follower))
@@ -116,12 +120,18 @@ fn follow<V: View>(app: Arc<App>, frame: Frame, view: V) -> Response {
 }
 
 impl<V: View> Follower<V> {
-    /// What has changed; `None` when the server is about to stop.
+    /// What has changed; `None` when the server is about to stop, or the visitor may not look any more.
     async fn next(&mut self) -> Option<Event> {
         loop {
             tokio::select! {
                 _ = self.ticks.tick() => {}
                 () = self.app.stopped() => return None,
+            }
+            self.looks += 1;
+            if self.looks.is_multiple_of(LOOKS_PER_CHECK)
+                && !self.app.is_still(&self.frame.caller).await
+            {
+                return None;
             }
             let look = self.view.look(&self.app, self.frame.clone()).await;
             let (kind, text) = match look.map(|page| page.live()) {
@@ -138,21 +148,5 @@ impl<V: View> Follower<V> {
                 return Some(event);
             }
         }
-    }
-}
-
-/// A place among the requests that wait or stream.
-struct Seat(Arc<App>);
-
-impl Seat {
-    fn take(app: &Arc<App>) -> Option<Seat> {
-        app.waiting.try_acquire().ok()?.forget();
-        Some(Seat(app.clone()))
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.waiting.add_permits(1);
     }
 }

@@ -14,7 +14,7 @@ use keyrack_jobs::{
 use serde::Deserialize;
 
 use super::{Frame, Visit, assets, form, frame::go_and_tell, link, live::still, queue::queue_name};
-use crate::{app::App, problem::Problem};
+use crate::{access::Subject, app::App, problem::Problem};
 
 /// The form, as the browser sends it.
 #[derive(Debug, Default, Deserialize)]
@@ -56,7 +56,11 @@ pub(crate) async fn submit(State(app): State<Arc<App>>, visit: Visit, body: Byte
         Err(problem) => return problem.for_reader(&visit.headers),
     };
     match wanted.submit(&app).await {
-        Ok(jid) => go_and_tell(&link::job(jid.as_str()), true, "Submitted."),
+        Ok(jid) => {
+            let mut response = go_and_tell(&link::job(jid.as_str()), true, "Submitted.");
+            response.extensions_mut().insert(Subject(format!("{} {jid}", wanted.queue.trim())));
+            response
+        }
         Err(problem) => {
             let problem = problem.message().to_owned();
             page(&app, visit.frame, wanted, problem).await

@@ -2,8 +2,9 @@
 
 use std::{collections::HashMap, net::SocketAddr};
 
+use keyrack_files::Buckets;
 use keyrack_http::{Billing, Deploys, Server};
-use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Role, dev_token};
+use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Reach, Role, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
     hot,
@@ -15,12 +16,15 @@ use keyrack_progress::Progress;
 use keyrack_store::Store;
 use keyrack_updates::{Secret, keys::Repo};
 use serde_json::Value as Json;
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
     sync::oneshot,
     task::JoinHandle,
 };
+
+use crate::recommendations::recommendations;
 
 /// What those know who may announce updates, and issue tickets for journeys.
 pub(crate) const DEPLOY_SECRET: &str = "the secret of the build server";
@@ -32,6 +36,8 @@ pub(crate) struct Site {
     pub(crate) hive: Hive,
     pub(crate) store: Store,
     pub(crate) identity: Identity,
+    /// Where the server's files are.
+    pub(crate) files: TempDir,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<std::io::Result<()>>,
 }
@@ -77,10 +83,13 @@ impl Site {
         let server = server.with_deploys(Some(Deploys { secret, repos }));
         let server = server.with_billing(billing);
         let server = server.with_tickets(Some(Tickets::new(JOURNEY_SECRET).expect("a secret")));
+        let files = TempDir::new().expect("a folder");
+        let server = server.with_buckets(Some(Buckets::folder(files.path())));
+        let server = server.with_recommendations(recommendations(&store));
         let served = tokio::spawn(server.run(listener, async {
             let _ = stopped.await;
         }));
-        Site { addr, hive, store, identity, stop: Some(stop), served }
+        Site { addr, hive, store, identity, files, stop: Some(stop), served }
     }
 
     /// Tells the server to stop and waits until it has.
@@ -165,7 +174,7 @@ impl Site {
     /// A user token of somebody with a role.
     pub(crate) async fn token_of(&self, sub: &str, role: Role) -> String {
         let sub = UserSub::new(sub).expect("a subject");
-        let new = NewToken { name: "test".into(), role, expires_at: None };
+        let new = NewToken { name: "test".into(), role, reach: Reach::Server, expires_at: None };
         self.identity.create_token("test", &sub, new).await.expect("a token").secret
     }
 

@@ -2,9 +2,11 @@
 
 use std::{io, net::SocketAddr};
 
+use keyrack_http::Auth;
+
 use crate::{
     Exit, Failure,
-    settings::{HTTP, RESP, RESP_PASSWORD, Setting, Settings},
+    settings::{AUTH, HTTP, RESP, RESP_PASSWORD, Setting, Settings},
 };
 
 /// The addresses of the server, looked up and found harmless.
@@ -16,14 +18,17 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Looks the settings' addresses up. Only this machine may reach a port that asks for no password.
-    pub(super) async fn from_settings(settings: &Settings) -> Result<Addresses, Failure> {
+    /// Looks the settings' addresses up. Only this machine may reach a port that asks for no token or password.
+    pub(super) async fn from_settings(
+        settings: &Settings,
+        auth: Auth,
+    ) -> Result<Addresses, Failure> {
         let http = look_up(settings, &HTTP).await?;
-        refuse_strangers(
-            &HTTP,
-            &http,
-            "HTTP has no sign-in yet, so only this machine may reach it",
-        )?;
+        if auth == Auth::Local {
+            let hint =
+                format!("have callers show a token with auth = \"required\": {}", AUTH.ways());
+            refuse_strangers(&HTTP, &http, &hint)?;
+        }
         let resp = match settings.value(&RESP) {
             "off" => None,
             _ => Some(look_up(settings, &RESP).await?),
@@ -59,7 +64,7 @@ fn refuse_strangers(
         Some(address) => {
             let key = setting.key;
             let message = format!(
-                "refusing to open the {key} port on \"{address}\", which other machines may reach, without a password"
+                "refusing to open the {key} port on \"{address}\", which other machines may reach, without asking them who they are"
             );
             Err(Failure::new(Exit::Usage, message).hint(hint))
         }

@@ -1,7 +1,10 @@
 //! `keyrack serve`: opens the store, serves HTTP and Redis clients, and stops in good order.
 
+mod access;
 mod addresses;
-mod progress;
+mod demo;
+mod hot;
+mod rules;
 mod secrets;
 mod sign_in;
 
@@ -12,15 +15,19 @@ use keyrack_engine::{Engine, Listener, Recovery};
 use keyrack_http::{Server, human};
 use keyrack_jobs::{
     bee::{Care, Hive, Keeper},
-    recurring::{self, Recurring, Scheduler},
+    recurring::{self as scheduler, Recurring, Scheduler},
 };
 use keyrack_store::Store;
 use tokio::{net::TcpListener, sync::watch};
 
 use self::addresses::{Addresses, bind_failed};
+pub(crate) use self::demo::Args;
 use crate::{
-    Exit, Failure, Globals, duration, entitlements,
-    files::Sweeper,
+    Exit, Failure, Globals,
+    demo::How,
+    entitlements,
+    files::{self, Sweeper},
+    recommend, recurring,
     settings::{HTTP, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
     signals::Signals,
 };
@@ -31,13 +38,14 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 /// How soon a store that did not answer is asked again.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves until a signal or a client's SHUTDOWN ends it.
-pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
+/// Serves until a signal or a client's SHUTDOWN ends it, with a demo if one is asked for.
+pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<Exit> {
     // From the first moment on, so that a signal during the start is not lost.
     let signals = Signals::listen(|| {})?;
-    let addresses = Addresses::from_settings(&globals.settings).await?;
+    let access = access::access(&globals.settings)?;
+    let addresses = Addresses::from_settings(&globals.settings, access.auth).await?;
     let timings = timings(&globals.settings)?;
-    let works_hot_queue = progress::works_hot_queue(&globals.settings)?;
+    let works_hot_queue = hot::works_hot_queue(&globals.settings)?;
     let sweeper = Sweeper::from_settings(&globals.settings)?;
     let deploys = secrets::deploys(&globals.settings)?;
     let tickets = secrets::tickets(&globals.settings)?;
@@ -47,17 +55,27 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     // Before the ports: a second server on the same folder is to be told about the folder.
     let store = globals.open_store().await?;
     say_store(&store, globals);
+    if demo.is_none()
+        && store.engine().and_then(Engine::recovery).is_some_and(|found| found.commands == 0)
+    {
+        globals
+            .say("         to see what there is, try \"keyrack demo\": a made-up company at work");
+    }
 
     let listener = TcpListener::bind(&addresses.http[..]).await;
     let listener = listener.map_err(|error| bind_failed(&globals.settings, &HTTP, &error))?;
-    globals.say(format_args!("  http   http://{}", listener.local_addr()?));
+    globals.say(format_args!("  http   http://{} (the dashboard)", listener.local_addr()?));
     let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
     let scheduler = scheduler(&store, globals).await?;
     let identity = sign_in::identity(&store, globals)?;
+    access::greet_first_admin(&identity, globals).await;
     if let Some(sweeper) = &sweeper {
-        globals.say(format_args!("  files  swept every {}", duration::shown(sweeper.every())));
+        globals.say(format_args!("  files  swept by {}", sweeper.schedule()));
     }
-    let billing = entitlements::billing(&store, globals)?;
+    let mut billing = entitlements::billing(&store, globals)?;
+    let mut recurring = recurring::definitions(&globals.settings)?;
+    let demo = demo::open(demo, &store, &mut recurring, &mut billing, globals).await?;
+    let recommendations = recommend::recommendations(&store, globals)?;
     globals.say("ready; stop with Ctrl-C");
 
     let (stop, stopping) = watch::channel(false);
@@ -66,14 +84,12 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
         tokio::spawn(scheduler.run(stopped(stopping.clone())));
     }
     tokio::spawn(keep_queues(store.clone(), timings, stopped(stopping.clone())));
-    let mut bars = tokio::spawn(progress::run(store.clone(), works_hot_queue, stopping.clone()));
-    if let Some(sweeper) = sweeper {
-        // A sweep may be dropped at any moment.
-        let (store, stop) = (store.clone(), stopped(stopping.clone()));
-        tokio::spawn(async move {
-            tokio::select! { () = sweeper.run(store) => {}, () = stop => {} }
-        });
-    }
+    let working = hot::run(store.clone(), works_hot_queue, sweeper, stopping.clone());
+    let mut working = tokio::spawn(working);
+    let (judging, stop_judging) = (rules::judge_forever(store.clone()), stopped(stopping.clone()));
+    tokio::spawn(async move {
+        tokio::select! { () = judging => {}, () = stop_judging => {} }
+    });
     if let Some(checkout) = billing.as_ref().and_then(|billing| billing.checkout.clone()) {
         // It may be stopped at any moment: who comes next goes on with it.
         let stop = stopped(stopping.clone());
@@ -81,13 +97,16 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
             tokio::select! { () = entitlements::sweep_forever(checkout) => {}, () = stop => {} }
         });
     }
-    let recurring = globals.settings.recurring().to_vec();
+    let demo = demo.map(|demo| crate::demo::play(demo, stopped(stopping.clone())));
     let server = Server::new(store.clone())
         .with_recurring(recurring)
         .with_identity(identity)
+        .with_access(access)
         .with_billing(billing)
+        .with_buckets(files::named_buckets(&globals.settings)?)
         .with_deploys(deploys)
-        .with_tickets(tickets);
+        .with_tickets(tickets)
+        .with_recommendations(recommendations);
     let mut http = tokio::spawn(server.run(listener, stopped(stopping)));
     tokio::select! {
         signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
@@ -107,11 +126,14 @@ pub(crate) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
                 resp.stop().await;
             }
         };
-        let bars = async { drop((&mut bars).await) };
-        tokio::join!(http, resp, bars);
+        let working = async { drop((&mut working).await) };
+        tokio::join!(http, resp, working);
     };
     if tokio::time::timeout(DRAIN_TIME_MAX, drained).await.is_err() {
         globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
+    }
+    if let Some(playing) = demo {
+        crate::demo::finish(playing, globals).await;
     }
     close(&store).await?;
     // Letting go of the store would wait for a script that never ends; the end of the process does not.
@@ -159,16 +181,16 @@ fn say_recovery(store: &Store, recovery: &Recovery, globals: &Globals) {
     }
 }
 
-/// What runs the jobs that the settings file defines, if there are any.
+/// What runs the jobs that the settings define, if there are any.
 async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Scheduler>> {
-    let definitions = globals.settings.recurring();
+    let definitions = recurring::definitions(&globals.settings)?;
     if definitions.is_empty() {
         return Ok(None);
     }
     globals.say(format_args!("  jobs   {} by the calendar", definitions.len()));
     let hive = Hive::open(store.clone()).await?;
-    let recurring = Recurring::new(hive, definitions.to_vec())?;
-    Ok(Some(Scheduler::new(recurring, recurring::Settings::default())))
+    let recurring = Recurring::new(hive, definitions)?;
+    Ok(Some(Scheduler::new(recurring, scheduler::Settings::default())))
 }
 
 /// When a silent worker loses its jobs.

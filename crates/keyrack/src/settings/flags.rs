@@ -48,8 +48,13 @@ fn augment(command: Command, scope: FlagScope) -> Command {
     command.args(in_scope(scope).map(|setting| {
         let default = setting.default.map(|text| format!(", default: {text}")).unwrap_or_default();
         let heading = (scope == FlagScope::Every).then_some(GLOBAL);
-        Arg::new(setting.key)
-            .long(setting.key)
+        let flag = Arg::new(setting.key);
+        // A switch is on when it is there.
+        let flag = match setting.value_name {
+            "on|off" => flag.num_args(0..=1).default_missing_value("on"),
+            _ => flag,
+        };
+        flag.long(setting.key)
             .help_heading(heading)
             .value_name(setting.value_name)
             .help(format!("{} [env: {}{default}]", setting.help, setting.env()))

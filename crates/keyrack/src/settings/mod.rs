@@ -15,11 +15,12 @@ pub(crate) use self::{
     file::File,
     flags::{Flags, GLOBAL, GlobalFlags, ServeFlags},
     table::{
-        AUTH_CLIENT_ID, AUTH_DEV_SECRET, AUTH_ISSUER, AUTH_JWKS_URL, CHECKOUT_PATHS, DATA,
-        DEPLOY_REPOS, DEPLOY_SECRET, ENTITLEMENTS, FILES, FILES_SWEEP, FRONTEND_URL, HOT, HTTP,
-        JOURNEY_SECRET, LOG, RESP, RESP_PASSWORD, REVENUE_CAT_KEY, REVENUE_CAT_STRIPE_KEY,
-        REVENUE_CAT_URL, STORE, STRIPE_KEY, STRIPE_PRICE, STRIPE_URL, STRIPE_WEBHOOK_SECRET,
-        Setting, TIMINGS,
+        AUTH, AUTH_CLIENT_ID, AUTH_DEV_SECRET, AUTH_ISSUER, AUTH_JWKS_URL, CHECKOUT_PATHS, DATA,
+        DEPLOY_REPOS, DEPLOY_SECRET, ENTITLEMENTS, FILES, FILES_SWEEP, FRONTEND_URL, HOSTS, HOT,
+        HTTP, JOURNEY_SECRET, LOG, READ_ONLY, RECOMMEND_BREAK_TEXT, RECOMMEND_DATABASE_ZONE,
+        RECOMMEND_FROM, RECOMMEND_RENAME, RECOMMEND_ZONE, RESP, RESP_PASSWORD, REVENUE_CAT_KEY,
+        REVENUE_CAT_STRIPE_KEY, REVENUE_CAT_URL, STORE, STRIPE_KEY, STRIPE_PRICE, STRIPE_URL,
+        STRIPE_WEBHOOK_SECRET, Setting, TIMINGS,
     },
 };
 use crate::{Exit, Failure};
@@ -96,6 +97,16 @@ impl Settings {
     /// The same in the form of a settings file.
     pub(crate) fn recurring_text(&self) -> &str {
         &self.recurring_text
+    }
+
+    /// Keeps data in memory, unless somebody has said where it is to be.
+    pub(crate) fn use_memory_unless_set(&mut self) {
+        if [&STORE, &DATA].iter().any(|setting| self.get(setting).origin != Origin::Default) {
+            return;
+        }
+        for settled in self.all.iter_mut().filter(|settled| settled.setting.key == STORE.key) {
+            (settled.value, settled.origin) = (Some("embedded:memory".to_owned()), Origin::Flag);
+        }
     }
 
     /// The value of a setting that has a default.

@@ -86,8 +86,35 @@ pub(crate) static TIMINGS: Setting = Setting {
 pub(crate) static HOT: Setting = Setting {
     key: "hot",
     value_name: "on|off",
-    help: "Whether to work on the hot queue, jobs:hot, as far as progress bars go; other jobs are left to others",
+    help: "Whether to work on the hot queue, jobs:hot, as far as progress bars and files go; other jobs are left to others",
     default: Some("on"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static AUTH: Setting = Setting {
+    key: "auth",
+    value_name: "local|required",
+    help: "What callers may do without a token: everything, as only this machine can reach the port, or nothing",
+    default: Some("local"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static HOSTS: Setting = Setting {
+    key: "hosts",
+    value_name: "NAMES",
+    help: "The names under which browsers may reach the server, separated by commas; its addresses always do",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static READ_ONLY: Setting = Setting {
+    key: "read-only",
+    value_name: "on|off",
+    help: "Whether nobody may change anything over HTTP",
+    default: Some("off"),
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -229,9 +256,9 @@ pub(crate) static FILES: Setting = Setting {
 
 pub(crate) static FILES_SWEEP: Setting = Setting {
     key: "files-sweep",
-    value_name: "TIME|off",
-    help: "How often to delete the files that are due",
-    default: Some("off"),
+    value_name: "CRON|off",
+    help: "When to delete the files that are due, as a recurring job; in UTC",
+    default: Some("*/10 * * * *"),
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -243,6 +270,52 @@ pub(crate) static JOURNEY_SECRET: Setting = Setting {
     default: None,
     flag: FlagScope::None,
     secret: true,
+};
+
+pub(crate) static RECOMMEND_FROM: Setting = Setting {
+    key: "recommend-from",
+    value_name: "URL|DIR",
+    help: "The tables of the app for which posts are recommended: sqlite:FILE, postgres://…, mysql://… or a folder",
+    default: None,
+    flag: FlagScope::None,
+    // A database's URL may hold a password.
+    secret: true,
+};
+
+pub(crate) static RECOMMEND_RENAME: Setting = Setting {
+    key: "recommend-rename",
+    value_name: "NAMES",
+    help: "What its tables and columns are called, separated by commas: post=posts,post.written_text=body",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static RECOMMEND_ZONE: Setting = Setting {
+    key: "recommend-zone",
+    value_name: "ZONE",
+    help: "The time zone of its users, by which days are counted",
+    default: Some("Australia/Sydney"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static RECOMMEND_DATABASE_ZONE: Setting = Setting {
+    key: "recommend-database-zone",
+    value_name: "ZONE",
+    help: "The zone of times that its tables give without one",
+    default: Some("UTC"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static RECOMMEND_BREAK_TEXT: Setting = Setting {
+    key: "recommend-break-text",
+    value_name: "TEXT",
+    help: "What its posts say that only tell of a break; case and punctuation do not matter",
+    default: Some("I have a break today"),
+    flag: FlagScope::Serve,
+    secret: false,
 };
 
 pub(crate) static DEPLOY_SECRET: Setting = Setting {
@@ -281,6 +354,9 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &RESP_PASSWORD,
     &TIMINGS,
     &HOT,
+    &AUTH,
+    &HOSTS,
+    &READ_ONLY,
     &AUTH_ISSUER,
     &AUTH_CLIENT_ID,
     &AUTH_JWKS_URL,
@@ -298,6 +374,11 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &FILES,
     &FILES_SWEEP,
     &JOURNEY_SECRET,
+    &RECOMMEND_FROM,
+    &RECOMMEND_RENAME,
+    &RECOMMEND_ZONE,
+    &RECOMMEND_DATABASE_ZONE,
+    &RECOMMEND_BREAK_TEXT,
     &DEPLOY_SECRET,
     &DEPLOY_REPOS,
     &LOG,

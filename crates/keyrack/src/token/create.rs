@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, time::Duration};
 
-use keyrack_identity::{Identity, NewToken, Role, Token};
+use keyrack_identity::{Identity, NewToken, Reach, Role, Token};
 use keyrack_keys::UserSub;
 use serde::Serialize;
 
@@ -19,6 +19,9 @@ pub(super) struct Args {
     /// What it allows: viewer, operator or admin
     #[arg(long, default_value_t = Role::Operator)]
     role: Role,
+    /// Only for what is the user's own, such as progress bars; without this, for the whole server
+    #[arg(long)]
+    own: bool,
     /// When it stops working, from now on; without this it does not
     #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
     expires_in: Option<Duration>,
@@ -37,7 +40,8 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let store = globals.open_store().await?;
     let now = store.now_ms() as f64 / 1000.0;
     let expires_at = args.expires_in.map(|time| now + time.as_secs_f64());
-    let new = NewToken { name: args.name, role: args.role, expires_at };
+    let reach = if args.own { Reach::Own } else { Reach::Server };
+    let new = NewToken { name: args.name, role: args.role, reach, expires_at };
     let created = Identity::new(store).create_token(ACTOR, &args.user, new).await?;
     if globals.json {
         globals.print_json(&CreatedJson { token: &created.secret, about: &created.token })?;

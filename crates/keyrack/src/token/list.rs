@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use keyrack_identity::{Identity, Token};
+use keyrack_identity::{Identity, Reach, Token};
 use keyrack_keys::UserSub;
 
 use crate::{
@@ -48,7 +48,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
 }
 
 fn table(tokens: &[Token], now: f64) -> Table {
-    let mut table = Table::new(&["UID", "USER", "ROLE", "CREATED", "EXPIRES", "NAME"]);
+    let mut table = Table::new(&["UID", "USER", "ROLE", "FOR", "CREATED", "EXPIRES", "NAME"]);
     for token in tokens {
         let expires = match token.expires_at {
             None => "never".into(),
@@ -59,12 +59,22 @@ fn table(tokens: &[Token], now: f64) -> Table {
             token.uid.as_str().into(),
             token.user_sub.as_str().into(),
             token.role.as_str().into(),
+            scope(token).into(),
             moment(token.created_at).into(),
             expires,
             token.name.as_str().into(),
         ]);
     }
     table
+}
+
+/// What it is good for.
+fn scope(token: &Token) -> &'static str {
+    match token.reach {
+        _ if token.parent.is_some() => "session",
+        Reach::Server => "server",
+        Reach::Own => "own",
+    }
 }
 
 fn moment(seconds: f64) -> String {

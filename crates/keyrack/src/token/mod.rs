@@ -30,7 +30,8 @@ enum Command {
 }
 
 const AFTER_HELP: &str = "\
-A token is sent as \"Authorization: bearer TOKEN\". Everything it is used for belongs to its user.";
+A token is sent as \"Authorization: bearer TOKEN\", or typed where the dashboard asks for it. Viewers look, operators change
+things, admins do everything. With --own it is good for what belongs to its user and nothing else.";
 
 /// Runs `keyrack token`.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {

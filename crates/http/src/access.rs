@@ -1,0 +1,220 @@
+//! Who comes in, and what they may do: the one door before the dashboard, the routes about what is everybody's, and the metrics.
+//!
+//! [`enter`] stands before them. It keeps pages of other sites out (`guard`), finds out who is calling ([`Caller`]), asks
+//! what the route needs (`need`), and puts down what was changed (`record`). [`keep`] stands before everything, and lets
+//! nothing be changed where nothing may be. Routes about what is a user's own ask for a token themselves, in `api::auth`.
+
+mod caller;
+mod guard;
+mod need;
+mod record;
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{MatchedPath, OriginalUri, Request},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use keyrack_identity::{Error, Role};
+
+pub(crate) use self::{
+    caller::Caller,
+    record::{Address, Failure, Subject},
+};
+use self::{need::Need, record::Deed};
+use crate::{app::App, problem::Problem};
+
+/// The cookie of a session. Cookies are shared by all ports of a host, so the name says whose it is.
+pub(crate) const SESSION: &str = "keyrack_session";
+
+/// Whom the server lets in.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// What somebody may do who shows no token.
+    pub auth: Auth,
+    /// Whether nobody may change anything.
+    pub read_only: bool,
+    /// The names under which browsers may reach the server, beside its addresses and `localhost`.
+    pub hosts: Vec<String>,
+}
+
+/// What somebody may do who shows no token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// Everything: only this machine can reach the port.
+    #[default]
+    Local,
+    /// Nothing.
+    Required,
+}
+
+/// Lets those in who may do what they ask for.
+pub(crate) async fn enter(
+    Extension(app): Extension<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let caller = match admit(&app, &parts).await {
+        Ok(caller) => caller,
+        Err(refused) => return *refused,
+    };
+    let deed = Deed::of(&parts, &caller);
+    parts.extensions.insert(caller);
+    let response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(change) = deed.map(|deed| deed.done(&response)) {
+        record::record(&app, &change).await;
+    }
+    response
+}
+
+/// Lets nothing be changed where nothing may be.
+pub(crate) async fn keep(
+    Extension(app): Extension<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    if app.access.read_only && need_of(&parts).is_some_and(|need| need.is_change) {
+        return Problem::new(StatusCode::FORBIDDEN, "read_only")
+            .title("nothing can be changed here")
+            .detail("the server was started with \"read-only\"")
+            .for_reader(&parts.headers);
+    }
+    next.run(Request::from_parts(parts, body)).await
+}
+
+/// Keeps pages of other sites out, and nobody else.
+pub(crate) async fn guard(
+    Extension(app): Extension<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match guard::guard(request.headers(), &app.access.hosts) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.for_reader(request.headers()),
+    }
+}
+
+/// Who is calling, if they may do what they ask for.
+async fn admit(app: &App, request: &Parts) -> Result<Caller, Box<Response>> {
+    let headers = &request.headers;
+    let turn_away = |problem: Problem| Box::new(problem.for_reader(headers));
+    guard::guard(headers, &app.access.hosts).map_err(turn_away)?;
+    let caller = who(app, headers).await.map_err(turn_away)?;
+    let caller = caller.read_only(app.access.read_only);
+    let Some(needed) = need_of(request).and_then(|need| need.role) else { return Ok(caller) };
+    if caller.is_nobody() {
+        return Err(Box::new(ask_to_sign_in(request)));
+    }
+    if caller.role() < Some(needed) {
+        tracing::info!(caller = caller.name(), path = request.uri.path(), "refused");
+        return Err(turn_away(forbidden(&caller, needed)));
+    }
+    Ok(caller)
+}
+
+/// Who is calling: by a token, by a session, or by being here.
+async fn who(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
+        let token = value.to_str().ok().and_then(bearer).ok_or_else(|| {
+            Problem::new(StatusCode::UNAUTHORIZED, "bad_format")
+                .title("the header \"Authorization\" cannot be read")
+                .detail("write \"bearer\", a space and the token")
+        })?;
+        return match app.identity.authenticate(token).await {
+            Ok(principal) => Ok(Caller::known(principal, false)),
+            Err(Error::Denied { reason }) => {
+                tracing::debug!(reason, "a token was denied");
+                Err(Problem::new(StatusCode::FORBIDDEN, "invalid")
+                    .title("the token is not valid")
+                    .detail("it is unknown, has expired, or is not meant for this server"))
+            }
+            Err(error) => Err(error.into()),
+        };
+    }
+    if let Some(session) = cookie(headers, SESSION) {
+        match app.identity.authenticate(&session).await {
+            Ok(principal) => return Ok(Caller::known(principal, true)),
+            // It is over. Whoever had it is as good as somebody who never had one.
+            Err(Error::Denied { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(match app.access.auth {
+        Auth::Local => Caller::local(),
+        Auth::Required => Caller::default(),
+    })
+}
+
+/// The token in a header. Unlike the published routes, ours take the word as every client writes it.
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
+/// Sends people to the page where they sign in, and tells programs what is missing.
+fn ask_to_sign_in(request: &Parts) -> Response {
+    if wants_page(&request.headers) {
+        let uri = request.extensions.get::<OriginalUri>().map_or(&request.uri, |uri| &uri.0);
+        let here = uri.path_and_query().map_or("/", |here| here.as_str());
+        let next = if request.method == Method::GET { here } else { "/" };
+        let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+        let to = HeaderValue::try_from(format!("/sign-in?next={next}"));
+        let to = to.unwrap_or(HeaderValue::from_static("/sign-in"));
+        return (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response();
+    }
+    let mut response = Problem::new(StatusCode::UNAUTHORIZED, "not_set")
+        .title("the request says not whose it is")
+        .detail("send a token in the header \"Authorization\", as in \"bearer ep_ut_…\"; \"keyrack token create\" makes one")
+        .into_response();
+    let way = HeaderValue::from_static("Bearer");
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, way);
+    response
+}
+
+fn forbidden(caller: &Caller, needed: Role) -> Problem {
+    let detail = match caller.role() {
+        None => "it is good for what belongs to its user; a token for the whole server is made by \"keyrack token create\"".to_owned(),
+        Some(role) => format!("it is that of a {role}; this takes the role {needed}"),
+    };
+    Problem::new(StatusCode::FORBIDDEN, "forbidden")
+        .title("the token does not allow this")
+        .detail(detail)
+}
+
+fn need_of(request: &Parts) -> Option<Need> {
+    Some(need::of(&request.method, route(request)?))
+}
+
+/// The name of the route that a request takes.
+fn route(request: &Parts) -> Option<&str> {
+    request.extensions.get::<MatchedPath>().map(MatchedPath::as_str)
+}
+
+/// Whether somebody with a browser waits for a page.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/html"))
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
+}
+
+impl App {
+    /// Whether a caller is still who they were when they came in: streams last longer than tokens.
+    pub(crate) async fn is_still(&self, caller: &Caller) -> bool {
+        match caller.principal() {
+            None => true,
+            // While the store is away nobody is shut out for it.
+            Some(principal) => self.identity.is_still(principal).await.unwrap_or(true),
+        }
+    }
+}

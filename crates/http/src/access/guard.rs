@@ -1,0 +1,80 @@
+//! Keeping out web pages of other sites, which any browser on this machine would let speak to us.
+//!
+//! Whoever reaches the port may do everything unless asked to sign in, and a browser sends its session along with every
+//! request, whichever page has caused it. Programs on this machine and our own pages are meant to. A page that somebody
+//! happens to look at is not: it is told apart by the `Origin` that browsers send with it, and one that has pointed its own
+//! name at this machine by the `Host`.
+
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, HeaderName, StatusCode, header, uri::Authority};
+
+use crate::problem::Problem;
+
+/// Refuses what a page of another site has sent. `hosts` are the names that are known to be ours.
+pub(super) fn guard(headers: &HeaderMap, hosts: &[String]) -> Result<(), Problem> {
+    match refusal(headers, hosts) {
+        None => Ok(()),
+        Some(reason) => Err(Problem::new(StatusCode::FORBIDDEN, "foreign_page")
+            .title("web pages of other sites may not do this")
+            .detail(reason)),
+    }
+}
+
+fn refusal(headers: &HeaderMap, hosts: &[String]) -> Option<String> {
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let host = text(header::HOST)?;
+    if !is_ours(host, hosts) {
+        return Some(format!(
+            "the host \"{host}\" is not this machine; use its address or \"localhost\", or start the server with that name in \"hosts\""
+        ));
+    }
+    let origin = text(header::ORIGIN)?;
+    let is_our_page = origin.split_once("://").is_some_and(|(_, site)| site == host);
+    (!is_our_page).then(|| format!("the page comes from \"{origin}\" and this is \"{host}\""))
+}
+
+/// An address cannot be pointed elsewhere, and neither can `localhost`; any other name can, unless somebody has vouched for it.
+fn is_ours(host: &str, hosts: &[String]) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let name = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let known = std::iter::once("localhost").chain(hosts.iter().map(String::as_str));
+    known.into_iter().any(|known| name.eq_ignore_ascii_case(known))
+        || name.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(host: &str, origin: Option<&str>, passes: bool) {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().expect("a value"));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().expect("a value"));
+        }
+        let hosts = ["keyrack.example.com".to_owned()];
+        assert_eq!(refusal(&headers, &hosts).is_none(), passes, "{host} {origin:?}");
+    }
+
+    #[test]
+    fn programs_and_our_own_pages_pass() {
+        for host in ["127.0.0.1:7700", "localhost:7700", "LOCALHOST", "[::1]:7700", "10.0.0.7"] {
+            check(host, None, true);
+        }
+        check("127.0.0.1:7700", Some("http://127.0.0.1:7700"), true);
+        check("Keyrack.example.com", Some("https://Keyrack.example.com"), true);
+    }
+
+    #[test]
+    fn pages_of_other_sites_do_not() {
+        check("127.0.0.1:7700", Some("https://example.com"), false);
+        check("127.0.0.1:7700", Some("http://127.0.0.1:8080"), false);
+        check("127.0.0.1:7700", Some("null"), false);
+        check("rebound.example.com:7700", None, false);
+        check("keyrack.example.com", Some("https://example.com"), false);
+        check("keyrack.example.com.evil.com", None, false);
+        check("localhost.example.com", Some("http://localhost.example.com"), false);
+    }
+}

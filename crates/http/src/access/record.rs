@@ -1,0 +1,80 @@
+//! What goes down in the audit log about a request.
+
+use std::{convert::Infallible, net::SocketAddr};
+
+use axum::{
+    extract::{FromRequestParts, connect_info::ConnectInfo},
+    http::request::Parts,
+    response::Response,
+};
+use keyrack_identity::Change;
+
+use super::{Caller, need, route};
+use crate::app::App;
+
+/// What a request was about, when its path does not say. A handler adds it to its response.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject(pub(crate) String);
+
+/// Why nothing came of a request whose response is no error, such as a form that leads back to its page.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure(pub(crate) String);
+
+/// A change that somebody is about to make.
+pub(super) struct Deed(Change);
+
+impl Deed {
+    /// What a request is about to change; `None` if nothing, or nothing worth remembering.
+    pub(super) fn of(request: &Parts, caller: &Caller) -> Option<Deed> {
+        let route = route(request)?;
+        let change = Change::new(caller.name(), need::action(&request.method, route)?);
+        let change = change.from(Address::of(request).0.as_deref());
+        Some(Deed(match need::subject(route, request.uri.path()) {
+            Some(subject) => change.to(&subject),
+            None => change,
+        }))
+    }
+
+    /// What came of it.
+    pub(super) fn done(self, response: &Response) -> Change {
+        let extensions = response.extensions();
+        let failed = match extensions.get::<Failure>() {
+            Some(Failure(why)) => Some(why.clone()),
+            None if response.status().is_client_error() || response.status().is_server_error() => {
+                Some(response.status().to_string())
+            }
+            None => None,
+        };
+        let change = self.0.failed(failed.as_deref());
+        match extensions.get() {
+            Some(Subject(subject)) => change.to(subject),
+            None => change,
+        }
+    }
+}
+
+/// Remembers a change.
+pub(super) async fn record(app: &App, change: &Change) {
+    if let Err(error) = app.identity.record(change).await {
+        // The change was made; what is left is to tell somebody.
+        tracing::error!(%error, ?change, "a change could not be put into the audit log");
+    }
+}
+
+/// The address that a request comes from, as far as this machine can see.
+pub(crate) struct Address(pub(crate) Option<String>);
+
+impl Address {
+    fn of(request: &Parts) -> Address {
+        let peer = request.extensions.get::<ConnectInfo<SocketAddr>>();
+        Address(peer.map(|ConnectInfo(peer)| peer.ip().to_string()))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Address {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Address, Infallible> {
+        Ok(Address::of(parts))
+    }
+}

@@ -1,0 +1,151 @@
+//! Signing in by a token, and out.
+
+use std::{sync::Arc, time::Duration};
+
+use askama::Template;
+use axum::{
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+};
+use keyrack_entitlements::{
+    Limit, Limiter,
+    keys::{LimitName, LimitSubject},
+};
+use keyrack_identity::{Error, SESSION_TIME_S};
+use serde::Deserialize;
+
+use super::{
+    Frame, Visit, assets, form,
+    frame::{go, go_and_tell, own_path},
+    live::still,
+};
+use crate::{
+    access::{self, Address, SESSION},
+    app::App,
+    problem::Problem,
+};
+
+/// Nobody types a token more often than that in a minute, from one address, unless they guess.
+const ATTEMPTS_MAX: u64 = 20;
+const ATTEMPTS_PERIOD: Duration = Duration::from_secs(60);
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct SignInPage {
+    frame: Frame,
+    /// Where to go then.
+    next: String,
+    problem: &'static str,
+}
+
+/// What stands behind the `?`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Wanted {
+    next: String,
+}
+
+/// `GET /sign-in`
+pub(crate) async fn ask(visit: Visit) -> Response {
+    let wanted: Wanted = visit.query().unwrap_or_default();
+    let next = own_path(&wanted.next);
+    if visit.frame.caller.is_signed_in() {
+        return go(next);
+    }
+    page(visit.frame, next, "", StatusCode::OK)
+}
+
+/// What was typed.
+#[derive(Deserialize)]
+struct Typed {
+    token: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// `POST /sign-in`
+pub(crate) async fn sign_in(
+    State(app): State<Arc<App>>,
+    visit: Visit,
+    Address(from): Address,
+    body: Bytes,
+) -> Response {
+    let typed: Typed = match form::read(&body) {
+        Ok(typed) => typed,
+        Err(problem) => return problem.for_reader(&visit.headers),
+    };
+    let next = own_path(&typed.next);
+    match is_guessing(&app, from.as_deref()).await {
+        Ok(false) => {}
+        Ok(true) => return too_many(visit.frame, next),
+        Err(problem) => return problem.for_reader(&visit.headers),
+    }
+    match app.identity.sign_in(typed.token.trim(), from.as_deref()).await {
+        Ok(session) => with_session(go(next), &visit.headers, &session.secret, SESSION_TIME_S),
+        Err(Error::Denied { reason }) => {
+            tracing::info!(reason, ?from, "somebody could not sign in");
+            let problem = "This token does not open the dashboard.";
+            page(visit.frame, next, problem, StatusCode::FORBIDDEN)
+        }
+        Err(error) => Problem::from(error).for_reader(&visit.headers),
+    }
+}
+
+/// `POST /sign-out`
+pub(crate) async fn sign_out(
+    State(app): State<Arc<App>>,
+    visit: Visit,
+    Address(from): Address,
+) -> Response {
+    if let Some(session) = access::cookie(&visit.headers, SESSION) {
+        match app.identity.sign_out(&session, from.as_deref()).await {
+            // A session that is over already is what was wanted.
+            Ok(()) | Err(Error::Denied { .. }) => {}
+            Err(error) => return Problem::from(error).for_reader(&visit.headers),
+        }
+    }
+    with_session(go_and_tell("/sign-in", true, "Signed out."), &visit.headers, "", 0.0)
+}
+
+/// Counts an attempt, and tells whether it is one too many.
+async fn is_guessing(app: &App, from: Option<&str>) -> Result<bool, Problem> {
+    // Limits of callers have a colon in their names, so none of them is this one.
+    let name = LimitName::new("sign-in").expect("a word is a name");
+    let subject = LimitSubject::new(from.unwrap_or("unknown")).expect("an address is a subject");
+    let limit = Limit::Window { max: ATTEMPTS_MAX, period: ATTEMPTS_PERIOD };
+    let verdict = Limiter::new(app.store.clone()).take(&name, &subject, limit, 1).await?;
+    Ok(!verdict.allowed)
+}
+
+fn too_many(frame: Frame, next: &str) -> Response {
+    let problem = "Too many attempts. Wait a minute.";
+    let mut response = page(frame, next, problem, StatusCode::TOO_MANY_REQUESTS);
+    let seconds = HeaderValue::from(ATTEMPTS_PERIOD.as_secs());
+    response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    response
+}
+
+fn page(frame: Frame, next: &str, problem: &'static str, status: StatusCode) -> Response {
+    let page = SignInPage { frame, next: next.to_owned(), problem };
+    still(&page, &page.frame, status)
+}
+
+/// Gives the browser a session, or takes it away. No script can read it, and no page of another site causes it to be sent.
+fn with_session(
+    mut response: Response,
+    headers: &HeaderMap,
+    session: &str,
+    age_s: f64,
+) -> Response {
+    let is_https = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
+    let secure = if is_https { "; Secure" } else { "" };
+    let text = format!(
+        "{SESSION}={session}; Path=/; Max-Age={age_s:.0}; HttpOnly; SameSite=Strict{secure}"
+    );
+    if let Ok(text) = HeaderValue::try_from(text) {
+        response.headers_mut().append(header::SET_COOKIE, text);
+    }
+    response
+}

@@ -1,0 +1,9 @@
+--[[
+  Remembers a change.
+
+  KEYS  1 audit
+  ARGV  1 change   2 audit_max
+]]
+redis.call('LPUSH', KEYS[1], ARGV[1])
+redis.call('LTRIM', KEYS[1], 0, ARGV[2] - 1)
+return redis.status_reply('OK')

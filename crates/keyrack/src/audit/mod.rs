@@ -1,0 +1,69 @@
+//! `keyrack audit`: who has changed what.
+
+use std::io::Write as _;
+
+use keyrack_identity::{AUDIT_MAX, Change, Identity};
+
+use crate::{
+    Exit, Globals,
+    table::{Cell, Table},
+    terminal::Color,
+    when,
+};
+
+/// The arguments of `keyrack audit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// How many changes to list at most, the newest first
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Only what this user did
+    #[arg(long, value_name = "USER")]
+    actor: Option<String>,
+}
+
+const AFTER_HELP: &str = "\
+The newest 10,000 changes are kept: those made on the dashboard and over the API by people, and all of tokens. What workers
+and submitting programs do stands in the history of each job.";
+
+/// Runs `keyrack audit`.
+pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    let identity = Identity::new(globals.open_existing_store().await?);
+    let mut changes = identity.audit(AUDIT_MAX).await?;
+    changes.retain(|change| args.actor.as_ref().is_none_or(|actor| change.actor == *actor));
+    changes.truncate(args.limit);
+    if globals.json {
+        globals.print_json(&changes)?;
+        return Ok(Exit::Ok);
+    }
+    if changes.is_empty() {
+        globals.say("no changes are on record");
+        return Ok(Exit::Ok);
+    }
+    let mut out = globals.out();
+    table(&changes).print(&mut out)?;
+    out.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn table(changes: &[Change]) -> Table {
+    let mut table = Table::new(&["WHEN", "WHO", "WHAT", "TO WHAT", "FROM", "OUTCOME"]);
+    for change in changes {
+        let about = [&change.subject, &change.user_sub, &change.token_uid];
+        let about: Vec<&str> = about.into_iter().filter_map(|text| text.as_deref()).collect();
+        let outcome = match &change.failed {
+            None => "done".into(),
+            Some(why) => Cell::painted(why.as_str(), Some(Color::Red)),
+        };
+        table.row(vec![
+            when::date_time_to_the_second((change.at * 1000.0) as u64).into(),
+            change.actor.as_str().into(),
+            change.action.as_str().into(),
+            about.join(", ").into(),
+            change.from.as_deref().unwrap_or("console").into(),
+            outcome,
+        ]);
+    }
+    table
+}
