@@ -16,6 +16,7 @@ mod look;
 mod read;
 mod record;
 mod rules;
+mod said;
 
 use std::{
     collections::HashMap,

@@ -42,6 +42,8 @@ pub enum Condition {
     Observer {
         /// How many.
         trigger: u64,
+        /// How long after that the rule fires.
+        hold_ms: u64,
     },
 }
 
@@ -135,7 +137,7 @@ impl Rule {
                 let trigger = field("trigger")?.parse().ok().filter(|trigger| *trigger > 0);
                 let trigger = trigger
                     .ok_or_else(|| Error::invalid("trigger", "not a whole number from 1"))?;
-                Condition::Observer { trigger }
+                Condition::Observer { trigger, hold_ms: ms("hold_ms", fields)?.unwrap_or(0) }
             }
         };
         Ok(Rule {
@@ -160,7 +162,24 @@ impl Rule {
             Condition::Comparator { hold_ms, resolve_ms, .. } => {
                 hold_ms > 0 || resolve_ms.is_some_and(|ms| ms > 0)
             }
-            Condition::Observer { .. } => false,
+            Condition::Observer { hold_ms, .. } => hold_ms > 0,
+        }
+    }
+
+    /// The names of the fields that a rule of a kind may have.
+    pub fn field_names(kind: RuleType) -> &'static [&'static str] {
+        match kind {
+            RuleType::Comparator => &[
+                "dimension",
+                "key",
+                "interval",
+                "calculation",
+                "operator",
+                "threshold",
+                "hold_ms",
+                "resolve_ms",
+            ],
+            RuleType::Observer => &["dimension", "key", "interval", "watch", "trigger", "hold_ms"],
         }
     }
 
@@ -179,9 +198,10 @@ impl Rule {
                 fields.extend((*hold_ms > 0).then(|| ("hold_ms", hold_ms.to_string())));
                 fields.extend(resolve_ms.map(|ms| ("resolve_ms", ms.to_string())));
             }
-            Condition::Observer { trigger } => {
+            Condition::Observer { trigger, hold_ms } => {
                 fields.push(("watch", "keys".to_owned()));
                 fields.push(("trigger", trigger.to_string()));
+                fields.extend((*hold_ms > 0).then(|| ("hold_ms", hold_ms.to_string())));
             }
         }
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

@@ -5,7 +5,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-const STYLE: &str = include_str!("../assets/style.css");
+const STYLE: &str =
+    concat!(include_str!("../assets/style.css"), include_str!("../assets/services.css"), include_str!("../assets/calculations.css"));
 const SCRIPT: &str = include_str!("../assets/script.js");
 const ICON: &str = include_str!("../assets/icon.svg");
 

@@ -1,12 +1,15 @@
-//! `/livez` and `/readyz`, for whoever restarts processes and routes requests.
+//! `/livez`, `/readyz` and `/ping`, for whoever restarts processes and routes requests.
 
 use std::sync::Arc;
 
 use axum::{
+    Json,
     extract::State,
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
+
+use serde_json::json;
 
 use crate::{app::App, problem::Problem};
 
@@ -16,6 +19,11 @@ const RETRY_AFTER_S: u32 = 2;
 /// The process runs and can answer.
 pub(crate) async fn livez() -> &'static str {
     "ok\n"
+}
+
+/// The same for clients of the calculations, who have always asked for it here.
+pub(crate) async fn ping() -> Json<serde_json::Value> {
+    Json(json!({ "message": "pong" }))
 }
 
 /// The store answers too.

@@ -139,10 +139,16 @@ pub(super) fn first_seen(
             .iter()
             .filter(|rule| rule.rule.dimension == id.dimension && rule.rule.interval == interval)
             .filter_map(|rule| match rule.rule.condition {
-                Condition::Observer { trigger } => {
+                Condition::Observer { trigger, hold_ms } => {
+                    let state = keys::rule_state(&id.project, &rule.number, &id.account);
                     let mut fields = about(rule, id, &label, now_ms);
                     fields.extend(["trigger".to_owned(), trigger.to_string()]);
-                    Some(json!({ "trigger": trigger, "fields": fields }))
+                    Some(json!({
+                        "trigger": trigger,
+                        "hold_ms": hold_ms,
+                        "state": state.name(),
+                        "fields": fields,
+                    }))
                 }
                 Condition::Comparator { .. } => None,
             })

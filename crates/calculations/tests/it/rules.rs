@@ -146,6 +146,24 @@ async fn an_observer_fires_when_enough_keys_are_first_seen() {
 }
 
 #[tokio::test]
+async fn an_observer_can_wait_before_it_fires() {
+    on_every_store_at(1_000_000, async |store, clock| {
+        let accounts = Accounts::open(store.clone());
+        let rig = Rig::new(store).await;
+        let fields = [("watch", "keys"), ("trigger", "1"), ("hold_ms", "2000")];
+        rig.ledger.create_rule(&rig.project, &rule(RuleType::Observer, &fields)).await.unwrap();
+        rig.record(vec![event("1", "2014-10-01 00:00:00 Z", &["days"])]).await;
+        clock.advance_ms(1_999);
+        assert_eq!(accounts.judge_due().await.unwrap(), 0);
+        clock.advance_ms(1);
+        assert_eq!(accounts.judge_due().await.unwrap(), 1);
+        let events = said(&rig).await;
+        assert_eq!((events.len(), &*events[0].fields["event_type"]), (1, "fired"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn events_are_told_in_the_order_of_their_numbers() {
     on_every_store(async |store| {
         let rig = Rig::new(store).await;

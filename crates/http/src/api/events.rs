@@ -1,16 +1,8 @@
 //! What happens to jobs, as a stream of server-sent events.
 
-use std::{collections::HashSet, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use axum::{
-    extract::State,
-    http::HeaderMap,
-    response::{
-        IntoResponse, Response, Sse,
-        sse::{Event as Sent, KeepAlive},
-    },
-};
-use futures_util::{Stream, stream};
+use axum::{extract::State, http::HeaderMap, response::Response};
 use keyrack_jobs::bee::{Event, EventKind, EventStream, Heard, Hive, keys::QueueName};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep_until};
@@ -20,12 +12,13 @@ use super::{
     error::{bad_name, invalid},
     extract::Query,
     view::JobView,
-    wait,
 };
-use crate::{app::App, problem::Problem};
+use crate::{
+    app::App,
+    problem::Problem,
+    stream::{Seat, Sent, Source, stream},
+};
 
-/// A comment that keeps proxies from hanging up.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How soon a queue that is new is listened to, when all are.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The most queues of one stream: each message of each is looked at.
@@ -78,10 +71,7 @@ pub(super) async fn events(
     Query(what): Query<What>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    // Given up when the stream ends, which the place must outlive.
-    let place = wait::place(&app)?;
-    place.forget();
-    let place = Place(app.clone());
+    let seat = Seat::take(&app)?;
     let queues = what.queue.iter().map(|name| QueueName::new(name.as_str()));
     let queues: Vec<QueueName> =
         queues.collect::<Result<_, _>>().map_err(|error| bad_name(&error).field("queue"))?;
@@ -99,24 +89,11 @@ pub(super) async fn events(
         look_at: Instant::now() + LOOK_EVERY,
         hive,
         what,
-        sent: 0,
-        owes_gap: headers.contains_key("last-event-id"),
-        place,
     };
-    let stream = Sse::new(listener.into_stream());
-    Ok(stream.keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    Ok(stream(seat, &headers, listener))
 }
 
-/// A place among the requests that stream, given up with the stream.
-struct Place(Arc<App>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.waiting.add_permits(1);
-    }
-}
-
-/// One client's stream.
+/// What one client hears.
 struct Listener {
     hive: Hive,
     events: EventStream,
@@ -125,45 +102,31 @@ struct Listener {
     follows_all: bool,
     look_at: Instant,
     what: What,
-    sent: u64,
-    owes_gap: bool,
-    place: Place,
 }
 
-impl Listener {
-    fn into_stream(self) -> impl Stream<Item = Result<Sent, Infallible>> {
-        stream::unfold(self, async |mut listener| {
-            let sent = listener.next().await?;
-            Some((Ok(sent), listener))
-        })
-    }
-
-    /// What to send next; nothing when the server stops.
+impl Source for Listener {
     async fn next(&mut self) -> Option<Sent> {
-        if std::mem::take(&mut self.owes_gap) {
-            return Some(self.gap());
-        }
         loop {
-            let app = &self.place.0;
             let heard = tokio::select! {
                 heard = self.events.next() => heard?,
                 () = sleep_until(self.look_at), if self.follows_all => {
                     if self.join_new_queues().await {
                         // Its first events came before.
-                        return Some(self.gap());
+                        return Some(Sent::Gap);
                     }
                     continue;
                 }
-                () = app.stopped() => return None,
             };
             match heard {
-                Heard::Gap => return Some(self.gap()),
+                Heard::Gap => return Some(Sent::Gap),
                 Heard::Event(event) if self.is_wanted(&event) => return Some(self.event(*event)),
                 Heard::Event(_) => {}
             }
         }
     }
+}
 
+impl Listener {
     fn is_wanted(&self, event: &Event) -> bool {
         let kinds = &self.what.kind;
         (kinds.is_empty() || kinds.contains(&event.kind))
@@ -183,11 +146,7 @@ impl Listener {
         true
     }
 
-    fn gap(&mut self) -> Sent {
-        self.numbered().event("gap").data("{}")
-    }
-
-    fn event(&mut self, event: Event) -> Sent {
+    fn event(&self, event: Event) -> Sent {
         let wants_job = self.what.job.unwrap_or(true);
         let body = JobEvent {
             kind: event.kind,
@@ -197,12 +156,6 @@ impl Listener {
             progress: event.progress,
         };
         let data = serde_json::to_string(&body).unwrap_or_default();
-        self.numbered().event(body.kind.as_str()).data(data)
-    }
-
-    /// Ids say when and in which order; they are not the same for two streams.
-    fn numbered(&mut self) -> Sent {
-        self.sent += 1;
-        Sent::default().id(format!("{}-{}", self.hive.now_ms(), self.sent))
+        Sent::Event { kind: body.kind.as_str(), data }
     }
 }

@@ -2,26 +2,17 @@
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use tokio::sync::SemaphorePermit;
 
 use super::error::invalid;
-use crate::{app::App, problem::Problem};
+use crate::{app::App, problem::Problem, stream::no_place};
 
 /// The longest wait: proxies hang up on requests that take longer.
 pub(super) const WAIT_S_MAX: f64 = 60.0;
 
-/// How soon to come back when there is no place to wait.
-const RETRY_AFTER_S: u32 = 1;
-
 /// A place to wait or to stream, for as long as the request lasts.
 pub(super) fn place(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
-    app.waiting.try_acquire().map_err(|_| {
-        Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting")
-            .title("too many requests wait already")
-            .detail("come back in a moment, or ask without waiting")
-            .retry_after(RETRY_AFTER_S)
-    })
+    app.waiting.try_acquire().map_err(|_| no_place())
 }
 
 /// The time that a request is willing to wait.
@@ -35,7 +26,10 @@ pub(super) fn time(wait_s: Option<f64>) -> Result<Duration, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use axum::{http::header, response::IntoResponse as _};
+    use axum::{
+        http::{StatusCode, header},
+        response::IntoResponse as _,
+    };
 
     use super::*;
     use crate::app::WAITING_MAX;

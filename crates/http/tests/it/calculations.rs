@@ -79,6 +79,86 @@ async fn raw_events_give_the_documented_numbers() {
 }
 
 #[tokio::test]
+async fn months_are_counted_and_averaged_as_documented() {
+    on_every_store(async |store| {
+        let site = Site::on_store(store, Vec::new()).await;
+        let client = Client::new(&site, "7", "2").await;
+        // 53 events in October and 29 in November, 438 together.
+        let october = (0..53).map(|n| (10, n, if n < 30 { "6" } else { "5" }));
+        let november = (0..29).map(|n| (11, n, if n < 2 { "4" } else { "5" }));
+        let lines = october.chain(november).map(|(month, n, value)| {
+            let day = n % 28 + 1;
+            let mut line = event(value, &format!("2014-{month}-{day:02} 12:00:{n:02} -0400"));
+            line["interval"] = json!(["months"]);
+            line.to_string()
+        });
+        let lines: Vec<String> = lines.collect();
+        assert_eq!(client.send("POST", EVENTS, &lines.join("\n")).await.ok()["stored"], 82);
+        let path = "/api/1.0/event/job-skills/python";
+        let counts = client.get(&format!("{path}/count/months")).await;
+        assert_eq!(counts, json!({"2014-10": "53", "2014-11": "29"}));
+        let average = client.get(&format!("{path}/average/months")).await;
+        assert_eq!(average, json!({"average": "219.0"}));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_series_with_the_same_moments_gives_the_same_line() {
+    on_every_store(async |store| {
+        let site = Site::on_store(store, Vec::new()).await;
+        let client = Client::new(&site, "7", "2").await;
+        let mondays = ["10-06", "10-13", "10-20", "10-27", "11-03", "11-10"];
+        let weeks = mondays.iter().zip(["38", "91", "93", "94", "85", "81"]);
+        let lines: Vec<String> = weeks
+            .map(|(monday, sum)| event(sum, &format!("2014-{monday} 03:15:00 -0400")).to_string())
+            .collect();
+        client.send("POST", EVENTS, &format!("[{}]", lines.join(","))).await.ok();
+        let path = "/api/1.0/event/job-skills/python";
+        let line = client.get(&format!("{path}/linear_regression/weeks")).await;
+        assert_eq!(line["slope"], "5.6571428571428575");
+        assert_eq!(line["intercept"], "60.53333333333333");
+        for (name, documented) in [
+            ("ci_90", 10.552952873877196),
+            ("ci_95", 13.743808674832158),
+            ("ci_99", 22.79094188400575),
+        ] {
+            let found: f64 = line[name].as_str().and_then(|ci| ci.parse().ok()).expect("a number");
+            assert!((found / documented - 1.0_f64).abs() < 1e-8, "{name} {found}");
+        }
+        client
+            .send("PUT", "/api/1/calculations/settings", r#"{"deviation": "population"}"#)
+            .await
+            .ok();
+        let deviation = client.get(&format!("{path}/standard_deviation/weeks")).await;
+        assert_eq!(deviation, json!({"standard_deviation": "19.473628891971373"}));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn published_paths_answer_by_their_published_verbs() {
+    let site = Site::start().await;
+    assert_eq!(site.get("/ping").await.ok(), json!({"message": "pong"}));
+    assert_eq!(site.get("/").await.status, 200);
+    for path in [
+        "/api/1.0/event",
+        "/api/1.0/rule/comparator",
+        "/api/1.0/rule/observer",
+        "/api/1.0/admin/token",
+        "/api/1.0/admin/account",
+    ] {
+        assert_eq!(site.get(path).await.status, 405, "{path}");
+        let status = site.post(path, json!({})).await.status;
+        assert!(status == 401 || status == 422, "{path}: {status}");
+    }
+    for path in ["/api/1.0/event/d/k", "/api/1.0/event/d/k/sum/weeks"] {
+        site.get(path).await.problem(401, "token_missing");
+        assert_eq!(site.post(path, json!({})).await.status, 405, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn lines_that_are_refused_do_not_keep_the_others_out() {
     let site = Site::start().await;
     let client = Client::new(&site, "7", "2").await;

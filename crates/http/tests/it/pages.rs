@@ -9,13 +9,13 @@ const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded")
 
 impl Site {
     /// Sends a form as a page of this site would.
-    async fn form(&self, path: &str, body: &str) -> Answer {
+    pub(crate) async fn form(&self, path: &str, body: &str) -> Answer {
         let origin = format!("http://{}", self.addr);
         self.send("POST", path, &[FORM, ("Origin", &origin)], body).await
     }
 
     /// Follows the redirect that a form was answered with, and returns the page.
-    async fn follow(&self, answer: &Answer) -> String {
+    pub(crate) async fn follow(&self, answer: &Answer) -> String {
         assert_eq!(answer.status, 303, "{answer:?}");
         let cookie = answer.header("set-cookie").unwrap_or_default();
         let pair = cookie.split(';').next().unwrap_or_default();
@@ -26,7 +26,7 @@ impl Site {
         page.body
     }
 
-    async fn page(&self, path: &str) -> String {
+    pub(crate) async fn page(&self, path: &str) -> String {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         answer.body

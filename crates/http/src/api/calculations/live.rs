@@ -1,16 +1,8 @@
 //! Changes to a project's results, as a stream of server-sent events.
 
-use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{
-    extract::State,
-    http::HeaderMap,
-    response::{
-        IntoResponse as _, Response, Sse,
-        sse::{Event as Sent, KeepAlive},
-    },
-};
-use futures_util::{Stream, stream};
+use axum::{extract::State, http::HeaderMap, response::Response};
 use keyrack_calculations::{
     Changed, Live,
     keys::{Calculation, Interval},
@@ -19,13 +11,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    super::{extract::Query, wait},
+    super::{error::invalid, extract::Query},
     caller::{Caller, calculation, interval},
 };
-use crate::{app::App, problem::Problem};
-
-/// A comment that keeps proxies from hanging up.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+use crate::{
+    app::App,
+    problem::Problem,
+    stream::{Seat, Sent, Source, stream},
+};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -65,78 +58,45 @@ pub(super) async fn events(
     Query(what): Query<What>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    // Given up when the stream ends, which the place must outlive.
-    wait::place(&app)?.forget();
-    let place = Place(app.clone());
+    let seat = Seat::take(&app)?;
     let result = match (&what.calculation, &what.interval) {
         (Some(of), Some(over)) => Some((calculation(of)?, interval(over)?)),
         (None, None) => None,
         _ => {
-            return Err(super::super::error::invalid(
-                "calculation",
-                "give it with an interval, or neither",
-            ));
+            return Err(invalid("calculation", "give it with an interval, or neither"));
         }
     };
     let live = caller.ledger.live(&caller.project).await?;
-    let owes_gap = headers.contains_key("last-event-id");
-    let listener = Listener { caller, live, what, result, sent: 0, owes_gap, place };
-    let stream = Sse::new(listener.into_stream());
-    Ok(stream.keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    Ok(stream(seat, &headers, Listener { caller, live, what, result }))
 }
 
-/// A place among the requests that stream, given up with the stream.
-struct Place(Arc<App>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.waiting.add_permits(1);
-    }
-}
-
-/// One client's stream.
+/// What one client hears.
 struct Listener {
     caller: Caller,
     live: Live,
     what: What,
     result: Option<(Calculation, Interval)>,
-    sent: u64,
-    owes_gap: bool,
-    place: Place,
 }
 
-impl Listener {
-    fn into_stream(self) -> impl Stream<Item = Result<Sent, Infallible>> {
-        stream::unfold(self, async |mut listener| {
-            let sent = listener.next().await?;
-            Some((Ok(sent), listener))
-        })
-    }
-
-    /// What to send next; nothing when the server stops.
+impl Source for Listener {
     async fn next(&mut self) -> Option<Sent> {
-        if std::mem::take(&mut self.owes_gap) {
-            return Some(self.numbered().event("gap").data("{}"));
-        }
         loop {
-            let heard = tokio::select! {
-                heard = self.live.next() => heard?,
-                () = self.place.0.stopped() => return None,
-            };
-            match heard {
-                None => return Some(self.numbered().event("gap").data("{}")),
+            match self.live.next().await? {
+                None => return Some(Sent::Gap),
                 Some(changed) if self.is_wanted(&changed) => {
                     // A result that cannot be read now is left out; the change has happened all the same.
                     let result = self.read(&changed).await;
                     let view = ChangeView { changed, result };
                     let data = serde_json::to_string(&view).unwrap_or_default();
-                    return Some(self.numbered().event("changed").data(data));
+                    return Some(Sent::Event { kind: "changed", data });
                 }
                 Some(_) => {}
             }
         }
     }
+}
 
+impl Listener {
     fn is_wanted(&self, changed: &Changed) -> bool {
         self.what.dimension.as_ref().is_none_or(|dimension| *dimension == changed.dimension)
             && self.what.key.as_ref().is_none_or(|key| *key == changed.key)
@@ -146,11 +106,5 @@ impl Listener {
         let (calculation, interval) = self.result?;
         let id = self.caller.key(&changed.dimension, &changed.key).ok()?;
         self.caller.ledger.result(&id, calculation, interval).await.ok()
-    }
-
-    /// Ids say when and in which order; they are not the same for two streams.
-    fn numbered(&mut self) -> Sent {
-        self.sent += 1;
-        Sent::default().id(format!("{}-{}", self.caller.ledger.store().now_ms(), self.sent))
     }
 }

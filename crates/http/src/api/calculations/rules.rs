@@ -34,7 +34,8 @@ pub(super) async fn comparator(
     create(caller, body, RuleType::Comparator).await
 }
 
-/// Makes a rule that counts the keys first seen in a dimension: `dimension`, `key`, `interval`, `watch` and `trigger`.
+/// Makes a rule that counts the keys first seen in a dimension: `dimension`, `key`, `interval`, `watch` and `trigger`,
+/// and if wanted `hold_ms`.
 #[utoipa::path(post, path = "/rule/observer", tag = "calculations", operation_id = "createObserver",
     request_body = BTreeMap<String, String>, responses((status = CREATED, body = Made)))]
 pub(super) async fn observer(
@@ -58,8 +59,8 @@ async fn create(
         }
     }
     let rule = Rule::from_fields(kind, &fields)?;
-    let known: Vec<String> = rule.fields().into_iter().map(|(name, _)| name).collect();
-    if let Some(unknown) = fields.keys().find(|name| !known.contains(name)) {
+    let known = Rule::field_names(kind);
+    if let Some(unknown) = fields.keys().find(|name| !known.contains(&name.as_str())) {
         return Err(invalid(unknown.clone(), format!("a {kind} has no such field")));
     }
     let number = caller.ledger.create_rule(&caller.project, &rule).await?.get();

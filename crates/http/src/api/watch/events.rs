@@ -1,6 +1,6 @@
 //! Watching as server-sent events: the same updates, for whoever has HTTP and nothing else.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     extract::State,
@@ -18,10 +18,8 @@ use crate::{
     api::{error::bad_name, extract::Query},
     app::App,
     problem::Problem,
+    stream::KEEP_ALIVE,
 };
-
-/// A comment that keeps proxies from hanging up.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// How soon to come back to a bar that has no steps yet.
 const NO_STEPS_RETRY_S: u32 = 1;
