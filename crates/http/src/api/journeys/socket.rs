@@ -3,17 +3,10 @@
 //! The client shows its ticket and says what it wants; the server asks what time it is on the journey there; the client answers; then
 //! the server sends what happens near that time, until the journey is over. The client says nothing more.
 
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
-    extract::{
-        State,
-        ws::{
-            CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code,
-            rejection::WebSocketUpgradeRejection,
-        },
-    },
-    http::StatusCode,
+    extract::{State, ws::close_code},
     response::Response,
 };
 use keyrack_journeys::{Error, Sync, View, Watcher, Wish, keys::JourneyUid};
@@ -21,42 +14,26 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
     sync::OwnedSemaphorePermit,
-    time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
+    time::{Instant, MissedTickBehavior, interval_at, sleep_until},
 };
 use uuid::Uuid;
 
 use super::stream::batch_text;
-use crate::{api::watch, app::App, problem::Problem};
+use crate::{
+    api::talk::{self, Line, Talk},
+    app::App,
+    problem::Problem,
+};
 
-/// How long a client may take to say what it has to.
-const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// How long a client may take to receive a packet.
-const SEND_MAX: Duration = Duration::from_secs(1);
-/// How long a client may take to answer that the connection is closed.
-const FAREWELL_MAX: Duration = Duration::from_secs(5);
 /// How often the client can find out how late packets come.
 const LATENCY_EVERY: Duration = Duration::from_secs(2);
-/// A ticket and a few numbers.
-const MESSAGE_BYTES_MAX: usize = 16 * 1024;
-/// Clients say little, so thousands of them need not have large buffers.
-const READ_BUFFER_BYTES: usize = 1024;
 
 /// `/api/2/journeys/live`
 pub(in crate::api) async fn socket(
     State(app): State<Arc<App>>,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    request: talk::Request,
 ) -> Result<Response, Problem> {
-    let upgrade = upgrade.map_err(|rejection| {
-        Problem::new(StatusCode::UPGRADE_REQUIRED, "no_websocket")
-            .title("this is spoken to as a WebSocket")
-            .detail(rejection.body_text())
-    })?;
-    let place = watch::place(&app)?;
-    let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES);
-    let upgrade = upgrade.max_message_size(MESSAGE_BYTES_MAX).max_frame_size(MESSAGE_BYTES_MAX);
-    Ok(upgrade.on_upgrade(|socket| async move {
-        let _ = Client(socket).serve(app, place).await;
-    }))
+    talk::begin(&app.clone(), request, |line, place| Client(line).serve(app, place))
 }
 
 /// A packet of the client.
@@ -92,10 +69,7 @@ enum Refusal {
 }
 
 /// The other end of the connection. Everything breaks off when it is gone.
-struct Client(WebSocket);
-
-/// There is nothing more to be said.
-type Talk<T> = ControlFlow<(), T>;
+struct Client(Line);
 
 impl Client {
     async fn serve(mut self, app: Arc<App>, place: OwnedSemaphorePermit) -> Talk<()> {
@@ -152,25 +126,21 @@ impl Client {
                     let data = json!({ "expected_receive_journey_time": expected });
                     self.send("latency_detection", &data.to_string()).await?;
                 }
-                said = self.said() => {
+                said = self.0.said() => {
                     said?;
-                    return self.close(close_code::POLICY, "nothing was to be said").await;
+                    return self.0.close(close_code::POLICY, "nothing was to be said").await;
                 }
                 () = sleep_until(ends_at) => {
-                    return self.close(close_code::NORMAL, "the journey is over").await;
+                    return self.0.close(close_code::NORMAL, "the journey is over").await;
                 }
-                () = app.stopped() => return self.close(close_code::AWAY, "the server stops").await,
+                () = app.stopped() => return self.0.close(close_code::AWAY, "the server stops").await,
             }
         }
     }
 
     /// The next packet, which has to be of that type.
     async fn answer<T: DeserializeOwned>(&mut self, kind: &str) -> Talk<Result<T, String>> {
-        let Ok(said) = timeout(ANSWER_MAX, self.said()).await else {
-            self.close(close_code::POLICY, "nothing was said within 5 seconds").await?;
-            return Talk::Break(());
-        };
-        let said = said?;
+        let said = self.0.answer().await?;
         let packet = serde_json::from_str::<Packet>(&said).map_err(|error| error.to_string());
         Talk::Continue(packet.and_then(|packet| {
             if packet.kind != kind {
@@ -178,20 +148,6 @@ impl Client {
             }
             serde_json::from_value(packet.data).map_err(|error| format!("data: {error}"))
         }))
-    }
-
-    /// The next text that the client sends.
-    async fn said(&mut self) -> Talk<String> {
-        loop {
-            match self.0.recv().await {
-                Some(Ok(Message::Text(text))) => return Talk::Continue(text.to_string()),
-                Some(Ok(Message::Binary(bytes))) => {
-                    return Talk::Continue(String::from_utf8_lossy(&bytes).into_owned());
-                }
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Talk::Break(()),
-            }
-        }
     }
 
     async fn refuse(&mut self, refusal: Refusal) -> Talk<()> {
@@ -203,7 +159,7 @@ impl Client {
         };
         let data = json!({ "code": code, "type": kind, "message": message });
         self.packet(false, "error", &data.to_string()).await?;
-        self.close(close_code::POLICY, kind).await
+        self.0.close(close_code::POLICY, kind).await
     }
 
     async fn send(&mut self, kind: &str, data: &str) -> Talk<()> {
@@ -215,22 +171,7 @@ impl Client {
         let text = format!(
             r#"{{"success":{success},"type":"{kind}","uid":"oseh_packet_{uid}","data":{data}}}"#
         );
-        match timeout(SEND_MAX, self.0.send(Message::Text(text.into()))).await {
-            Ok(Ok(())) => Talk::Continue(()),
-            Ok(Err(_)) | Err(_) => Talk::Break(()),
-        }
-    }
-
-    /// Says farewell and waits a little for an answer: hanging up at once could overtake what was said.
-    async fn close(&mut self, code: u16, reason: &str) -> Talk<()> {
-        let frame = CloseFrame { code, reason: reason.into() };
-        let farewell = async {
-            if self.0.send(Message::Close(Some(frame))).await.is_ok() {
-                while self.said().await.is_continue() {}
-            }
-        };
-        let _ = timeout(FAREWELL_MAX, farewell).await;
-        Talk::Break(())
+        self.0.send(text.into()).await
     }
 }
 
