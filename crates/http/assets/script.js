@@ -86,6 +86,9 @@ if (live) {
   follow();
 }
 
+// On a phone the way to other pages is longer than the screen is wide.
+document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // The keyboard.
 
 const help = document.getElementById("help");

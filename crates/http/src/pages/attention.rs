@@ -1,5 +1,7 @@
 //! What somebody ought to look at, worst first: a function of what was read, so that each rule can be tested.
 
+use keyrack_entitlements::{BreakerReport, State};
+use keyrack_files::Entry;
 use keyrack_jobs::bee::{Stats, WorkerStats};
 
 use super::{
@@ -16,6 +18,8 @@ const FAILING_MINUTES: u64 = 10;
 const FAILING_MIN: u64 = 3;
 const FAILING_PERCENT: u64 = 10;
 const MINUTE_MS: u64 = 60_000;
+/// From so many failures on a file is worth a look.
+const FILE_FAILURES_MIN: u32 = 3;
 /// The most concerns that are listed.
 pub(super) const CONCERNS_MAX: usize = 12;
 
@@ -59,6 +63,13 @@ pub(super) struct Other {
     pub(super) lint_problems: u64,
     /// Failed jobs that took workers with them, by id.
     pub(super) poisonous: Vec<(String, u64)>,
+    /// Accounts whose rules spoke lately, and how often.
+    pub(super) spoken: Vec<(String, u64)>,
+    /// Whether the source of entitlements is asked.
+    pub(super) breaker: Option<BreakerReport>,
+    /// Files that could not be deleted, and the one that failed most often.
+    pub(super) failing_files: u64,
+    pub(super) worst_file: Option<Entry>,
 }
 
 /// Everything that ought to be looked at.
@@ -75,6 +86,17 @@ pub(super) fn concerns(queues: &[Stats], other: &Other, now: u64) -> Vec<Concern
         let workers = human::counted(*deaths, "worker");
         add(Weight::Broken, jid, format!("poison job: {workers} died running it"), &link::job(jid));
     }
+    if let Some((weight, text)) = other.breaker.as_ref().and_then(of_breaker) {
+        add(weight, "entitlements", text.into(), "/entitlements");
+    }
+    if let Some((weight, text)) = of_files(other) {
+        add(weight, "files", text, "/files");
+    }
+    for (account, times) in &other.spoken {
+        let text = format!("rules of the account spoke {}", human::counted(*times, "time"));
+        let page = link::with_query("/calculations", &[("account", account)]);
+        add(Weight::Note, account, format!("{text} in the last 10 minutes"), &page);
+    }
     if other.lint_problems > 0 {
         let problems = human::counted(other.lint_problems, "problem");
         add(Weight::Warning, "lint", format!("{problems} in the store"), "/lint");
@@ -87,6 +109,33 @@ pub(super) fn concerns(queues: &[Stats], other: &Other, now: u64) -> Vec<Concern
     concerns.sort();
     concerns.truncate(CONCERNS_MAX);
     concerns
+}
+
+fn of_breaker(report: &BreakerReport) -> Option<(Weight, &'static str)> {
+    match report.state {
+        State::Closed => None,
+        State::HalfOpen => {
+            Some((Weight::Warning, "the source failed; it is being found out whether it is back"))
+        }
+        State::Open => {
+            Some((Weight::Broken, "the source fails and is not asked; what is known has to do"))
+        }
+    }
+}
+
+/// A file that fails for the first time is tried again by itself; one that never can be deleted is not.
+fn of_files(other: &Other) -> Option<(Weight, String)> {
+    let worst = other.worst_file.as_ref()?;
+    let failures = worst.failure.as_ref().map_or(0, |failure| failure.failures);
+    let is_poisoned = worst.file.is_err();
+    if failures < FILE_FAILURES_MIN && !is_poisoned {
+        return None;
+    }
+    let files = human::counted(other.failing_files, "file");
+    let times = human::counted(failures.into(), "time");
+    let why = if is_poisoned { "an entry stands for no file" } else { "one has failed" };
+    let times = if is_poisoned { String::new() } else { format!(" {times}") };
+    Some((Weight::Warning, format!("{files} cannot be deleted; {why}{times}")))
 }
 
 fn of_queue(stats: &Stats, now: u64) -> Vec<Concern> {
@@ -142,6 +191,7 @@ fn is_lost(worker: &WorkerStats, now: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use keyrack_files::{Failure, File};
     use keyrack_jobs::bee::Minute;
 
     use super::*;
@@ -220,6 +270,7 @@ mod tests {
             undeclared: 1,
             lint_problems: 2,
             poisonous: vec![("j1".into(), 3)],
+            ..Other::default()
         };
         let paused = Stats { paused: true, ..healthy() };
         let found = concerns(&vec![paused; 30], &other, NOW);
@@ -227,5 +278,41 @@ mod tests {
         let weights: Vec<_> = found.iter().map(|concern| concern.weight).collect();
         assert!(weights.is_sorted());
         assert_eq!(found[0].text, "poison job: 3 workers died running it");
+    }
+
+    #[test]
+    fn rules_that_spoke_are_told_with_their_account() {
+        let other = Other { spoken: vec![("7".into(), 3)], ..Other::default() };
+        let [concern] = &concerns(&[], &other, NOW)[..] else { panic!("one concern") };
+        assert_eq!(concern.text, "rules of the account spoke 3 times in the last 10 minutes");
+        assert_eq!(concern.link, "/calculations?account=7");
+    }
+
+    #[test]
+    fn breaker_is_a_concern_unless_it_is_closed() {
+        let told = |state| {
+            let breaker = Some(BreakerReport { state, failures: vec![], next_trial_at: None });
+            let found = concerns(&[], &Other { breaker, ..Other::default() }, NOW);
+            found.first().map(|concern| (concern.weight, concern.link.clone()))
+        };
+        assert_eq!(told(State::Closed), None);
+        assert_eq!(told(State::HalfOpen), Some((Weight::Warning, "/entitlements".into())));
+        assert_eq!(told(State::Open), Some((Weight::Broken, "/entitlements".into())));
+    }
+
+    #[test]
+    fn files_are_a_concern_when_they_keep_failing_or_are_none() {
+        let told = |file, failures| {
+            let failure = Failure { failures, failed_at: 0.0, reason: "no".into() };
+            let entry = Entry { member: vec![], file, at: 0.0, failure: Some(failure) };
+            let other = Other { failing_files: 2, worst_file: Some(entry), ..Other::default() };
+            concerns(&[], &other, NOW).first().map(|concern| concern.text.clone())
+        };
+        let file = || Ok(File::new("b", "k"));
+        assert_eq!(told(file(), 2), None);
+        let text = "2 files cannot be deleted; one has failed 3 times";
+        assert_eq!(told(file(), 3).as_deref(), Some(text));
+        let text = "2 files cannot be deleted; an entry stands for no file";
+        assert_eq!(told(Err("no JSON".into()), 1).as_deref(), Some(text));
     }
 }

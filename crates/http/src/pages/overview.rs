@@ -1,5 +1,8 @@
 //! The first page: what needs attention, then how each service is doing.
 
+mod services;
+mod spoken;
+
 use std::sync::Arc;
 
 use askama::Template;
@@ -8,14 +11,16 @@ use futures_util::future::try_join_all;
 use keyrack_jobs::bee::{Filter, Hive, Place, Stats};
 use keyrack_store::{Info, Kind};
 
+pub(crate) use self::{services::Glances, spoken::Spoken};
+use self::services::{Glance, Service, services};
 use super::{
     Frame, Visit, assets,
     attention::{Concern, Other, concerns},
-    chart::{Spark, completed_by_minute},
+    chart::Spark,
     live::{View, live_page, show},
     queues::all_stats,
 };
-use crate::{app::App, census::Counts, human, problem::Problem};
+use crate::{app::App, human, problem::Problem};
 
 /// How many of the latest failed jobs of a queue are looked at for those that kill workers.
 const FAILED_LOOK: usize = 20;
@@ -45,28 +50,6 @@ struct Card {
     spark: Option<Spark>,
 }
 
-/// A service and how it is doing.
-struct Service {
-    name: &'static str,
-    link: String,
-    value: String,
-    note: String,
-    spark: Spark,
-}
-
-/// The services, and in a few words what they do.
-const SERVICES: [(&str, &str); 9] = [
-    ("jobs", "queued work"),
-    ("progress", "bars that know how long things take"),
-    ("calculations", "rollups of event values"),
-    ("entitlements", "who may do what"),
-    ("files", "clean-up of stored files"),
-    ("journeys", "live events and totals"),
-    ("recommender", "what to show to whom"),
-    ("updates", "deploys under way"),
-    ("identity", "users, tokens and sign-in"),
-];
-
 /// What the page shows.
 struct Overview;
 
@@ -76,22 +59,27 @@ impl View for Overview {
     async fn look(&self, app: &App, frame: Frame) -> Result<OverviewPage, Problem> {
         let ping = app.ping().await;
         // A store that does not answer a PING would only hold up the rest.
-        let (info, counts, queues) = match &ping {
+        let (info, counts, queues, glance, spoken) = match &ping {
             Ok(_) => {
                 let info = async { app.store.info().await.ok() };
-                tokio::join!(info, app.census.latest(), queues(app))
+                let (glance, spoken) = (Glance::take(app), Spoken::lately(app));
+                tokio::join!(info, app.census.latest(), queues(app), glance, spoken)
             }
-            Err(_) => (None, None, Queues::default()),
+            Err(_) => (None, None, Queues::default(), Arc::default(), Arc::default()),
         };
         let counts = counts.as_deref();
         if let Some(info) = &info {
-            app.dashboard.pulse.note(info, counts);
+            app.dashboard.pulse.note(info, counts, glance.levels());
         }
         let other = Other {
             store_trouble: ping.as_ref().err().cloned(),
             undeclared: counts.map_or(0, |counts| counts.undeclared),
             lint_problems: app.dashboard.check.problems(),
             poisonous: queues.poisonous,
+            spoken: spoken.to_vec(),
+            breaker: glance.breaker.clone(),
+            failing_files: glance.files.as_ref().map_or(0, |files| files.failing),
+            worst_file: glance.files.as_ref().and_then(|files| files.worst.clone()),
         };
         let now = queues.now;
         Ok(OverviewPage {
@@ -102,7 +90,7 @@ impl View for Overview {
             runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
             health: ping.map(|ping| format!("{:.2}\u{a0}ms", ping.as_secs_f64() * 1000.0)),
             cards: cards(app, info.as_ref()),
-            services: services(app, &queues.stats, counts, now),
+            services: services(app, &queues.stats, &glance, counts, now),
         })
     }
 }
@@ -179,68 +167,5 @@ fn databases(info: &Info) -> String {
         n => {
             format!("{} and more in {} others", named.collect::<Vec<_>>().join(", "), n - NAMED_MAX)
         }
-    }
-}
-
-fn services(app: &App, stats: &[Stats], counts: Option<&Counts>, now: u64) -> Vec<Service> {
-    let of_jobs = jobs(stats, now);
-    let others = SERVICES.iter().skip(1).map(|(name, what)| {
-        let keys = keys_of(name, counts);
-        Service {
-            name,
-            link: format!("/keys#{name}"),
-            value: keys,
-            note: format!("keys · {what}"),
-            spark: Spark::of(
-                &app.dashboard.pulse.keys(name),
-                false,
-                format!("keys of {name} while this page was open"),
-            ),
-        }
-    });
-    std::iter::once(of_jobs).chain(others).collect()
-}
-
-fn jobs(stats: &[Stats], now: u64) -> Service {
-    let sum = |of: fn(&Stats) -> u64| stats.iter().map(of).sum::<u64>();
-    let minutes: Vec<_> = stats.iter().flat_map(|stats| stats.minutes.clone()).collect();
-    let completed = completed_by_minute(&minutes, now);
-    let total: f64 = completed.iter().sum();
-    Service {
-        name: "jobs",
-        link: "/jobs".into(),
-        value: human::count(sum(|stats| stats.queued)),
-        note: format!(
-            "queued · {} running, {} failed, {}",
-            human::count(sum(|stats| stats.running)),
-            human::count(sum(|stats| stats.failed)),
-            human::counted(stats.len() as u64, "queue"),
-        ),
-        spark: Spark::of(&completed, true, format!("{total} jobs completed in the last hour")),
-    }
-}
-
-fn keys_of(service: &str, counts: Option<&Counts>) -> String {
-    let Some(counts) = counts else { return "…".into() };
-    let families =
-        keyrack_contract::registry().families().filter(|family| family.owner_crate() == service);
-    match families.map(|family| counts.of(family)).sum::<Option<u64>>() {
-        Some(n) => counts.in_words(n),
-        None => "…".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn every_owner_of_keys_has_a_card() {
-        let owners: BTreeSet<&str> =
-            keyrack_contract::registry().all().map(|family| family.owner_crate()).collect();
-        let shown: BTreeSet<&str> = SERVICES.iter().map(|(name, _)| *name).collect();
-        assert_eq!(shown, owners);
     }
 }

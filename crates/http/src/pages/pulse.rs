@@ -29,18 +29,25 @@ struct Moment {
     commands: u64,
     /// Keys of each service.
     keys: HashMap<&'static str, u64>,
+    /// What else there is of each service.
+    levels: HashMap<&'static str, f64>,
 }
 
 impl Pulse {
     /// Adds a moment, unless there was one just now.
-    pub(super) fn note(&self, info: &Info, counts: Option<&Counts>) {
+    pub(super) fn note(
+        &self,
+        info: &Info,
+        counts: Option<&Counts>,
+        levels: HashMap<&'static str, f64>,
+    ) {
         let mut keys = HashMap::new();
         for family in keyrack_contract::registry().families() {
             if let Some(n) = counts.and_then(|counts| counts.of(family)) {
                 *keys.entry(family.owner_crate()).or_insert(0) += n;
             }
         }
-        self.add(Moment { at: Instant::now(), commands: info.commands, keys });
+        self.add(Moment { at: Instant::now(), commands: info.commands, keys, levels });
     }
 
     fn add(&self, moment: Moment) {
@@ -62,12 +69,27 @@ impl Pulse {
 
     /// Commands a second between each two moments.
     pub(super) fn commands_per_second(&self) -> Vec<f64> {
+        self.per_second(|moment| Some(moment.commands as f64))
+    }
+
+    /// By how much there was more of a service a second, between each two moments.
+    pub(super) fn rates(&self, service: &str) -> Vec<f64> {
+        self.per_second(|moment| moment.levels.get(service).copied())
+    }
+
+    /// How much there was of a service in each moment.
+    pub(super) fn levels(&self, service: &str) -> Vec<f64> {
+        let moments = self.moments.lock();
+        moments.iter().filter_map(|moment| moment.levels.get(service).copied()).collect()
+    }
+
+    fn per_second(&self, level: impl Fn(&Moment) -> Option<f64>) -> Vec<f64> {
         let moments = self.moments.lock();
         let pairs = moments.iter().zip(moments.iter().skip(1));
         pairs
-            .map(|(a, b)| {
+            .filter_map(|(a, b)| {
                 let seconds = b.at.duration_since(a.at).as_secs_f64();
-                (b.commands - a.commands) as f64 / seconds.max(0.001)
+                Some(((level(b)? - level(a)?) / seconds.max(0.001)).max(0.0))
             })
             .collect()
     }
@@ -85,7 +107,8 @@ mod tests {
 
     fn moment(start: Instant, s: u64, commands: u64) -> Moment {
         let keys = HashMap::from([("jobs", commands / 10)]);
-        Moment { at: start + Duration::from_secs(s), commands, keys }
+        let levels = HashMap::from([("files", commands as f64)]);
+        Moment { at: start + Duration::from_secs(s), commands, keys, levels }
     }
 
     #[test]
@@ -97,6 +120,9 @@ mod tests {
         assert_eq!(pulse.commands_per_second(), [100.0, 50.0]);
         assert_eq!(pulse.keys("jobs"), [0.0, 20.0, 25.0]);
         assert!(pulse.keys("files").is_empty());
+        assert_eq!(pulse.levels("files"), [0.0, 200.0, 250.0]);
+        assert_eq!(pulse.rates("files"), [100.0, 50.0]);
+        assert!(pulse.rates("jobs").is_empty());
     }
 
     #[test]
