@@ -15,15 +15,15 @@ pub(super) struct Args {
     /// The channel: events are published on ps:calculations:intake:NAME
     #[arg(long, value_name = "NAME", value_parser = name, conflicts_with = "list")]
     channel: Option<IntakeName>,
-    /// Stop when the list is empty
+    /// Stop when the list is empty and no other process has taken anything from it
     #[arg(long, requires = "list")]
     drain: bool,
 }
 
 const AFTER_HELP: &str = "\
 An entry is one event as JSON, with \"account\" and \"project\" in place of the token. What is no event
-is kept in calculations:intake:NAME:refused. From a list nothing is lost; a channel is heard only
-while this runs.";
+is kept in calculations:intake:NAME:refused. Any number of processes may work on a list, and nothing
+is lost when one dies; a channel is heard only while this runs.";
 
 fn name(text: &str) -> Result<IntakeName, String> {
     IntakeName::new(text).map_err(|error| error.to_string())
