@@ -5,7 +5,7 @@ mod list;
 mod remove;
 mod sweep;
 
-pub(crate) use self::sweep::Sweeper;
+pub(crate) use self::sweep::{Sweeper, sweep_definition};
 
 use keyrack_files::{Buckets, Files};
 
@@ -44,13 +44,19 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     }
 }
 
+/// The buckets that the settings name, for those that can do without.
+pub(crate) fn named_buckets(settings: &Settings) -> anyhow::Result<Option<Buckets>> {
+    let url = settings.get(&FILES).value.as_deref();
+    Ok(url.map(Buckets::open).transpose()?)
+}
+
 /// The buckets that the settings name.
 fn buckets(settings: &Settings) -> anyhow::Result<Buckets> {
-    let Some(url) = &settings.get(&FILES).value else {
+    let named = named_buckets(settings)?;
+    named.ok_or_else(|| {
         let failure = Failure::new(Exit::Usage, "nothing says where the files are");
-        return Err(failure.hint(format!("set it by {}", FILES.ways())).into());
-    };
-    Ok(Buckets::open(url)?)
+        failure.hint(format!("set it by {}", FILES.ways())).into()
+    })
 }
 
 /// A member of the set, as a line of a terminal takes it.

@@ -1,17 +1,15 @@
-//! `keyrack files sweep`, and the same done regularly by `keyrack serve`.
+//! `keyrack files sweep`, and the same done by the calendar by `keyrack serve`.
 
-use std::time::Duration;
-
-use keyrack_files::{Buckets, Files, Sweep, Swept};
+use keyrack_files::{Buckets, Files, SWEEP_JOB, Sweep, Swept};
 use keyrack_http::human;
+use keyrack_jobs::recurring::{CronSchedule, Definition};
 use keyrack_store::Store;
 use serde_json::json;
-use tokio::time::{MissedTickBehavior, interval};
 
 use super::{buckets, list, shown};
 use crate::{
-    Exit, Globals, duration,
-    settings::{FILES_SWEEP, Settings},
+    Exit, Failure, Globals,
+    settings::{FILES, FILES_SWEEP, Origin, Settings},
 };
 
 #[derive(Debug, clap::Args)]
@@ -82,45 +80,50 @@ fn tell(swept: &Swept) -> String {
     words
 }
 
-/// The sweep that `keyrack serve` does by itself.
-#[derive(Debug)]
+/// The sweep that `keyrack serve` does by the calendar. Cheap to clone.
+#[derive(Debug, Clone)]
 pub(crate) struct Sweeper {
     buckets: Buckets,
-    every: Duration,
+    schedule: String,
 }
 
 impl Sweeper {
     /// The one that the settings ask for, if they do.
     pub(crate) fn from_settings(settings: &Settings) -> anyhow::Result<Option<Sweeper>> {
-        let every = match settings.value(&FILES_SWEEP) {
-            "off" => return Ok(None),
-            time => duration::parse_positive(time).map_err(|reason| {
-                let failure =
-                    crate::Failure::new(Exit::Usage, format!("the time between sweeps: {reason}"));
-                failure.hint(format!("set it by {}", FILES_SWEEP.ways()))
-            })?,
-        };
-        Ok(Some(Sweeper { buckets: buckets(settings)?, every }))
+        let Some(definition) = sweep_definition(settings)? else { return Ok(None) };
+        let schedule = definition.schedule().to_string();
+        Ok(Some(Sweeper { buckets: buckets(settings)?, schedule }))
     }
 
-    /// How often.
-    pub(crate) fn every(&self) -> Duration {
-        self.every
+    /// When, in words.
+    pub(crate) fn schedule(&self) -> &str {
+        &self.schedule
     }
 
-    /// Sweeps until dropped, at once and then regularly. Other servers may do the same.
-    pub(crate) async fn run(self, store: Store) {
-        let files = Files::new(store);
-        let mut times = interval(self.every);
-        times.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            times.tick().await;
-            match Sweep::new(&files, &self.buckets).run().await {
-                Ok(swept) if swept == Swept::default() => {}
-                Ok(swept) if swept.failed > 0 => tracing::warn!("{}", tell(&swept)),
-                Ok(swept) => tracing::info!("{}", tell(&swept)),
-                Err(error) => tracing::warn!(%error, "could not sweep files"),
-            }
+    /// Sweeps once. Other servers may do so at the same time.
+    pub(crate) async fn run(&self, store: Store) -> Result<(), keyrack_files::Error> {
+        let swept = Sweep::new(&Files::new(store), &self.buckets).run().await?;
+        match swept {
+            swept if swept == Swept::default() => {}
+            swept if swept.failed > 0 => tracing::warn!("{}", tell(&swept)),
+            swept => tracing::info!("{}", tell(&swept)),
         }
+        Ok(())
     }
+}
+
+/// The sweep as a recurring job, if the settings say where files are and do not switch it off.
+pub(crate) fn sweep_definition(settings: &Settings) -> anyhow::Result<Option<Definition>> {
+    let (times, is_asked_for) =
+        (settings.value(&FILES_SWEEP), settings.get(&FILES_SWEEP).origin != Origin::Default);
+    if times == "off" || (settings.get(&FILES).value.is_none() && !is_asked_for) {
+        return Ok(None);
+    }
+    // Whoever asks for sweeps has to say of what.
+    buckets(settings)?;
+    let schedule = CronSchedule::new("UTC", times).map_err(|error| {
+        Failure::new(Exit::Usage, format!("the times of the sweep: {error}"))
+            .hint(format!("set them by {}", FILES_SWEEP.ways()))
+    })?;
+    Ok(Some(Definition::new(SWEEP_JOB, schedule)))
 }

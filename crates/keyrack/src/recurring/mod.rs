@@ -1,4 +1,5 @@
-//! `keyrack recurring`: the jobs that `[[recurring]]` in keyrack.toml defines, looked at and steered.
+//! `keyrack recurring`: the jobs that run by the calendar, looked at and steered. `[[recurring]]` in keyrack.toml defines them; where
+//! files are known, the sweep is one of them.
 //!
 //! Running them by the calendar is the business of `keyrack serve`.
 
@@ -8,10 +9,10 @@ mod steer;
 use clap::Subcommand;
 use keyrack_jobs::{
     bee::Hive,
-    recurring::{Error, Recurring},
+    recurring::{Definition, Error, Recurring},
 };
 
-use crate::{Exit, Failure, Globals};
+use crate::{Exit, Failure, Globals, files, settings::Settings};
 
 /// The arguments of `keyrack recurring`.
 #[derive(Debug, clap::Args)]
@@ -55,9 +56,20 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     }
 }
 
+/// The jobs that the settings define: those of the file, and the sweep of files unless the file has one of its own.
+pub(crate) fn definitions(settings: &Settings) -> anyhow::Result<Vec<Definition>> {
+    let mut definitions = settings.recurring().to_vec();
+    if let Some(sweep) = files::sweep_definition(settings)?
+        && definitions.iter().all(|definition| definition.name() != sweep.name())
+    {
+        definitions.push(sweep);
+    }
+    Ok(definitions)
+}
+
 /// The jobs that the settings define, in the store that they name.
 async fn open(globals: &Globals) -> anyhow::Result<Recurring> {
-    let definitions = globals.settings.recurring().to_vec();
+    let definitions = definitions(&globals.settings)?;
     let hive = Hive::open(globals.open_existing_store().await?).await?;
     Ok(Recurring::new(hive, definitions)?)
 }

@@ -1,7 +1,8 @@
-//! What serve does for progress bars: runs their jobs, and sees to what crashes left behind.
+//! What serve does with the hot queue: runs the jobs of progress bars and of files, and sees to what crashes left behind.
 
 use std::{process, time::Duration};
 
+use keyrack_files::SWEEP_JOB;
 use keyrack_jobs::hot::{self, HotWorker, Job, Outcome, Unknown, keys::WorkerId};
 use keyrack_progress::{HANDLE_EXAMPLE_JOB, JOBS, Progress};
 use keyrack_store::Store;
@@ -11,6 +12,7 @@ use uuid::Uuid;
 use super::stopped;
 use crate::{
     Exit, Failure,
+    files::Sweeper,
     settings::{HOT, Settings},
 };
 
@@ -29,27 +31,49 @@ pub(super) fn works_hot_queue(settings: &Settings) -> Result<bool, Failure> {
     }
 }
 
-/// Looks after progress bars until told to stop, and then ends what is under way.
-pub(super) async fn run(store: Store, works_hot_queue: bool, stopping: watch::Receiver<bool>) {
+/// Works until told to stop, and then ends what is under way.
+pub(super) async fn run(
+    store: Store,
+    works_hot_queue: bool,
+    sweeper: Option<Sweeper>,
+    stopping: watch::Receiver<bool>,
+) {
     let progress = Progress::open(store.clone(), hot::keys::hot());
     let emptying = empty_outboxes(&progress, stopped(stopping.clone()));
     if !works_hot_queue {
         return emptying.await;
     }
-    let working = worker(store, &progress).run(stopped(stopping));
+    let working = worker(store, &progress, sweeper).run(stopped(stopping));
     tokio::join!(emptying, working);
 }
 
-/// A worker that knows the jobs of progress bars. Jobs that it does not know are somebody else's, and stay in the queue.
-fn worker(store: Store, progress: &Progress) -> HotWorker {
+/// A worker that knows the jobs of progress bars, and that of files if it knows where they are. Jobs that it does not know are
+/// somebody else's, and stay in the queue.
+fn worker(store: Store, progress: &Progress, sweeper: Option<Sweeper>) -> HotWorker {
     let id = format!("serve.{}.{}", process::id(), Uuid::new_v4().simple());
     let id = WorkerId::new(id).expect("a word and numbers are an id");
-    let mut worker = HotWorker::new(store, id).reliable().unknown(Unknown::Leave);
+    let mut worker = HotWorker::new(store.clone(), id).reliable().unknown(Unknown::Leave);
     for name in JOBS {
         let progress = progress.clone();
         worker = worker.on(name, move |job: Job| handle(progress.clone(), job));
     }
-    worker
+    match sweeper {
+        Some(sweeper) => {
+            worker.on(SWEEP_JOB, move |job: Job| sweep(sweeper.clone(), store.clone(), job))
+        }
+        None => worker,
+    }
+}
+
+async fn sweep(sweeper: Sweeper, store: Store, job: Job) -> Outcome {
+    tokio::select! {
+        swept = sweeper.run(store) => {
+            swept?;
+            Ok(None)
+        }
+        // A sweep may be dropped at any moment; the next one goes on.
+        () = job.stopping() => Ok(None),
+    }
 }
 
 async fn handle(progress: Progress, job: Job) -> Outcome {
