@@ -22,6 +22,10 @@ impl Spark {
 
     /// A line through these values, the last at the right. It begins at zero when `from_zero`, else at the least of them.
     pub(super) fn of(values: &[f64], from_zero: bool, label: impl Into<String>) -> Spark {
+        // A single value is a line too.
+        if let [value] = values {
+            return Spark::of(&[*value, *value], from_zero, label);
+        }
         let max = values.iter().copied().fold(0.0, f64::max);
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let low = if from_zero || !min.is_finite() { 0.0 } else { min };
@@ -140,6 +144,7 @@ mod tests {
         assert_eq!(Spark::of(&[], true, "").area(), "");
         assert_eq!(Spark::of(&[7.0, 7.0], false, "").points, "0.0,26.5 120.0,26.5");
         assert_eq!(Spark::of(&[0.0, 0.0], true, "").points, "0.0,26.5 120.0,26.5");
+        assert_eq!(Spark::of(&[3.0], true, "").points, "0.0,1.5 120.0,1.5");
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl BreakerView {
 
     fn of(report: &BreakerReport, now: f64) -> BreakerView {
         let (word, text) = match report.state {
-            Breaker::Closed => ("closed", "The source is asked.".to_owned()),
+            Breaker::Closed => ("closed", "Requests to the source go through.".to_owned()),
             Breaker::HalfOpen => {
                 let next = report.next_trial_at.map(|at| when::relative(ms(at), ms(now)));
                 let next = next.unwrap_or_else(|| "soon".into());
@@ -120,9 +120,9 @@ impl BreakerView {
             word,
             text,
             failures: format!(
-                "{} in the last {}; {ERRORS_MAX} stop it",
+                "{} in the last {:.0} minutes; {ERRORS_MAX} stop it",
                 human::counted(report.failures.len() as u64, "failure"),
-                human::duration(ERRORS_WINDOW_S as u64)
+                ERRORS_WINDOW_S / 60.0
             ),
             marks: report.failures.iter().map(x).collect(),
         }
@@ -307,9 +307,9 @@ mod tests {
         };
         let view = BreakerView::of(&report, 1_000.0);
         assert_eq!((view.word, view.marks.len(), view.marks[0]), ("open", 10, 0.0));
-        assert_eq!(view.failures, "10 failures in the last 5 min 0 s; 10 stop it");
+        assert_eq!(view.failures, "10 failures in the last 5 minutes; 10 stop it");
         let calm = BreakerReport { state: Breaker::Closed, failures: vec![], next_trial_at: None };
-        assert_eq!(BreakerView::of(&calm, 1_000.0).text, "The source is asked.");
+        assert_eq!(BreakerView::of(&calm, 1_000.0).text, "Requests to the source go through.");
     }
 
     #[test]

@@ -63,7 +63,8 @@ struct Row {
     why: &'static str,
     at: String,
     is_due: bool,
-    failures: u32,
+    /// How often it failed; empty if never.
+    failures: String,
     failed: String,
     reason: String,
     /// The member, for the form that takes it out.
@@ -74,7 +75,8 @@ struct Row {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Wanted {
-    from: usize,
+    /// How many to leave out; more than this nobody pages through.
+    from: u32,
     due: bool,
 }
 
@@ -84,13 +86,17 @@ impl View for Wanted {
     async fn look(&self, app: &App, frame: Frame) -> Result<FilesPage, Problem> {
         let files = Files::new(app.store.clone());
         let entries = async {
-            if self.due { files.due(PAGE).await } else { files.list(self.from, PAGE).await }
+            if self.due {
+                files.due(PAGE).await
+            } else {
+                files.list(self.from as usize, PAGE).await
+            }
         };
         let ((count, due), (failing_count, failing), entries) =
             tokio::try_join!(files.count(), files.failing(FAILING_MAX), entries)?;
         let now = app.store.now_ms();
         let sweeping = &app.dashboard.sweeping;
-        let (shown, all) = (self.from + entries.len(), if self.due { due } else { count });
+        let (shown, all) = (self.from as usize + entries.len(), if self.due { due } else { count });
         let is_more = !self.due && (shown as u64) < all;
         Ok(FilesPage {
             frame,
@@ -212,7 +218,9 @@ impl Row {
             why,
             at: when::relative(due, now),
             is_due: due <= now,
-            failures: failure.map_or(0, |failure| failure.failures),
+            failures: failure
+                .map(|failure| human::counted(failure.failures.into(), "time"))
+                .unwrap_or_default(),
             failed: failure.map(|it| when::relative(ms(it.failed_at), now)).unwrap_or_default(),
             reason: failure.map(|failure| failure.reason.clone()).unwrap_or_default(),
             member: String::from_utf8(entry.member.clone()).unwrap_or_default(),

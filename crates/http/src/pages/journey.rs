@@ -181,7 +181,9 @@ impl Drop {
 fn drops(events: &[Event], now: u64) -> Vec<Drop> {
     let fallen = |event: &Event| now.saturating_sub(ms(event.created_at));
     let recent = events.iter().filter(|event| fallen(event) < Drop::SECONDS * 1000);
+    // The newest are drawn last, over the others.
     recent
+        .rev()
         .map(|event| {
             let mut hasher = DefaultHasher::new();
             event.session_uid.hash(&mut hasher);
@@ -264,7 +266,7 @@ mod tests {
         let events = [event("join", 100.0), event("like", 70.0), event("like", 39.0)];
         let drops = drops(&events, 100_000);
         assert_eq!(drops.len(), 2);
-        assert!(drops[0].y < drops[1].y && drops[1].y < Drop::HEIGHT);
+        assert!(drops[1].y < drops[0].y && drops[0].y < Drop::HEIGHT);
         assert_eq!(drops[0].x, drops[1].x, "one person falls in one line");
     }
 

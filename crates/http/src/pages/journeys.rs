@@ -47,17 +47,18 @@ struct Row {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Wanted {
-    from: usize,
+    /// How many to leave out; more than this nobody pages through.
+    from: u32,
 }
 
 impl View for Wanted {
     type Page = JourneysPage;
 
     async fn look(&self, app: &App, frame: Frame) -> Result<JourneysPage, Problem> {
-        let glances = app.journeys.glances(self.from, PAGE);
+        let glances = app.journeys.glances(self.from as usize, PAGE);
         let (count, glances) = tokio::try_join!(app.journeys.count(), glances)?;
         let now = app.store.now_ms();
-        let until = self.from.saturating_add(PAGE);
+        let until = self.from as usize + PAGE;
         let next = (until as u64) < count;
         Ok(JourneysPage {
             frame,

@@ -73,26 +73,30 @@ pub(super) struct Dots {
 }
 
 impl Dots {
-    pub(super) const WIDTH: f64 = 260.0;
-    pub(super) const HEIGHT: f64 = 56.0;
+    pub(super) const WIDTH: f64 = 300.0;
+    pub(super) const HEIGHT: f64 = 36.0;
     /// So that no dot is cut off.
     const EDGE: f64 = 4.0;
+    /// Times that differ by less than this share of them are as good as the same.
+    const RANGE_MIN: f64 = 0.2;
 
     /// `times` are seconds with the moment they belong to, oldest first.
     pub(super) fn of(times: &[(f64, String)]) -> Dots {
         let mut sorted: Vec<f64> = times.iter().map(|(s, _)| *s).collect();
         sorted.sort_unstable_by(f64::total_cmp);
-        let max = sorted.last().copied().unwrap_or(0.0).max(0.001);
+        let q = |share| quantile(&sorted, share).unwrap_or(0.0);
+        let (min, max) = (q(0.0), q(1.0));
+        let range = (max - min).max(max * Self::RANGE_MIN).max(0.001);
+        let lowest = (min + max - range) / 2.0;
         let y = |s: f64| {
             let room = Self::HEIGHT - 2.0 * Self::EDGE;
-            Self::HEIGHT - Self::EDGE - room * (s / max).clamp(0.0, 1.0)
+            Self::HEIGHT - Self::EDGE - room * ((s - lowest) / range).clamp(0.0, 1.0)
         };
         let step = (Self::WIDTH - 2.0 * Self::EDGE) / times.len().saturating_sub(1).max(1) as f64;
         let dots = times.iter().enumerate().map(|(i, (s, when))| {
             (Self::EDGE + i as f64 * step, y(*s), format!("{when}: {}", seconds(*s)))
         });
-        let q = |share| quantile(&sorted, share).unwrap_or(0.0);
-        let label = format!("{} times from {} to {}", times.len(), seconds(q(0.0)), seconds(max));
+        let label = format!("{} times from {} to {}", times.len(), seconds(min), seconds(max));
         Dots { dots: dots.collect(), mid: y(q(0.5)), band: (y(q(0.9)), y(q(0.1))), label }
     }
 }
@@ -176,6 +180,8 @@ mod tests {
         assert!(dots.band.0 <= dots.mid && dots.mid <= dots.band.1);
         assert_eq!(dots.label, "4 times from 0 ms to 3.0 s");
         assert!(Dots::of(&[]).dots.is_empty());
+        let same = Dots::of(&[(5.0, String::new()), (5.0, String::new())]);
+        assert_eq!(same.dots[0].1, Dots::HEIGHT / 2.0, "all the same lie in the middle");
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The most past traces that are listed.
-const LISTED_MAX: usize = 50;
+const LISTED_MAX: usize = 20;
 /// Colours of steps; further steps take them again.
 const COLORS: usize = 6;
 
