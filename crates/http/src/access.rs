@@ -22,7 +22,7 @@ use keyrack_identity::{Error, Role};
 
 pub(crate) use self::{
     caller::Caller,
-    record::{Address, Failure, Subject},
+    record::{Address, Failure, Subject, record},
 };
 use self::{need::Need, record::Deed};
 use crate::{app::App, problem::Problem};
@@ -66,7 +66,7 @@ pub(crate) async fn enter(
     parts.extensions.insert(caller);
     let response = next.run(Request::from_parts(parts, body)).await;
     if let Some(change) = deed.map(|deed| deed.done(&response)) {
-        record::record(&app, &change).await;
+        record(&app, &change).await;
     }
     response
 }
@@ -104,9 +104,12 @@ async fn admit(app: &App, request: &Parts) -> Result<Caller, Box<Response>> {
     let headers = &request.headers;
     let turn_away = |problem: Problem| Box::new(problem.for_reader(headers));
     guard::guard(headers, &app.access.hosts).map_err(turn_away)?;
-    let caller = who(app, headers).await.map_err(turn_away)?;
-    let caller = caller.read_only(app.access.read_only);
-    let Some(needed) = need_of(request).and_then(|need| need.role) else { return Ok(caller) };
+    let caller = who(app, headers).await.map(|caller| caller.read_only(app.access.read_only));
+    let Some(needed) = need_of(request).and_then(|need| need.role) else {
+        // Whoever comes to sign in may have shown something that is good for nothing.
+        return Ok(caller.unwrap_or_default());
+    };
+    let caller = caller.map_err(turn_away)?;
     if caller.is_nobody() {
         return Err(Box::new(ask_to_sign_in(request)));
     }

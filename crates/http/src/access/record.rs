@@ -54,7 +54,7 @@ impl Deed {
 }
 
 /// Remembers a change.
-pub(super) async fn record(app: &App, change: &Change) {
+pub(crate) async fn record(app: &App, change: &Change) {
     if let Err(error) = app.identity.record(change).await {
         // The change was made; what is left is to tell somebody.
         tracing::error!(%error, ?change, "a change could not be put into the audit log");

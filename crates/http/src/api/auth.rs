@@ -24,7 +24,7 @@ pub(super) struct Viewer(pub(super) UserSub);
 pub(super) struct Editor(pub(super) UserSub);
 
 /// Somebody who may change what is everybody's.
-pub(super) struct Admin;
+pub(super) struct Admin(pub(super) UserSub);
 
 /// Somebody who has signed in at the identity provider.
 pub(super) struct SignedIn(pub(super) UserSub);
@@ -61,7 +61,7 @@ impl FromRequestParts<Arc<App>> for Admin {
                 .title("the token does not allow this")
                 .detail("it takes a user token of the role admin"));
         }
-        Ok(Admin)
+        Ok(Admin(principal.sub))
     }
 }
 

@@ -15,6 +15,7 @@ use axum::{
     extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
 };
+use keyrack_identity::Change;
 use keyrack_journeys::{Journey, Prompt, TICKET_TIME, Tickets, keys::JourneyUid};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -25,7 +26,11 @@ use super::{
     error::{bad_name, invalid},
     extract::{Body, Query, segment},
 };
-use crate::{app::App, problem::Problem};
+use crate::{
+    access::{self, Address},
+    app::App,
+    problem::Problem,
+};
 
 pub(super) use self::socket::socket;
 
@@ -71,10 +76,13 @@ struct NewJourney {
     responses((status = CREATED, body = Journey)))]
 async fn create(
     State(app): State<Arc<App>>,
-    _: Admin,
+    Admin(admin): Admin,
+    Address(from): Address,
     Body(new): Body<NewJourney>,
 ) -> Result<(StatusCode, Json<Journey>), Problem> {
     let journey = app.journeys.create(new.prompt, new.duration_seconds).await?;
+    let change = Change::new(admin.as_str(), "journey_created").to(&journey.uid);
+    access::record(&app, &change.from(from.as_deref())).await;
     Ok((StatusCode::CREATED, Json(journey)))
 }
 
@@ -126,10 +134,13 @@ async fn show(
     params(("uid" = String, Path, description = "The journey")), responses((status = NO_CONTENT)))]
 async fn delete(
     State(app): State<Arc<App>>,
-    _: Admin,
+    Admin(admin): Admin,
+    Address(from): Address,
     Uid(uid): Uid,
 ) -> Result<StatusCode, Problem> {
     app.journeys.delete(&uid).await?;
+    let change = Change::new(admin.as_str(), "journey_deleted").to(uid.as_str());
+    access::record(&app, &change.from(from.as_deref())).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -58,6 +58,7 @@ pub(crate) async fn key(State(app): State<Arc<App>>, visit: Visit) -> Response {
     let looked = async {
         let wanted: Wanted = visit.query()?;
         let name = wanted.name.trim().to_owned();
+        check_reader(&name, &visit.frame)?;
         let explanation = keyrack_contract::registry().explain(name.as_bytes());
         let raw = match (&explanation, app.store.layout()) {
             (Some(explanation), Layout::Cluster) => explanation.cluster.clone(),
@@ -80,6 +81,18 @@ pub(crate) async fn key(State(app): State<Arc<App>>, visit: Visit) -> Response {
         }
         Err(problem) => problem.for_reader(&visit.headers),
     }
+}
+
+/// Keys about users and their tokens, and the audit log among them, are for admins here as everywhere.
+fn check_reader(name: &str, frame: &Frame) -> Result<(), Problem> {
+    // On a cluster a name has braces, and they may stand anywhere.
+    let is_about_users = name.replace(['{', '}'], "").starts_with("identity");
+    if is_about_users && !frame.caller.is_admin() {
+        return Err(Problem::new(StatusCode::FORBIDDEN, "forbidden")
+            .title("the token does not allow this")
+            .detail("keys about users and tokens take the role admin"));
+    }
+    Ok(())
 }
 
 /// The store at a database; nothing when that one holds no keys, or is none.

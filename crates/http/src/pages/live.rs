@@ -27,7 +27,7 @@ use crate::{
 /// How often a page is looked at anew.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After so many looks is asked whether the visitor may still: a token that was taken back must not show anything for long.
-const LOOKS_PER_CHECK: u32 = 10;
+const LOOKS_PER_CHECK: u32 = 5;
 
 /// A page of which a part is live.
 pub(super) trait Page: Template {

@@ -41,6 +41,11 @@ impl Client<'_> {
     }
 }
 
+/// The token of a new project.
+pub(crate) async fn project_token(site: &Site, account: &str, project: &str) -> String {
+    Client::new(site, account, project).await.token
+}
+
 fn event(value: &str, at: &str) -> Json {
     json!({
         "dimension": "job-skills", "key": "python", "value": value, "created_at": at, "interval": ["weeks"],

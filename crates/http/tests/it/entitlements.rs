@@ -30,7 +30,7 @@ const PRO: &str = "/api/1/users/me/entitlements/pro";
 const START: &str = "/api/1/users/me/checkout/stripe/start";
 const FINISH: &str = "/api/1/users/me/checkout/stripe/finish";
 const WEBHOOK: &str = "/api/1/checkout/stripe/webhook";
-const SECRETS: [&str; 4] = ["sk_cat_secret", "pk_cat_secret", "sk_till_secret", "whsec_secret"];
+pub(crate) const SECRETS: [&str; 4] = ["sk_cat_secret", "pk_cat_secret", "sk_till_secret", "whsec_secret"];
 
 /// RevenueCat and Stripe in one.
 #[derive(Default)]
@@ -49,25 +49,35 @@ struct Shop {
     others: Arc<Others>,
 }
 
+/// What is sold, where nobody answers who knows what was paid for.
+pub(crate) fn billing_of_nobody(store: &Store) -> Billing {
+    // A port for which nobody may listen.
+    billing(store, "http://127.0.0.1:1")
+}
+
+fn billing(store: &Store, url: &str) -> Billing {
+    let [cat, public, till, webhook] = SECRETS;
+    let source = RevenueCat::new(url, cat, public, Duration::from_secs(5)).expect("a source");
+    let entitlements = Entitlements::open(store.clone(), Arc::new(source), Settings::default());
+    let entitlements = entitlements.expect("good settings");
+    let stripe = Stripe::new(url, till, Duration::from_secs(5)).expect("a till");
+    let settings = CheckoutSettings {
+        identifier: "pro".into(),
+        price: "price".into(),
+        frontend_root: "https://www.example.com".into(),
+        paths: vec!["/admin".into()],
+        webhook_secret: Some(webhook.into()),
+    };
+    let checkout = Checkout::new(entitlements.clone(), stripe, settings).expect("settings");
+    Billing { entitlements, checkout: Some(checkout) }
+}
+
 impl Shop {
     async fn open() -> Shop {
         let others = Arc::new(Others::default());
         let url = serve(&others).await;
         let store = Store::open("embedded:memory").await.expect("a store");
-        let [cat, public, till, webhook] = SECRETS;
-        let source = RevenueCat::new(&url, cat, public, Duration::from_secs(5)).expect("a source");
-        let entitlements = Entitlements::open(store.clone(), Arc::new(source), Settings::default());
-        let entitlements = entitlements.expect("good settings");
-        let stripe = Stripe::new(&url, till, Duration::from_secs(5)).expect("a till");
-        let settings = CheckoutSettings {
-            identifier: "pro".into(),
-            price: "price".into(),
-            frontend_root: "https://www.example.com".into(),
-            paths: vec!["/admin".into()],
-            webhook_secret: Some(webhook.into()),
-        };
-        let checkout = Checkout::new(entitlements.clone(), stripe, settings).expect("settings");
-        let billing = Billing { entitlements, checkout: Some(checkout) };
+        let billing = billing(&store, &url);
         Shop { site: Site::selling(store, Vec::new(), Some(billing)).await, others }
     }
 

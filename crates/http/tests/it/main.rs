@@ -4,6 +4,7 @@ mod site;
 
 mod bad_input;
 mod calculations;
+mod calculations_pages;
 mod events;
 mod jobs;
 mod outages;
@@ -15,14 +16,22 @@ mod worker;
 mod access;
 mod bars;
 mod deploys;
+mod dev;
 mod entitlements;
 mod examples;
 mod journeys;
+mod recommendations;
+mod secrets;
+mod sign_in;
 mod traces;
 mod users;
 mod watch;
 
+mod barriers;
 mod browser;
+mod inert;
 mod pages;
+mod services;
+mod visitors;
 
 mod description;

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr};
 
 use keyrack_files::Buckets;
-use keyrack_http::{Billing, Deploys, Server};
+use keyrack_http::{Access, Billing, Deploys, Server};
 use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Reach, Role, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
@@ -71,6 +71,21 @@ impl Site {
         definitions: Vec<Definition>,
         billing: Option<Billing>,
     ) -> Site {
+        Site::guarded(store, definitions, billing, Access::default()).await
+    }
+
+    /// A server in memory that lets in whom `access` says.
+    pub(crate) async fn letting_in(access: Access) -> Site {
+        let store = Store::open("embedded:memory").await.expect("a store");
+        Site::guarded(store, Vec::new(), None, access).await
+    }
+
+    pub(crate) async fn guarded(
+        store: Store,
+        definitions: Vec<Definition>,
+        billing: Option<Billing>,
+        access: Access,
+    ) -> Site {
         let identity = Identity::with_jwt(store.clone(), sign_in()).expect("good settings");
         let hive = Hive::open(store.clone()).await.expect("a hive");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -81,7 +96,7 @@ impl Site {
         let repos = ["backend", "jobs"].map(|name| Repo::new(name).expect("a name")).into();
         let secret = Secret::new(DEPLOY_SECRET).expect("a secret");
         let server = server.with_deploys(Some(Deploys { secret, repos }));
-        let server = server.with_billing(billing);
+        let server = server.with_billing(billing).with_access(access);
         let server = server.with_tickets(Some(Tickets::new(JOURNEY_SECRET).expect("a secret")));
         let files = TempDir::new().expect("a folder");
         let server = server.with_buckets(Some(Buckets::folder(files.path())));
@@ -126,6 +141,15 @@ impl Site {
         // A server that refuses a large body closes the connection while we still send it.
         let _ = stream.read_to_end(&mut response).await;
         Answer::parse(&String::from_utf8(response).expect("text"))
+    }
+
+    /// Sends a request as it is written.
+    pub(crate) async fn raw(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(self.addr).await.expect("the server answers");
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.expect("text");
+        Answer::parse(&response)
     }
 
     /// Sends a request and leaves the answer to come.
