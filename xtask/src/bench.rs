@@ -10,7 +10,10 @@ mod eta;
 mod jobs;
 mod journeys;
 mod lint;
+mod live;
 mod noise;
+mod recommend;
+mod search;
 mod watch;
 
 mod compare;
@@ -18,6 +21,7 @@ mod load;
 mod machine;
 mod page;
 mod report;
+mod serve;
 mod server;
 mod table;
 
@@ -42,7 +46,14 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
     ("journeys", "how late a thousand watchers see what happens on a journey", journeys::run),
     ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
+    (
+        "live",
+        "a live page at five thousand events a second: what server and browser hold",
+        live::run,
+    ),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
+    ("search", "how long the dashboard searches a million jobs", search::run),
+    ("recommend", "how fast, private and good lists of posts are, and what a load costs", recommend::run),
     ("watch", "how late five thousand watchers see the updates of a trace", watch::run),
 ];
 

@@ -24,6 +24,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
     ("pg_ctlcluster", "postgresql"),
+    ("mariadb-install-db", "mariadb-server"),
 ];
 
 /// Installs what is missing.

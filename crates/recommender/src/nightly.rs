@@ -81,7 +81,7 @@ pub struct Progress {
 }
 
 /// Is told about the writes of a load, and may stop it.
-pub type Watch<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send);
+pub type Watch<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send + Sync);
 
 impl Recommender {
     /// Loads what is new in the app's tables. The first load of a calendar day also lets old posts go.

@@ -3,11 +3,13 @@
 use axum::http::StatusCode;
 use keyrack_calculations as calculations;
 use keyrack_entitlements as entitlements;
+use keyrack_files as files;
 use keyrack_identity as identity;
 use keyrack_jobs::{Error, recurring};
 use keyrack_journeys as journeys;
 use keyrack_keys::PartError;
 use keyrack_progress as progress;
+use keyrack_recommender as recommender;
 use keyrack_store as store;
 use keyrack_updates as updates;
 
@@ -22,7 +24,7 @@ const GONE_RETRY_S: u32 = 5;
 /// How soon to ask again about a user whom those who sell do not know yet.
 const UNKNOWN_USER_RETRY_S: u32 = 10;
 
-/// How soon to try again when those who sell cannot be reached.
+/// How soon to try again when those who sell, or the tables of an app, cannot be reached.
 const SHOP_RETRY_S: u32 = 15;
 
 /// How soon to ask again when the store is away; one that restarts is back within seconds.
@@ -251,6 +253,48 @@ impl From<journeys::Error> for Problem {
                     .detail("it has expired, or is not for this journey")
             }
             Error::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<recommender::Error> for Problem {
+    fn from(error: recommender::Error) -> Problem {
+        use recommender::Error;
+
+        let detail = error.to_string();
+        match error {
+            Error::Part(error) => bad_name(&error),
+            Error::Invalid { what } => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid")
+                .title("the request makes no sense")
+                .detail(what),
+            Error::NoSuchPost { .. } => not_found("post_not_found")
+                .title("the post cannot be recommended")
+                .detail(detail),
+            Error::Source { .. } => unavailable("tables_unavailable", SHOP_RETRY_S).detail(detail),
+            Error::Busy => conflict("busy").title("a load runs already").detail(detail),
+            Error::Stopped => unavailable("stopped", BUSY_RETRY_S).detail(detail),
+            Error::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<files::Error> for Problem {
+    fn from(error: files::Error) -> Problem {
+        let detail = error.to_string();
+        match error {
+            files::Error::Invalid { field, reason } => invalid(field, reason),
+            files::Error::BeingDeleted { .. } => {
+                conflict("being_deleted").title("the file is being deleted").detail(detail)
+            }
+            files::Error::Swept { .. } => {
+                Problem::new(StatusCode::NOT_FOUND, "file_not_found")
+                    .title("the file is not there any more")
+                    .detail(detail)
+            }
+            files::Error::Bucket { .. } => {
+                unavailable("bucket_unavailable", SHOP_RETRY_S).detail(detail)
+            }
+            files::Error::Store(error) => error.into(),
         }
     }
 }

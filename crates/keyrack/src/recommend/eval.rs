@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// The seed from which the app is made
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Use the weights that were learned for the recommendations of the store
+    /// Use the weights that were learned for the recommendations of the store, and show this table in the dashboard
     #[arg(long)]
     save: bool,
 }
@@ -37,7 +37,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let found = evaluate(&World::generate(size, args.seed), args.days, args.seed).await?;
     if args.save {
         let service = Recommender::new(globals.open_store().await?, Settings::default());
-        service.set_weights(&found.weights).await?;
+        service.adopt(found.clone()).await?;
         globals.say("the weights that were learned are in force");
     }
     if globals.json {
@@ -66,7 +66,7 @@ fn print(found: &Evaluation, globals: &Globals) -> anyhow::Result<()> {
     for measured in &found.measured {
         let scores = &measured.scores;
         table.row(vec![
-            measured.name.into(),
+            measured.name.clone().into(),
             cell(measured.ndcg.value),
             cell(measured.ndcg.low),
             cell(measured.ndcg.high),

@@ -3,14 +3,17 @@
 mod eval;
 mod explain;
 mod list;
+mod server;
+mod settings;
 mod source;
 mod stats;
 mod sync;
 
 use clap::Subcommand;
 use jiff::tz::TimeZone;
-use keyrack_recommender::{Recommender, Settings};
+use keyrack_recommender::Recommender;
 
+pub(crate) use self::server::recommendations;
 use crate::{Exit, Globals};
 
 /// The arguments of `keyrack recommend`.
@@ -51,18 +54,24 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
 /// Where days begin and end.
 #[derive(Debug, clap::Args)]
 struct Zone {
-    /// The time zone of the users, by which days are counted
-    #[arg(long, value_name = "ZONE", default_value = "Australia/Sydney", value_parser = zone)]
-    zone: TimeZone,
+    /// The time zone of the users, by which days are counted [default: the setting "recommend-zone"]
+    #[arg(long, value_name = "ZONE", value_parser = settings::zone)]
+    zone: Option<TimeZone>,
 }
 
-fn zone(name: &str) -> Result<TimeZone, String> {
-    TimeZone::get(name)
-        .map_err(|_| format!("\"{name}\" is no time zone; use a name such as \"Europe/Berlin\""))
+impl Zone {
+    /// What the settings say, with this zone if one was given.
+    fn settings(&self, globals: &Globals) -> anyhow::Result<keyrack_recommender::Settings> {
+        let mut settings = settings::of(&globals.settings)?;
+        if let Some(zone) = &self.zone {
+            settings.zone = zone.clone();
+        }
+        Ok(settings)
+    }
 }
 
 /// The recommender of a store that is there already.
 async fn open(zone: &Zone, globals: &Globals) -> anyhow::Result<Recommender> {
-    let settings = Settings { zone: zone.zone.clone(), ..Settings::default() };
+    let settings = zone.settings(globals)?;
     Ok(Recommender::new(globals.open_existing_store().await?, settings))
 }

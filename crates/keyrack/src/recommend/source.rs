@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
 use keyrack_recommender::{Error, Files, From, Names, Row, Source, Sql, Table};
 
 /// Tables of any kind.
+#[derive(Debug)]
 pub(super) enum Tables {
     Sql(Box<Sql>),
     Files(Files),
@@ -13,12 +13,10 @@ pub(super) enum Tables {
 
 impl Tables {
     /// Opens a database by its URL, or a folder.
-    pub(super) async fn open(from: &str, rename: &[String]) -> anyhow::Result<Tables> {
-        let names = Names::parse(rename)?;
+    pub(super) async fn open(from: &str, names: Names) -> Result<Tables, Error> {
         let is_url = ["sqlite:", "postgres:", "postgresql:", "mysql:", "mariadb:"];
         if is_url.iter().any(|scheme| from.starts_with(scheme)) {
-            let sql = Sql::open(from, names).await.context("could not open the app's database")?;
-            return Ok(Tables::Sql(Box::new(sql)));
+            return Ok(Tables::Sql(Box::new(Sql::open(from, names).await?)));
         }
         Ok(Tables::Files(Files::open(Path::new(from), &names)?))
     }
@@ -29,6 +27,13 @@ impl Source for Tables {
         match self {
             Tables::Sql(sql) => sql.page(table, from, limit).await,
             Tables::Files(files) => files.page(table, from, limit).await,
+        }
+    }
+
+    async fn posts(&mut self, ids: &[u64]) -> Result<Vec<Row>, Error> {
+        match self {
+            Tables::Sql(sql) => sql.posts(ids).await,
+            Tables::Files(files) => files.posts(ids).await,
         }
     }
 

@@ -2,31 +2,33 @@
 
 use std::{io::Write as _, ops::ControlFlow, time::Duration};
 
+use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::TimeZone;
 use keyrack_http::human;
-use keyrack_recommender::{Progress, Recommender, Settings, Synced};
+use keyrack_recommender::{Names, Progress, Recommender, Synced};
 
-use super::{Zone, source::Tables, zone};
-use crate::{Exit, Globals, terminal};
+use super::{Zone, settings, source::Tables};
+use crate::{Exit, Failure, Globals, settings::RECOMMEND_FROM, terminal};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     /// The app's tables: sqlite:FILE, postgres://…, mysql://…, or a folder of CSV or NDJSON files
-    #[arg(value_name = "FROM", env = "KEYRACK_RECOMMEND_FROM", hide_env_values = true)]
-    from: String,
-    /// What a table or column is called: post=posts, post.written_text=body
+    /// [default: the setting "recommend-from"]
+    #[arg(value_name = "FROM")]
+    from: Option<String>,
+    /// What a table or column is called: post=posts, post.written_text=body [default: the setting "recommend-rename"]
     #[arg(long, value_name = "OURS=THEIRS")]
     rename: Vec<String>,
     #[command(flatten)]
     zone: Zone,
-    /// The zone of times that the tables give without one
-    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = zone)]
-    database_zone: TimeZone,
-    /// What posts say that only tell of a break; case and punctuation do not matter
-    #[arg(long, value_name = "TEXT", default_value = "I have a break today")]
-    break_text: String,
+    /// The zone of times that the tables give without one [default: the setting "recommend-database-zone"]
+    #[arg(long, value_name = "ZONE", value_parser = settings::zone)]
+    database_zone: Option<TimeZone>,
+    /// What posts say that only tell of a break; case and punctuation do not matter [default: the setting "recommend-break-text"]
+    #[arg(long, value_name = "TEXT")]
+    break_text: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -42,7 +44,8 @@ const AFTER_HELP: &str = "\
 The tables are challenge, groupchallengemembers, post, user_reaction_log and tracking. They are only
 read. A load that is cut off is simply repeated. Run it once a night, shortly after midnight.
 
-A password in FROM can be seen by other users of the machine; KEYRACK_RECOMMEND_FROM hides it.";
+A password in FROM can be seen by other users of the machine; KEYRACK_RECOMMEND_FROM and
+\"recommend-from\" in keyrack.toml hide it.";
 
 /// Loads what is new.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -68,13 +71,24 @@ pub(super) async fn rebuild(args: &RebuildArgs, globals: &Globals) -> anyhow::Re
 }
 
 async fn open(args: &Args, globals: &Globals) -> anyhow::Result<(Recommender, Tables)> {
-    let settings = Settings {
-        zone: args.zone.zone.clone(),
-        database_zone: args.database_zone.clone(),
-        break_text: args.break_text.clone(),
+    let mut goes = args.zone.settings(globals)?;
+    if let Some(zone) = &args.database_zone {
+        goes.database_zone = zone.clone();
+    }
+    if let Some(text) = &args.break_text {
+        goes.break_text = text.clone();
+    }
+    let names = match &args.rename[..] {
+        [] => settings::names(&globals.settings)?,
+        lines => Names::parse(lines)?,
     };
-    let tables = Tables::open(&args.from, &args.rename).await?;
-    Ok((Recommender::new(globals.open_store().await?, settings), tables))
+    let set = globals.settings.get(&RECOMMEND_FROM).value.as_deref();
+    let from = args.from.as_deref().or(set).ok_or_else(|| {
+        let hint = format!("give FROM, or set {}", RECOMMEND_FROM.ways());
+        Failure::new(Exit::Usage, "nobody has said where the app's tables are").hint(hint)
+    })?;
+    let tables = Tables::open(from, names).await.context("could not open the app's tables")?;
+    Ok((Recommender::new(globals.open_store().await?, goes), tables))
 }
 
 fn print(synced: &Synced, globals: &Globals) -> anyhow::Result<Exit> {
@@ -98,10 +112,12 @@ fn print(synced: &Synced, globals: &Globals) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// A line on stderr that tells how far the load is; nothing with `--quiet` or when stderr is no terminal.
+/// A bar on stderr that tells how far the load is; nothing with `--quiet` or when stderr is no terminal.
 struct Bar(ProgressBar);
 
-const TEMPLATE: &str = "{spinner} {msg}, {human_pos} done, {elapsed}";
+/// While it is not known how much there is to do, and when it is.
+const COUNTING: &str = "{spinner} {msg}, {human_pos} done, {elapsed}";
+const MEASURED: &str = "{msg:10} {wide_bar} {human_pos} of {human_len}, {eta} left";
 const TICK: Duration = Duration::from_millis(200);
 
 impl Bar {
@@ -109,19 +125,36 @@ impl Bar {
         let target =
             if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style);
-        }
+        set_style(&bar, COUNTING);
         bar.enable_steady_tick(TICK);
         Bar(bar)
     }
 
     fn show(&self, progress: Progress) -> ControlFlow<()> {
-        self.0.set_message(progress.step);
+        if self.0.message() != progress.step {
+            // Each step begins anew.
+            self.0.set_message(progress.step);
+            self.0.set_position(0);
+            self.0.reset_eta();
+            self.0.unset_length();
+            set_style(&self.0, COUNTING);
+        }
+        if let Some(of) = progress.of {
+            if self.0.length().is_none() {
+                set_style(&self.0, MEASURED);
+            }
+            self.0.set_length(of);
+        }
         if progress.rows > 0 {
             self.0.set_position(progress.rows);
         }
         ControlFlow::Continue(())
+    }
+}
+
+fn set_style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 

@@ -1,11 +1,14 @@
 //! `keyrack recommend`, from tables in files to a list and its reasons.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::program::Run;
+use crate::{
+    guide::lines_to_type,
+    program::{Run, Serve},
+};
 
 /// Two public challenges and a private one, with today's posts.
 fn app() -> TempDir {
@@ -70,4 +73,80 @@ fn what_cannot_be_loaded_is_told() {
     let asked = run(&dir, "recommend rebuild export", 2);
     assert!(asked.stderr.contains("--yes"), "{asked:?}");
     run(&dir, "recommend rebuild export --yes", 0);
+}
+
+#[test]
+fn guide_can_be_typed_as_it_is_printed() {
+    let dir = TempDir::new().expect("a folder");
+    let lines = lines_to_type("docs/recommender.md");
+    let from = [("KEYRACK_RECOMMEND_FROM", "export")];
+    let serve = Serve::start_with(dir.path(), "--recommend-zone UTC", &from);
+    let lines = lines.replace("127.0.0.1:7701", &serve.resp().to_string());
+    let lines = lines.replace("127.0.0.1:7700", &serve.http().to_string());
+    let run = in_shell(&dir, &lines);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    for said in [
+        "you often react to challenge 1",
+        "posts       3, by category 2 0 0 1 0",
+        "\"taken\":true",
+        "the user hid it",
+        "Recommendation updated successfully",
+        "\"written_text\":\"Swam, and it was cold\"",
+        "times the best of the others",
+    ] {
+        assert!(run.stdout.contains(said), "{said}: {run:?}");
+    }
+    assert!(!run.stdout.contains("\"taken\":false"), "{run:?}");
+    let (_, page) = serve.get("/recommender");
+    assert!(page.contains("NDCG@10 is"), "the evaluation is in the dashboard: {page}");
+}
+
+#[test]
+fn commands_of_the_guide_that_need_a_database_work_with_one() {
+    let dir = TempDir::new().expect("a folder");
+    let guide = include_str!("../../../../docs/recommender.md");
+    let block = guide.split("```sh no-test\n").nth(1).and_then(|rest| rest.split("```").next());
+    let commands: Vec<&str> = block.expect("a block").lines().collect();
+    assert_eq!(commands.len(), 4, "{commands:?}");
+    for (file, posts, body) in [("app.db", "post", "written_text"), ("renamed.db", "posts", "body")] {
+        let make = MAKE.replace("FILE", file).replace("POSTS", posts).replace("BODY", body);
+        let mut python = std::process::Command::new("python3");
+        python.args(["-c", &make]).current_dir(dir.path());
+        let made = Run::of(python);
+        assert_eq!(made.code, Some(0), "{made:?}");
+    }
+    for command in commands {
+        // The tests of the library load from real servers; here the names are what counts.
+        let command = command.replace("postgres://reader@db/app", "sqlite:renamed.db");
+        let command = command.replace("mysql://reader@db/app", "sqlite:app.db");
+        let run = in_shell(&dir, &command);
+        assert_eq!(run.code, Some(0), "{command}: {run:?}");
+    }
+    assert!(run(&dir, "recommend stats", 0).stdout.contains("posts       1, by category 1"));
+}
+
+/// Makes a database with a challenge and a post of today.
+const MAKE: &str = r#"
+import sqlite3
+db = sqlite3.connect("FILE")
+db.executescript("""
+CREATE TABLE challenge (id INTEGER PRIMARY KEY, category INTEGER, is_public BOOLEAN, duration INTEGER, created_time TIMESTAMP);
+CREATE TABLE groupchallengemembers (challenge_id INTEGER, user_id INTEGER);
+CREATE TABLE POSTS (id INTEGER PRIMARY KEY, user_id INTEGER, challenge_id INTEGER, created_time TIMESTAMP, BODY TEXT);
+CREATE TABLE user_reaction_log (log_id INTEGER PRIMARY KEY, post_id INTEGER, user_id INTEGER, is_cancelled BOOLEAN);
+CREATE TABLE tracking (follower_id INTEGER, challenge_id INTEGER, is_terminated BOOLEAN);
+INSERT INTO challenge VALUES (1, 0, 1, 30, datetime('now'));
+INSERT INTO POSTS VALUES (10, 77, 1, datetime('now'), 'Ran');
+""")
+db.commit()
+"#;
+
+/// Types lines into a shell that finds the program.
+fn in_shell(dir: &TempDir, lines: &str) -> Run {
+    let program = Path::new(env!("CARGO_BIN_EXE_keyrack")).parent().expect("a folder");
+    let path = std::env::var("PATH").expect("a PATH");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-e", "-c", lines]).current_dir(dir.path());
+    shell.env("PATH", format!("{}:{path}", program.display()));
+    Run::of(shell)
 }

@@ -3,9 +3,9 @@
 
   KEYS  1 parameters   2 contributions   3 pair   4 authors   5 popularity   6 showings   7 challenges   8 neighbours   9 weights
         10 categories...
-  ARGV  1 user   2 n_newest   3 n_random   4 n_popular   5 n_of_challenge   6 n_alike   7 n_preferred   8 values...
+  ARGV  1 user   2 n_newest   3 n_draws   4 n_of_draw   5 n_popular   6 n_of_challenge   7 n_alike   8 n_preferred   9 values...
         The challenges that the user likes, then those followed, then as many random numbers from 0 to 1 as it takes:
-        one and n_random for each category. A list of challenges ends with an empty text.
+        one and n_draws for each category; a draw gives n_of_draw posts that stand together. A list of challenges ends with an empty text.
   Derives challenge_posts(<challenge>) under the same hash tag.
   Returns day_index, the size of the ring, the number of categories, the user's days, the weights, the neighbours of liked
         challenges, the challenges of the posts with what is known about them, and six values for each post: id, challenge, author,
@@ -13,8 +13,9 @@
 ]]
 local parameters, contributions, pair, authors, popularity = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local showings, challenges, neighbours, weights = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local n_newest, n_random, n_popular = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local n_of_challenge, n_alike, n_preferred = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local n_newest, n_draws, n_of_draw, n_popular =
+  tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local n_of_challenge, n_alike, n_preferred = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 --- @include "challenge_posts"
 
 -- As many arguments as Lua's stack surely holds.
@@ -44,7 +45,7 @@ local function visit(challenge)
   return true
 end
 
-local at = 8
+local at = 9
 local liked = {}
 while ARGV[at] ~= '' do
   visit(ARGV[at])
@@ -84,12 +85,13 @@ for number = 10, #KEYS do
     end
   end
   if size > 0 then
-    for draw = 1, n_random do
-      local rank = math.floor(tonumber(ARGV[share + draw]) * size)
-      take(redis.call('ZRANGE', category, rank, rank))
+    for draw = 1, n_draws do
+      -- It may begin before the first post, so that each is drawn as often as any other.
+      local last = math.floor(tonumber(ARGV[share + draw]) * (size + n_of_draw - 1))
+      take(redis.call('ZRANGE', category, math.max(0, last - n_of_draw + 1), last))
     end
   end
-  share = share + 1 + n_random
+  share = share + 1 + n_draws
 end
 
 take(redis.call('ZREVRANGE', popularity, 0, n_popular - 1))

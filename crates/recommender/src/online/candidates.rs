@@ -20,8 +20,9 @@ static CANDIDATES: Script = script!("candidates.lua", "../include/challenge_post
 
 /// The newest posts of each category that are looked at.
 const NEWEST: usize = 60;
-/// Posts of each category that are drawn from all days.
-const RANDOM: usize = 40;
+/// Draws from all days of each category, and the posts of a draw: those that stand together cost as much as one.
+const DRAWS: usize = 10;
+const OF_DRAW: usize = 4;
 /// Popular posts of all categories that are looked at.
 const POPULAR: usize = 100;
 /// The newest posts of a challenge that are looked at.
@@ -80,7 +81,7 @@ impl Recommender {
         followed.truncate(FOLLOWED);
         let liked = reader.preferred.iter().chain(&followed).map(u64::to_string);
         let end = std::iter::once(String::new());
-        let shares = (0..CATEGORIES_MAX * (1 + RANDOM)).map(|_| dice.share().to_string());
+        let shares = (0..CATEGORIES_MAX * (1 + DRAWS)).map(|_| dice.share().to_string());
         let values: Vec<String> = liked.chain(end).chain(shares).collect();
         let call = CANDIDATES
             .call(self.store())
@@ -96,7 +97,8 @@ impl Recommender {
             .keys("categories", &Recommender::category_keys())
             .arg("user", user.as_str())
             .arg("n_newest", NEWEST)
-            .arg("n_random", RANDOM)
+            .arg("n_draws", DRAWS)
+            .arg("n_of_draw", OF_DRAW)
             .arg("n_popular", POPULAR)
             .arg("n_of_challenge", OF_CHALLENGE)
             .arg("n_alike", ALIKE)

@@ -10,7 +10,7 @@ use super::{
 use crate::dice::Dice;
 
 /// How much worth counts against being unlike what is already on the list.
-const WORTH: f64 = 0.85;
+const WORTH: f64 = 0.8;
 
 /// Every so-many-th place is for discovery.
 const DISCOVERY_EVERY: usize = 10;
@@ -140,7 +140,8 @@ impl Choice {
 
     /// The best that is left; when all that is left is too much of the same, the best of that.
     fn best(&self) -> Option<usize> {
-        let (mut fitting, mut any): (Option<(usize, f64)>, Option<(usize, f64)>) = (None, None);
+        let mut fitting: Option<(usize, f64)> = None;
+        let mut any: Option<(usize, f64)> = None;
         for at in (0..self.taken.len()).filter(|at| !self.taken[*at]) {
             let most = WORTH * self.worth[at];
             if fitting.is_some_and(|(_, value)| value >= most) {

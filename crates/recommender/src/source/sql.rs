@@ -65,7 +65,7 @@ impl Sql {
         let found = sqlx::query(query).fetch_all(&mut self.connection).await;
         let width = table.columns().len();
         let row = |row: &sqlx::any::AnyRow| -> Result<Row, sqlx::Error> {
-            (0..width).map(|at| row.try_get::<Option<String>, _>(at)).collect()
+            (0..width).map(|at| text(row, at)).collect()
         };
         let rows = found.and_then(|rows| rows.iter().map(row).collect());
         rows.map_err(|error| self.failed(table, &error))
@@ -120,7 +120,16 @@ impl Source for Sql {
         let count = self.as_text("COUNT(*)");
         let query = format!("SELECT {count} FROM {}", self.quoted(self.names.table(table)));
         let found = sqlx::query(&query).fetch_one(&mut self.connection).await;
-        let rows = found.and_then(|row| row.try_get::<String, _>(0));
-        Ok(rows.map_err(|error| self.failed(table, &error))?.parse().unwrap_or(0))
+        let rows = found.and_then(|row| text(&row, 0));
+        let rows = rows.map_err(|error| self.failed(table, &error))?;
+        Ok(rows.and_then(|rows| rows.parse().ok()).unwrap_or(0))
     }
+}
+
+/// A value that was asked for as text. MySQL calls long text a blob.
+fn text(row: &sqlx::any::AnyRow, at: usize) -> Result<Option<String>, sqlx::Error> {
+    row.try_get(at).or_else(|error| match row.try_get::<Option<Vec<u8>>, _>(at) {
+        Ok(bytes) => Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())),
+        Err(_) => Err(error),
+    })
 }

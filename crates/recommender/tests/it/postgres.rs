@@ -9,6 +9,7 @@ use keyrack_recommender::{Names, Sql};
 use keyrack_testkit::{Port, Process, simulated_store, wait_until};
 
 use crate::{
+    database::{give_to, output, program, run_as},
     load::fill,
     world::{LOADED, NOON, dump, ms, sync},
 };
@@ -24,37 +25,19 @@ impl Postgres {
     fn start() -> Postgres {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path().join("data");
-        let is_root = output(Command::new("id").arg("-u")).trim() == "0";
-        // PostgreSQL refuses to run as root; Debian's package has made a user for it.
-        let runner = |program: &Path| {
-            if !is_root {
-                return Process::command(program);
-            }
-            let mut command = Command::new("setpriv");
-            command.args([
-                "--reuid=postgres",
-                "--regid=postgres",
-                "--clear-groups",
-                "--pdeathsig",
-                "KILL",
-            ]);
-            command.arg(program);
-            command
-        };
-        if is_root {
-            output(Command::new("chown").arg("postgres").arg(folder.path()));
-        }
-        let mut initdb = runner(&program("initdb"));
+        give_to("postgres", folder.path());
+        let runner = |program: &Path| run_as("postgres", program);
+        let mut initdb = runner(&postgres_program("initdb"));
         initdb.args(["--auth=trust", "--username=app", "--no-sync", "-D"]).arg(&data);
         output(initdb.current_dir("/"));
         let port = Port::lease();
         let number = port.number();
-        let mut server = runner(&program("postgres"));
+        let mut server = runner(&postgres_program("postgres"));
         server.arg("-D").arg(&data).args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
         server.args(["-p", &number.to_string(), "-k"]).arg(&data).current_dir("/");
         let process = Process::spawn("postgres", server);
         wait_until("PostgreSQL to answer", || {
-            let mut ready = Command::new(program("pg_isready"));
+            let mut ready = Command::new(postgres_program("pg_isready"));
             ready.args(["-q", "-h", "127.0.0.1", "-p", &number.to_string()]);
             ready.status().is_ok_and(|status| status.success())
         });
@@ -67,18 +50,10 @@ impl Postgres {
 }
 
 /// A program of PostgreSQL, which Debian keeps out of the path.
-fn program(name: &str) -> PathBuf {
+fn postgres_program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let found =
-        versions.map(|version| version.path().join("bin").join(name)).find(|path| path.exists());
-    found.expect("install Debian's package \"postgresql\": its programs are needed")
-}
-
-#[track_caller]
-fn output(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+    program(name, &folders, "postgresql")
 }
 
 #[tokio::test]
