@@ -1,6 +1,7 @@
 //! The pages of the calculations.
 
 use keyrack_calculations::{Accounts, Event, Ledger, Rule, account, keys::RuleType, project};
+use keyrack_identity::Role;
 use keyrack_testkit::on_every_store;
 
 use crate::site::Site;
@@ -126,6 +127,21 @@ async fn rules_are_made_and_deleted_by_forms() {
     assert!(gone.contains("The rule is gone") && !gone.contains("count by days"), "{gone}");
     let again = site.form("/calculations/7/2/rules/2/delete", back).await;
     assert!(site.follow(&again).await.contains("there is no rule"));
+}
+
+#[tokio::test]
+async fn those_who_may_only_look_are_offered_no_forms() {
+    let site = Site::start().await;
+    furnish(&site).await;
+    let bearer = format!("bearer {}", site.token_of("alice", Role::Viewer).await);
+    let headers = [("Authorization", bearer.as_str())];
+    for path in [PYTHON, "/calculations/7/2"] {
+        let page = site.send("GET", path, &headers, "").await;
+        assert!(page.status == 200 && page.body.contains("sum by weeks"), "{page:?}");
+        assert!(!page.body.contains("/rules"), "{page:?}");
+    }
+    let refused = site.send("POST", "/calculations/7/2/rules/1/delete", &headers, "back=%2F").await;
+    assert_eq!(refused.status, 403, "{refused:?}");
 }
 
 #[tokio::test]

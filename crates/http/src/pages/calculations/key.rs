@@ -28,6 +28,9 @@ use crate::{app::App, human, problem::Problem};
 
 /// Buckets of the chart: as many bars as can be told apart on a phone.
 const POINTS: usize = 60;
+/// The statistics in the order in which they are told.
+const STATISTICS: [&str; 7] =
+    ["average", "standard_deviation", "slope", "intercept", "ci_90", "ci_95", "ci_99"];
 /// What rules have said lately.
 const EVENTS_MAX: usize = 20;
 
@@ -286,11 +289,11 @@ async fn statistics(
     let mut all = Vec::new();
     for (calculation, _) in declared.iter().filter(|pair| pair.1 == interval) {
         if !is_by_bucket(*calculation) {
-            let result = ledger.result(id, *calculation, interval).await?;
-            all.extend(result.into_iter().map(|(name, value)| (name.replace('_', " "), value)));
+            all.extend(ledger.result(id, *calculation, interval).await?);
         }
     }
-    Ok(all)
+    all.sort_by_key(|(name, _)| STATISTICS.iter().position(|other| other == name));
+    Ok(all.into_iter().map(|(name, value)| (name.replace('_', " "), value)).collect())
 }
 
 impl EventRow {

@@ -9,7 +9,7 @@ use axum::{
 };
 use futures_util::future::try_join_all;
 use keyrack_calculations::{
-    Direction, Error, Ledger, is_by_bucket,
+    Direction, Error, KeyId, Ledger, is_by_bucket,
     keys::{Calculation, Dimension, DimensionKey, Interval, Project},
 };
 use serde::Deserialize;
@@ -150,31 +150,56 @@ async fn row(
 ) -> Result<KeyRow, Error> {
     let id = ledger.key(project, dimension, key);
     let (values, declared) = tokio::try_join!(ledger.values_len(&id), ledger.declared(&id))?;
-    let (mut what, mut last, mut trend, mut heights) =
-        (String::new(), String::new(), "", Vec::new());
-    if let Some((calculation, interval)) = glance(&declared) {
-        let series = ledger.series(&id, calculation, interval, SPARK_POINTS).await?;
-        let number = |text: &String| text.parse().ok().filter(|n: &f64| n.is_finite());
-        heights = series
-            .iter()
-            .map(|point| point.value.as_ref().and_then(number).unwrap_or(0.0))
-            .collect();
-        last = series.iter().rev().find_map(|point| point.value.clone()).unwrap_or_default();
-        what = format!("{calculation} by {interval}");
-        trend = match ledger.trend(&id, interval, true).await? {
-            Some(trend) => word(trend.direction),
-            None => "",
-        };
-    }
+    let glance = match telling(&declared) {
+        Some(pair) => glance(ledger, &id, pair).await?,
+        None => Glance::default(),
+    };
     Ok(KeyRow {
         key: key.to_string(),
         link: super::key::link_to(ledger.account(), project, dimension, key),
         values: human::count(values),
-        spark: Spark::of(&heights, true, format!("{what} of {key}")),
-        what,
-        last,
-        trend,
+        spark: spark(glance.heights, format!("{} of {key}", glance.what)),
+        what: glance.what,
+        last: glance.last,
+        trend: glance.trend,
     })
+}
+
+/// What is seen of a key at a glance.
+#[derive(Default)]
+struct Glance {
+    what: String,
+    last: String,
+    trend: &'static str,
+    heights: Vec<f64>,
+}
+
+async fn glance(
+    ledger: &Ledger,
+    id: &KeyId,
+    (calculation, interval): (Calculation, Interval),
+) -> Result<Glance, Error> {
+    let (series, trend) = tokio::try_join!(
+        ledger.series(id, calculation, interval, SPARK_POINTS),
+        ledger.trend(id, interval, true)
+    )?;
+    let values: Vec<String> = series.into_iter().filter_map(|point| point.value).collect();
+    let number = |text: &String| text.parse().ok().filter(|n: &f64| n.is_finite());
+    Ok(Glance {
+        what: format!("{calculation} by {interval}"),
+        heights: values.iter().filter_map(number).collect(),
+        last: values.last().cloned().unwrap_or_default(),
+        trend: trend.map(|trend| word(trend.direction)).unwrap_or_default(),
+    })
+}
+
+/// A line through the values, of which one alone is level.
+fn spark(mut heights: Vec<f64>, label: String) -> Spark {
+    if let [only] = heights[..] {
+        heights.push(only);
+    }
+    let is_above_zero = heights.iter().all(|height| *height >= 0.0);
+    Spark::of(&heights, is_above_zero, label)
 }
 
 pub(super) fn word(direction: Direction) -> &'static str {
@@ -186,7 +211,7 @@ pub(super) fn word(direction: Direction) -> &'static str {
 }
 
 /// What says most about a key: sums if there are any, by the interval that people think in.
-pub(super) fn glance(declared: &[(Calculation, Interval)]) -> Option<(Calculation, Interval)> {
+fn telling(declared: &[(Calculation, Interval)]) -> Option<(Calculation, Interval)> {
     let interval =
         usual_interval(declared.iter().filter(|pair| is_by_bucket(pair.0)).map(|it| it.1))?;
     let over = declared.iter().filter(|pair| pair.1 == interval && is_by_bucket(pair.0));
