@@ -85,6 +85,7 @@ pub(super) const COMMANDS: &[Group] = &[
         commands: &[
             "sadd",
             "sinter",
+            "sintercard",
             "srem",
             "scard",
             "sismember",

@@ -39,6 +39,18 @@ async fn jobs_of_one_group_may_know_each_other_and_others_may_not() {
             Layout::Documented => assert_eq!(other.len(), mine.len()),
         }
         assert_eq!(mine.len(), 2);
+        let some = async |tags: &[keys::Tag], max| {
+            rig.hive.search_some(&send.queue.group(), tags, max).await.expect("found")
+        };
+        let (mut first_ones, total) = some(&[tag("red")], 10).await;
+        first_ones.sort_unstable();
+        let mut all = mine.clone();
+        all.sort_unstable();
+        assert_eq!((&first_ones, total), (&all, 2));
+        let (one, total) = some(&[tag("red"), tag("red")], 1).await;
+        assert_eq!((one.len(), total), (1, 2));
+        assert_eq!(some(&[tag("red"), tag("nobody's")], 10).await, (vec![], 0));
+        assert_eq!(some(&[], 10).await, (vec![], 0));
 
         let job = send.claim_one().await;
         send.settle(&job, completed("1")).await;
