@@ -65,9 +65,8 @@ async fn main() -> Result<(), Trouble> {
             right += usize::from(is_right);
         }
         times.sort_unstable();
-        let ms = |part: f64| {
-            times[(part * (times.len() - 1) as f64) as usize].as_secs_f64() * 1000.0
-        };
+        let ms =
+            |part: f64| times[(part * (times.len() - 1) as f64) as usize].as_secs_f64() * 1000.0;
         let share = right as f64 / rounds as f64;
         println!("{} {:.2} {:.2} {:.2} {share:.3}", kind.name(), ms(0.5), ms(0.95), ms(1.0));
     }
@@ -122,7 +121,7 @@ fn job(queue: &QueueName, n: usize, delay_ms: f64) -> Result<Submission, Trouble
 
 /// A text that only this job has.
 fn mark(queue: &str, n: usize) -> String {
-    format!("<{queue}:{n}>")
+    format!("[{queue}:{n}]")
 }
 
 /// Lets the jobs of a queue end: the first so many are completed, the others fail.
@@ -220,7 +219,7 @@ impl Searches<'_> {
             Kind::QueueAndStatus => {
                 (format!("queue={name}&place={status}"), format!(">{name}</a>"))
             }
-            Kind::Text => (format!("queue={name}&place=queued&text=%3C{name}:{number}%3E"), row),
+            Kind::Text => (format!("queue={name}&place=queued&text=%5B{name}:{number}%5D"), row),
             Kind::TextThatIsNowhere => {
                 (format!("queue={name}&place=queued&text=nobody{round}"), nothing)
             }

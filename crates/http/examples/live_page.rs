@@ -136,8 +136,10 @@ async fn run(
     events: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
 ) -> Result<(), keyrack_jobs::Error> {
-    let queues: Vec<QueueName> =
-        ["emails", "video", "reports", "invoices"].iter().map(|name| QueueName::new(*name)).collect::<Result<_, _>>()?;
+    let queues: Vec<QueueName> = ["emails", "video", "reports", "invoices"]
+        .iter()
+        .map(|name| QueueName::new(*name))
+        .collect::<Result<_, _>>()?;
     let lock = Duration::from_secs(30);
     let jobs_a_tick = (rate / 2 * TICK.as_millis() as u64 / 1000).max(1) as usize;
     let mut ticks = interval(TICK);

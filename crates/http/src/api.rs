@@ -46,12 +46,19 @@ use std::sync::Arc;
 use axum::{Router, http::header, middleware, response::IntoResponse, routing::get};
 use utoipa::{
     OpenApi,
-    openapi::{Content, PathItem, Ref, RefOr, ResponseBuilder, path::Operation},
+    openapi::{
+        Content, PathItem, Ref, RefOr, ResponseBuilder,
+        path::Operation,
+        security::{
+            ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+        },
+    },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub use self::{
-    deploys::Deploys, entitlements::Billing,
+    deploys::Deploys,
+    entitlements::Billing,
     recommendations::{AppTables, Recommendations, TablesFuture},
 };
 pub(crate) use self::{extract::BODY_BYTES_MAX, watch::Rooms};
@@ -115,6 +122,10 @@ fn text(mut description: utoipa::openapi::OpenApi) -> String {
         .build();
     let components = description.components.get_or_insert_default();
     components.responses.insert("Problem".into(), problem.into());
+    let header = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("Access-Token")));
+    components.add_security_scheme("project", header);
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    components.add_security_scheme("bearer", bearer);
     let problem = RefOr::Ref(Ref::from_response_name("Problem"));
     for operation in description.paths.paths.values_mut().flat_map(operations) {
         for response in operation.responses.responses.values_mut() {
@@ -137,7 +148,10 @@ fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 
 fn described() -> OpenApiRouter<Arc<App>> {
     let everybodys = everybodys().layer(middleware::from_fn(access::enter));
-    let api = everybodys.merge(known_callers()).merge(calculations::router());
+    let api = everybodys
+        .merge(with_token("bearer", known_callers()))
+        .merge(with_token("project", calculations::router()))
+        .merge(knowing_callers());
     let published = recommendations::published().layer(middleware::from_fn(access::enter));
     OpenApiRouter::with_openapi(Description::openapi())
         .nest("/api/1", api)
@@ -183,7 +197,7 @@ fn everybodys() -> OpenApiRouter<Arc<App>> {
         .merge(recommendations::router())
 }
 
-/// What answers those who show a token, or know what to watch: a page of another site can do neither by itself.
+/// What answers those who show a token, which a page of another site cannot do by itself.
 fn known_callers() -> OpenApiRouter<Arc<App>> {
     use progress::{bars, steps, traces};
 
@@ -203,13 +217,27 @@ fn known_callers() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(traces::search))
         .routes(routes!(traces::update))
         .routes(routes!(traces::search_steps))
-        .routes(routes!(watch::events))
         .routes(routes!(entitlements::read))
         .routes(routes!(entitlements::revenue_cat_id))
         .routes(routes!(checkout::start))
         .routes(routes!(checkout::finish))
-        .routes(routes!(checkout::webhook))
         .routes(routes!(limits::take))
-        .routes(routes!(deploys::update))
         .merge(journeys::router())
+}
+
+/// What answers those who know a secret, can sign, or know what to watch.
+fn knowing_callers() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(watch::events))
+        .routes(routes!(checkout::webhook))
+        .routes(routes!(deploys::update))
+}
+
+/// The same routes, with the description saying which token they want to see.
+fn with_token(scheme: &str, mut router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    let wanted = SecurityRequirement::new(scheme, [""; 0]);
+    for operation in router.get_openapi_mut().paths.paths.values_mut().flat_map(operations) {
+        operation.security = Some(vec![wanted.clone()]);
+    }
+    router
 }

@@ -34,7 +34,7 @@ pub(super) struct Found {
     /// Their ids, at most 1,000.
     jids: Vec<String>,
     /// How many there are.
-    total: usize,
+    total: u64,
 }
 
 /// Finds the jobs that have all of these tags.
@@ -54,9 +54,7 @@ pub(super) async fn search(
     // Any queue without a slash stands for the group of all of those.
     let queue = QueueName::new(queue.unwrap_or_else(|| "any".into()))
         .map_err(|error| bad_name(&error).field("queue"))?;
-    let mut jids = app.jobs().await?.hive.search(&queue.group(), &tags).await?;
-    let total = jids.len();
-    jids.sort_unstable();
-    jids.truncate(FOUND_MAX);
+    let hive = &app.jobs().await?.hive;
+    let (jids, total) = hive.search_some(&queue.group(), &tags, FOUND_MAX).await?;
     Ok(Json(Found { jids, total }))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use keyrack_testkit::Browser;
 use serde_json::json;
 
-use crate::site::Site;
+use crate::{services, site::Site};
 
 /// The key that confirms.
 const ENTER: &str = "\u{e007}";
@@ -14,26 +14,26 @@ const ENTER: &str = "\u{e007}";
 const LISTENS: &str = "document.getElementById('help')?.hidden === false";
 
 /// A site and a browser that looks at it.
-struct Visitor {
-    site: Site,
-    browser: Browser,
+pub(crate) struct Visitor {
+    pub(crate) site: Site,
+    pub(crate) browser: Browser,
 }
 
 impl Visitor {
-    async fn new() -> Visitor {
+    pub(crate) async fn new() -> Visitor {
         Visitor { site: Site::start().await, browser: Browser::start().await }
     }
 
-    async fn open(&self, path: &str) {
+    pub(crate) async fn open(&self, path: &str) {
         self.browser.open(&format!("http://{}{path}", self.site.addr)).await;
     }
 
-    async fn shows(&self, text: &str) {
+    pub(crate) async fn shows(&self, text: &str) {
         let quoted = json!(text);
         self.browser.wait_until(&format!("document.body.innerText.includes({quoted})")).await;
     }
 
-    async fn has_status(&self, word: &str) {
+    pub(crate) async fn has_status(&self, word: &str) {
         let shown = format!("document.querySelector('h1 .status.{word}') && {LISTENS}");
         self.browser.wait_until(&shown).await;
     }
@@ -43,7 +43,7 @@ impl Visitor {
     }
 
     /// Makes sure that pages had nothing to complain about and asked nobody else.
-    async fn ends_well(self) {
+    pub(crate) async fn ends_well(self) {
         let complaints = self.browser.console().await;
         assert!(complaints.is_empty(), "{complaints:#?}");
         let own = format!("http://{}/", self.site.addr);
@@ -148,39 +148,6 @@ async fn many_failed_jobs_are_retried_with_the_bar_moving() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn script_in_any_field_stays_inert() {
-    const BAD: &str = "<script>window.broken=1</script><img src=x onerror=window.broken=1>";
-    let visitor = Visitor::new().await;
-    let browser = &visitor.browser;
-    visitor.open("/submit").await;
-    let data = json!([BAD]).to_string();
-    let coded = BAD.replace(' ', "");
-    for (field, value) in
-        [("queue", coded.as_str()), ("data", &data), ("tags", &coded), ("tenant", &coded)]
-    {
-        browser.fill(&format!("[name={field}]"), value).await;
-    }
-    browser.click("form.fields button.main").await;
-    visitor.has_status("queued").await;
-    for path in ["/", "/jobs", "/find"] {
-        visitor.open(path).await;
-        browser.wait_until("document.getElementById('pause').dataset.state === 'live' || !document.getElementById('live')").await;
-        assert_eq!(browser.evaluate("window.broken ?? 0").await, 0, "{path}");
-    }
-    for field in ["tag", "text"] {
-        visitor.open("/find").await;
-        browser.fill(&format!("[name={field}]"), &coded).await;
-        browser.click(".filter button").await;
-        assert_eq!(browser.evaluate("window.broken ?? 0").await, 0, "{field}");
-    }
-    visitor.open("/keys").await;
-    browser.fill("main input[name=name]", &coded).await;
-    browser.click("main .search button").await;
-    visitor.shows("No declared family").await;
-    assert_eq!(browser.evaluate("window.broken ?? 0").await, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn paused_page_stands_still_and_catches_up() {
     let visitor = Visitor::new().await;
     let browser = &visitor.browser;
@@ -221,22 +188,9 @@ async fn pictures_of_every_page_in_both_themes_and_two_widths() {
     let visitor = Visitor::new().await;
     let browser = &visitor.browser;
     let job = visitor.site.furnish().await;
-    let pages = [
-        ("overview", "/".to_owned()),
-        ("jobs", "/jobs".into()),
-        ("queue", "/queues/emails".into()),
-        ("find", "/find".into()),
-        ("job", format!("/jobs/{job}")),
-        ("submit", "/submit?queue=emails".into()),
-        ("bulk", "/bulk?what=retry&queue=emails&place=failed".into()),
-        ("recurring", "/recurring".into()),
-        ("keys", "/keys".into()),
-        ("family", "/keys/jobs.bee.job".into()),
-        ("key", format!("/key?name=bee:h:jobs:{job}")),
-        ("lint", "/lint".into()),
-        ("error", "/nothing".into()),
-    ];
-    for (name, path) in &pages {
+    crate::calculations_pages::furnish(&visitor.site).await;
+    crate::recommendations::furnish(&visitor.site).await;
+    for (name, path) in &tour(&job) {
         visitor.open(path).await;
         for (size, width, height) in [("desktop", 1280, 900), ("phone", 390, 844)] {
             browser.resize(width, height).await;
@@ -254,8 +208,38 @@ async fn pictures_of_every_page_in_both_themes_and_two_widths() {
     assert_eq!(others.count(), 0, "{complaints:#?}");
 }
 
+/// Every page of a furnished site, with its name.
+pub(crate) fn tour(job: &str) -> Vec<(&'static str, String)> {
+    let mut tour = vec![
+        ("overview", "/".to_owned()),
+        ("jobs", "/jobs".into()),
+        ("queue", "/queues/emails".into()),
+        ("find", "/find".into()),
+        ("job", format!("/jobs/{job}")),
+        ("submit", "/submit?queue=emails".into()),
+        ("bulk", "/bulk?what=retry&queue=emails&place=failed".into()),
+        ("recurring", "/recurring".into()),
+        ("calculations", "/calculations".into()),
+        ("calculations-project", "/calculations/7/2".into()),
+        ("calculations-key", "/calculations/7/2/job-skills/python?interval=weeks".into()),
+        ("recommender", "/recommender".into()),
+        ("recommender-user", "/recommender/7".into()),
+        ("keys", "/keys".into()),
+        ("family", "/keys/jobs.bee.job".into()),
+        ("key", format!("/key?name=bee:h:jobs:{job}")),
+        ("lint", "/lint".into()),
+        ("api", "/docs".into()),
+        ("api-jobs", "/docs/jobs".into()),
+        ("error", "/nothing".into()),
+    ];
+    // Before the page that is not there, after which nothing else is opened.
+    let at = tour.len() - 1;
+    tour.splice(at..at, services::tour());
+    tour
+}
+
 /// Where pictures go: below the folder of build results, which is never committed.
-fn pictures() -> PathBuf {
+pub(crate) fn pictures() -> PathBuf {
     let results = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     results.parent().expect("the folder of results").join("pictures")
 }
@@ -287,7 +271,8 @@ impl Site {
     }
 
     /// Something of everything to look at; returns the job with most around it.
-    async fn furnish(&self) -> String {
+    pub(crate) async fn furnish(&self) -> String {
+        self.furnish_services().await;
         for (i, queue) in ["emails", "video/transcode", "reports"].iter().enumerate() {
             let coded = queue.replace('/', "%2F");
             for n in 0..(6 * (i + 1)) {

@@ -45,3 +45,20 @@ async fn every_operation_that_is_described_exists_and_has_a_name_of_its_own() {
     }
     assert!(names.len() >= 30, "{} operations", names.len());
 }
+
+#[tokio::test]
+async fn what_is_described_with_a_token_refuses_whoever_has_none() {
+    let site = Site::start().await;
+    let description: serde_json::Value = serde_json::from_str(COMMITTED).expect("JSON");
+    let mut asked = 0;
+    for (path, operations) in description["paths"].as_object().expect("paths") {
+        for (method, operation) in operations.as_object().expect("operations") {
+            if operation["security"].is_array() {
+                let answer = site.send(&method.to_uppercase(), path, &[], "").await;
+                assert!(matches!(answer.status, 401 | 403), "{method} {path}: {answer:?}");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked >= 40, "{asked} operations");
+}

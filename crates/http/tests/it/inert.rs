@@ -14,7 +14,8 @@ const BAD: &str = "<script>window.broken=1</script><img/src=x/onerror=window.bro
 const BAD_WORKER: &str = "<img/src=x/onerror=window.broken=1>";
 
 /// Whether something has run, or has become part of the page without running.
-const IS_BROKEN: &str = "window.broken === 1 || document.querySelector('body script, img[src=x]') !== null";
+const IS_BROKEN: &str =
+    "window.broken === 1 || document.querySelector('body script, img[src=x]') !== null";
 
 /// How many forms of a page somebody can type into.
 const FORMS: &str = "[...document.forms].filter((form) => fields(form).length > 0)";

@@ -23,7 +23,8 @@ pub(super) struct Operation {
     pub(super) inputs: Vec<Input>,
     pub(super) body: Option<Body>,
     pub(super) answers: Vec<Answer>,
-    needs_token: bool,
+    /// The header that shows a token, if one has to be shown.
+    token: Option<&'static str>,
     is_stream: bool,
 }
 
@@ -80,7 +81,7 @@ impl Operation {
             inputs: inputs.map(Input::of).collect(),
             body: Body::of(&json["requestBody"], shapes),
             answers: answers.collect(),
-            needs_token: json["security"].as_array().is_some_and(|ways| !ways.is_empty()),
+            token: token_header(&json["security"]),
             is_stream,
         }
     }
@@ -102,8 +103,8 @@ impl Operation {
         if self.method != implied {
             let _ = write!(command, " --request {}", self.method.to_uppercase());
         }
-        if self.needs_token {
-            command.push_str(" --header \"Authorization: bearer $TOKEN\"");
+        if let Some(header) = self.token {
+            let _ = write!(command, " --header \"{header}\"");
         }
         for input in self.inputs.iter().filter(|input| input.is("header")) {
             let _ = write!(command, " --header '{}: {}'", input.name, capitals(&input.name));
@@ -170,6 +171,15 @@ fn content(json: &Json) -> Option<(&str, &Json)> {
     content.iter().next().map(|(media, content)| (media.as_str(), content))
 }
 
+/// How the token that is wanted is shown.
+fn token_header(security: &Json) -> Option<&'static str> {
+    match security[0].as_object()?.keys().next()?.as_str() {
+        "bearer" => Some("Authorization: bearer $TOKEN"),
+        "project" => Some("Access-Token: $TOKEN"),
+        _ => None,
+    }
+}
+
 fn capitals(name: &str) -> String {
     name.to_uppercase().replace(['-', '.'], "_")
 }
@@ -177,7 +187,11 @@ fn capitals(name: &str) -> String {
 /// One word for a shell, whatever is in it.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:._-%".contains(&byte);
-    if word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if word.bytes().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

@@ -164,8 +164,7 @@ impl<'a> Shapes<'a> {
             return self.fields(shape, depth - 1);
         }
         let parts = schema["allOf"].as_array().into_iter().flatten();
-        let mut fields: Vec<Field> =
-            parts.flat_map(|part| self.fields(part, depth - 1)).collect();
+        let mut fields: Vec<Field> = parts.flat_map(|part| self.fields(part, depth - 1)).collect();
         let own = schema["properties"].as_object().into_iter().flatten();
         fields.extend(own.map(|(name, property)| Field {
             name: name.clone(),
@@ -251,7 +250,10 @@ mod tests {
             (json!({"enum": ["a", "b"], "type": "string"}), "\"a\", \"b\""),
             (json!({"type": "array", "items": {"$ref": "#/x/Job"}}), "list of Job"),
             (json!({"oneOf": [{"$ref": "#/x/A"}, {"type": "null"}]}), "A or null"),
-            (json!({"type": "object", "additionalProperties": {"type": "number"}}), "object, each number"),
+            (
+                json!({"type": "object", "additionalProperties": {"type": "number"}}),
+                "object, each number",
+            ),
             (json!({"type": "object", "properties": {"a": {}, "b": {}}}), "object of a, b"),
             (json!({}), "any JSON"),
         ] {
