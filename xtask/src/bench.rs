@@ -53,7 +53,11 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
     ("search", "how long the dashboard searches a million jobs", search::run),
-    ("recommend", "how fast, private and good lists of posts are, and what a load costs", recommend::run),
+    (
+        "recommend",
+        "how fast, private and good lists of posts are, and what a load costs",
+        recommend::run,
+    ),
     ("watch", "how late five thousand watchers see the updates of a trace", watch::run),
 ];
 

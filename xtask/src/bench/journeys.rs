@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use super::report::{Bound, Limit, Section, Table, tenths, whole};
+use super::serve::released;
 use super::server::{Role, Server};
 use super::{machine, page};
 use crate::shell;
@@ -33,7 +34,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         ["--write"] => true,
         [other, ..] => bail!("unknown argument \"{other}\"; there is --write"),
     };
-    let program = build()?;
+    let program = released("--package keyrack-http --example watchers", "examples/watchers")?;
     let redis = Server::redis_as(Role::Anywhere, &[])?;
     let on_redis = format!("redis://127.0.0.1:{}", redis.port());
     let mut table = Table::new(&["store", "events came", "p50 ms", "p99 ms", "latest ms"]);
@@ -79,13 +80,6 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         bail!("missed: {}", missed.join("; "));
     }
     Ok(())
-}
-
-fn build() -> Result<PathBuf> {
-    shell::run(&mut shell::cargo("build --release --package keyrack-http --example watchers"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| shell::workspace().join("target"));
-    Ok(target.join("release/examples/watchers"))
 }
 
 fn measure(program: &PathBuf, url: &str) -> Result<Outcome> {

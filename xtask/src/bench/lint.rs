@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::serve::released;
 use super::server::{Role, Server, pinned};
-use crate::shell;
 
 const KEYS: u32 = 1_000_000;
 const ROUNDS: u32 = 3;
@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         [keys] => keys.parse().with_context(|| format!("\"{keys}\" is no number of keys"))?,
         [_, other, ..] => bail!("unknown argument \"{other}\""),
     };
-    let keyrack = build()?;
+    let keyrack = released("--package keyrack", "keyrack")?;
     let server = Server::redis()?;
     server.feed((0..keys / 10).flat_map(family_lines))?;
     let (mut bigkeys, mut lint) = (Duration::MAX, Duration::MAX);
@@ -39,14 +39,6 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         bail!("{ratio:.2} is more than {RATIO_MAX:.2}");
     }
     Ok(())
-}
-
-/// The program as users have it.
-fn build() -> Result<PathBuf> {
-    shell::run(&mut shell::cargo("build --release --package keyrack"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| shell::workspace().join("target"));
-    Ok(target.join("release/keyrack"))
 }
 
 fn bigkeys_command(server: &Server) -> Command {

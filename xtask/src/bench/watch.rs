@@ -2,18 +2,12 @@
 //!
 //! Server and clients share the machine, so that a server of one's own does better.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::{path::PathBuf, process::Command};
 
-use anyhow::{Context, Result, bail};
-use tempfile::TempDir;
+use anyhow::{Result, bail};
 
 use super::report::{Bound, Limit, Section, Table, tenths, whole};
+use super::serve::{Serve, released};
 use super::{machine, page};
 use crate::shell;
 
@@ -89,20 +83,17 @@ struct Programs {
 }
 
 fn build() -> Result<Programs> {
-    shell::run(&mut shell::cargo("build --release --package keyrack"))?;
-    shell::run(&mut shell::cargo(
-        "build --release --package keyrack-http --example trace_watchers",
-    ))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| shell::workspace().join("target"));
     Ok(Programs {
-        server: target.join("release/keyrack"),
-        watchers: target.join("release/examples/trace_watchers"),
+        server: released("--package keyrack", "keyrack")?,
+        watchers: released(
+            "--package keyrack-http --example trace_watchers",
+            "examples/trace_watchers",
+        )?,
     })
 }
 
 fn measure(programs: &Programs) -> Result<Outcome> {
-    let serve = Serve::start(&programs.server)?;
+    let serve = Serve::start(&programs.server, "embedded:memory")?;
     let store = format!("redis://{}", serve.resp);
     let mut make = Command::new(&programs.server);
     make.args(["token", "create", USER, "--store", &store]);
@@ -112,59 +103,8 @@ fn measure(programs: &Programs) -> Result<Outcome> {
     let mut command = Command::new("sh");
     command.args(["-c", &script, "watchers", &serve.http, token.trim(), USER]);
     command.args([WATCHERS, UPDATES, UPDATES_PER_SECOND].map(|number| number.to_string()));
-    command.arg(serve.child.id().to_string());
+    command.arg(serve.pid().to_string());
     parse(&shell::output(&mut command)?)
-}
-
-/// A running `keyrack serve`, killed when dropped.
-struct Serve {
-    child: Child,
-    http: String,
-    resp: String,
-    _folder: TempDir,
-}
-
-impl Serve {
-    fn start(program: &Path) -> Result<Serve> {
-        const POLLS: u32 = 1_000;
-        const POLL_INTERVAL: Duration = Duration::from_millis(10);
-        let folder = TempDir::new()?;
-        let log = folder.path().join("log");
-        let mut command = Command::new(program);
-        command.args(["serve", "--store", "embedded:memory"]);
-        command.args(["--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
-        command.current_dir(folder.path()).stdin(Stdio::null()).stderr(fs::File::create(&log)?);
-        let mut serve = Serve {
-            child: command.spawn().context("could not start keyrack")?,
-            http: String::new(),
-            resp: String::new(),
-            _folder: folder,
-        };
-        for _ in 0..POLLS {
-            let words = fs::read_to_string(&log)?;
-            if words.contains("ready; ") {
-                serve.http = address(&words, "http   http://")?;
-                serve.resp = address(&words, "resp   ")?;
-                return Ok(serve);
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        bail!("keyrack did not get ready:\n{}", fs::read_to_string(&log)?);
-    }
-}
-
-impl Drop for Serve {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// What stands behind a label in what the server says.
-fn address(words: &str, label: &str) -> Result<String> {
-    let line = words.lines().find_map(|line| line.trim().strip_prefix(label));
-    let word = line.and_then(|line| line.split(' ').next());
-    word.map(str::to_owned).with_context(|| format!("no \"{label}\" in \"{words}\""))
 }
 
 fn parse(line: &str) -> Result<Outcome> {
@@ -188,14 +128,5 @@ mod tests {
         for bad in ["", "1 2 3 4 5", "1 2 3 4 5 x", "1 2 3 4 5 6 7"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn addresses_are_read_from_what_the_server_says() {
-        let words =
-            "keyrack\n  http   http://127.0.0.1:7700\n  resp   127.0.0.1:7701 (redis-cli)\n";
-        assert_eq!(address(words, "http   http://").unwrap(), "127.0.0.1:7700");
-        assert_eq!(address(words, "resp   ").unwrap(), "127.0.0.1:7701");
-        assert!(address(words, "auth").is_err());
     }
 }
