@@ -119,7 +119,8 @@ const keys = {
     if (search) search.focus();
     else location.href = "/find";
   },
-  n: () => (location.href = "/submit"),
+  // Only for those who may: the list of keys has it then.
+  n: () => keyboard.querySelector("[data-new]") && (location.href = "/submit"),
   p: () => live && toggle(),
   j: () => move(1),
   k: () => move(-1),

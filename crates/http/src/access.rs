@@ -9,15 +9,17 @@ mod guard;
 mod need;
 mod record;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Extension,
+    body::Body,
     extract::{MatchedPath, OriginalUri, Request},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
+use futures_util::StreamExt as _;
 use keyrack_identity::{Error, Role};
 
 pub(crate) use self::{
@@ -29,6 +31,9 @@ use crate::{app::App, problem::Problem};
 
 /// The cookie of a session. Cookies are shared by all ports of a host, so the name says whose it is.
 pub(crate) const SESSION: &str = "keyrack_session";
+
+/// How often is asked whether the reader of a stream is still known.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Whom the server lets in.
 #[derive(Debug, Clone, Default)]
@@ -63,12 +68,31 @@ pub(crate) async fn enter(
         Err(refused) => return *refused,
     };
     let deed = Deed::of(&parts, &caller);
-    parts.extensions.insert(caller);
+    parts.extensions.insert(caller.clone());
     let response = next.run(Request::from_parts(parts, body)).await;
     if let Some(change) = deed.map(|deed| deed.done(&response)) {
         record(&app, &change).await;
     }
-    response
+    while_known(response, app, caller)
+}
+
+/// Streams last longer than tokens: one ends when the token of its reader does.
+fn while_known(response: Response, app: Arc<App>, caller: Caller) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    let Some(principal) = caller.principal().cloned().filter(|_| is_stream) else {
+        return response;
+    };
+    let over = async move {
+        loop {
+            tokio::time::sleep(CHECK_EVERY).await;
+            // While the store is away nobody is shut out for it.
+            if !app.identity.is_still(&principal).await.unwrap_or(true) {
+                return;
+            }
+        }
+    };
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(over))))
 }
 
 /// Lets nothing be changed where nothing may be.
@@ -209,15 +233,4 @@ pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
-}
-
-impl App {
-    /// Whether a caller is still who they were when they came in: streams last longer than tokens.
-    pub(crate) async fn is_still(&self, caller: &Caller) -> bool {
-        match caller.principal() {
-            None => true,
-            // While the store is away nobody is shut out for it.
-            Some(principal) => self.identity.is_still(principal).await.unwrap_or(true),
-        }
-    }
 }

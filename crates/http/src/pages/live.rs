@@ -26,8 +26,6 @@ use crate::{
 
 /// How often a page is looked at anew.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// After so many looks is asked whether the visitor may still: a token that was taken back must not show anything for long.
-const LOOKS_PER_CHECK: u32 = 5;
 
 /// A page of which a part is live.
 pub(super) trait Page: Template {
@@ -99,7 +97,6 @@ struct Follower<V> {
     view: V,
     ticks: Interval,
     sent: String,
-    looks: u32,
     /// Given up with the stream.
     _seat: Seat,
 }
@@ -111,7 +108,7 @@ fn follow<V: View>(app: Arc<App>, frame: Frame, view: V) -> Response {
     };
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let follower = Follower { app, frame, view, ticks, sent: String::new(), looks: 0, _seat: seat };
+    let follower = Follower { app, frame, view, ticks, sent: String::new(), _seat: seat };
     let events = stream::unfold(follower, async |mut follower| {
         let event = follower.next().await?;
         Some((Ok::<_, Infallible>(event), follower))
@@ -120,18 +117,12 @@ fn follow<V: View>(app: Arc<App>, frame: Frame, view: V) -> Response {
 }
 
 impl<V: View> Follower<V> {
-    /// What has changed; `None` when the server is about to stop, or the visitor may not look any more.
+    /// What has changed; `None` when the server is about to stop.
     async fn next(&mut self) -> Option<Event> {
         loop {
             tokio::select! {
                 _ = self.ticks.tick() => {}
                 () = self.app.stopped() => return None,
-            }
-            self.looks += 1;
-            if self.looks.is_multiple_of(LOOKS_PER_CHECK)
-                && !self.app.is_still(&self.frame.caller).await
-            {
-                return None;
             }
             let look = self.view.look(&self.app, self.frame.clone()).await;
             let (kind, text) = match look.map(|page| page.live()) {

@@ -114,16 +114,22 @@ async fn a_session_is_over_when_its_user_signs_out_or_its_token_is_taken_back() 
 }
 
 #[tokio::test]
-async fn a_stream_ends_when_the_token_behind_it_is_taken_back() {
+async fn streams_end_when_the_token_behind_them_is_taken_back() {
     let site = locked().await;
     let token = site.token_of("ada", Role::Viewer).await;
     let session = site.session(&token).await;
     let headers = [("Cookie", &*session), ("Accept", "text/event-stream")];
-    let mut stream = site.stream("/jobs", &headers).await;
-    stream.next_text().await;
-    let secret = session.split_once('=').expect("a pair").1;
-    site.identity.sign_out(secret, None).await.expect("signed out");
-    stream.ends().await;
+    let mut page = site.stream("/jobs", &headers).await;
+    page.next_text().await;
+    let bearer = format!("bearer {token}");
+    let api = site.stream("/api/1/jobs/events", &[("Authorization", &bearer)]).await;
+    let ada = UserSub::new("ada").expect("a subject");
+    for token in site.identity.tokens(&ada).await.expect("tokens") {
+        let uid = TokenUid::new(token.uid).expect("a uid");
+        site.identity.delete_token("console", &ada, &uid).await.expect("revoked");
+    }
+    page.ends().await;
+    api.ends().await;
 }
 
 #[tokio::test]
