@@ -6,4 +6,5 @@ mod world;
 mod audit;
 mod jwks;
 mod jwt;
+mod sessions;
 mod tokens;

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::program::{Run, Serve};
 
 /// The `sh` blocks of a page, but for the one that starts the server.
-fn lines_to_type(page: &str) -> String {
+pub(crate) fn lines_to_type(page: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
     let text = fs::read_to_string(&path).expect("the page");
     let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -15,7 +15,7 @@ fn lines_to_type(page: &str) -> String {
 }
 
 /// Types lines into a shell, with a server at hand; everything has to go well.
-fn type_lines(lines: &str) -> (TempDir, Serve, Run) {
+pub(crate) fn type_lines(lines: &str) -> (TempDir, Serve, Run) {
     let dir = TempDir::new().expect("a folder");
     let serve = Serve::start(dir.path());
     let program = Path::new(env!("CARGO_BIN_EXE_keyrack")).parent().expect("a folder");
@@ -73,12 +73,29 @@ fn guide_to_journeys_can_be_typed_as_it_is_printed() {
 }
 
 #[test]
-fn example_of_the_readme_can_be_typed_as_it_is_printed() {
-    let jobs = lines_to_type("README.md");
-    let start = jobs.find("export KEYRACK_STORE").expect("the example");
-    let end = jobs[start..].find("list greetings\n").expect("its end") + start;
-    let (_dir, _serve, run) = type_lines(&format!("{}list greetings\n", &jobs[start..end]));
+fn readme_can_be_typed_as_it_is_printed() {
+    let (_dir, _serve, run) = type_lines(&lines_to_type("README.md"));
     assert!(run.stdout.contains("  completed  "), "{run:?}");
+    assert!(run.stderr.contains("\"backup\" took "), "{run:?}");
+    assert!(run.stdout.contains("trace:<user_sub>:<bar>:<trace_uid>:step:<position>"), "{run:?}");
+}
+
+#[test]
+fn guide_to_the_demo_can_be_typed_as_it_is_printed() {
+    let (_dir, serve, run) = type_lines(&lines_to_type("docs/demo.md"));
+    assert!(run.stdout.contains("demo/mail") && run.stdout.contains("demo/archive"), "{run:?}");
+    assert!(run.stdout.contains("cleaned up after the demo: "), "{run:?}");
+    assert!(run.stderr.contains("nothing of a demo is left\n"), "{run:?}");
+    let left: Vec<String> =
+        redis::cmd("KEYS").arg("*demo*").query(&mut serve.redis()).expect("an answer");
+    assert_eq!(left, [""; 0]);
+}
+
+#[test]
+fn guide_for_operators_can_be_typed_as_it_is_printed() {
+    let (_dir, _serve, run) = type_lines(&lines_to_type("docs/operating.md"));
+    assert!(run.stdout.contains("keyrack_store_up 1\n"), "{run:?}");
+    assert!(run.stdout.contains("\"Ada\""), "the job is in the copy: {run:?}");
 }
 
 #[test]
@@ -103,4 +120,12 @@ fn guide_to_progress_bars_can_be_typed_as_it_is_printed() {
     let store = format!("--store redis://{}", serve.resp());
     let listed = Run::line_in(dir.path(), &format!("progress list --json {store}")).stdout;
     assert!(listed.contains("\"import\"") && !listed.contains("\"numbers\""), "{listed}");
+}
+
+#[test]
+fn guide_to_access_can_be_typed_as_it_is_printed() {
+    let (_dir, _serve, run) = type_lines(&lines_to_type("docs/access.md"));
+    assert_eq!(run.stdout.matches("\"type\":\"forbidden\"").count(), 2, "{run:?}");
+    assert_eq!(run.stdout.matches("\"type\":\"invalid\"").count(), 1, "revoked: {run:?}");
+    assert!(run.stdout.contains("token_deleted"), "{run:?}");
 }
