@@ -1,0 +1,109 @@
+//! Files: uploads that are saved in time, uploads that are not, and pictures that somebody wants to be gone.
+
+use std::{collections::VecDeque, time::Duration};
+
+use keyrack_files::File;
+use keyrack_store::Store;
+
+use crate::{agenda::Plan, company::Timed, dice::Dice, error::Error};
+
+const PICTURES: &str = "demo-pictures";
+const INVOICES: &str = "demo-invoices";
+
+/// An upload may take so long before it counts as given up.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How many files wait at most: nobody sweeps here.
+const WAITING_MAX: usize = 60;
+/// How many wait when the curtain rises.
+const WAITING_FIRST: u64 = 25;
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Deed {
+    /// An upload begins, or a deletion is asked for.
+    Enter(Paper),
+    /// It is on record now, or somebody thought better of it.
+    Keep(Paper),
+}
+
+/// A file, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Paper {
+    number: u64,
+    /// Whether somebody wants it to be gone.
+    unwanted: bool,
+}
+
+impl Paper {
+    fn file(self) -> File {
+        let Paper { number, unwanted } = self;
+        if unwanted {
+            let picture = File::new(PICTURES, format!("avatars/{number}.png"));
+            return picture.expected().hint("the account was closed");
+        }
+        File::new(INVOICES, format!("2026/{number}.pdf")).hint("invoice upload")
+    }
+}
+
+/// The plan.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    at: Duration,
+    numbers: u64,
+    waiting: VecDeque<Paper>,
+}
+
+impl Plan for Files {
+    fn next(&mut self, dice: &mut Dice) -> Timed {
+        self.at += Duration::from_millis(dice.between(500, 2_500));
+        let leaves = self.waiting.len() >= WAITING_MAX || dice.percent(45);
+        let deed = match self.waiting.front().copied().filter(|_| leaves) {
+            Some(paper) => {
+                self.waiting.pop_front();
+                Deed::Keep(paper)
+            }
+            None => {
+                self.numbers += 1;
+                let paper = Paper { number: self.numbers, unwanted: dice.percent(30) };
+                self.waiting.push_back(paper);
+                Deed::Enter(paper)
+            }
+        };
+        Timed { at: self.at, deed: deed.into() }
+    }
+}
+
+/// Where files wait.
+#[derive(Debug, Clone)]
+pub(crate) struct Desk {
+    files: keyrack_files::Files,
+}
+
+impl Desk {
+    pub(crate) fn open(store: Store) -> Desk {
+        Desk { files: keyrack_files::Files::new(store) }
+    }
+
+    pub(crate) async fn begin(&self, dice: &mut Dice) -> Result<(), Error> {
+        for number in 0..WAITING_FIRST {
+            let paper = Paper { number: number + 1_000_000, unwanted: dice.percent(30) };
+            let due = PATIENCE.mul_f64(dice.below(100) as f64 / 100.0);
+            self.files.enter(&paper.file(), due).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
+        match deed {
+            Deed::Enter(paper) if paper.unwanted => {
+                self.files.enter(&paper.file(), Duration::ZERO).await?;
+            }
+            Deed::Enter(paper) => self.files.enter(&paper.file(), PATIENCE).await?,
+            Deed::Keep(paper) => {
+                // Somebody else's sweep may have been faster.
+                self.files.keep(paper.file().member().as_bytes()).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Journeys: two questions, and people who come, answer and go.
+
+use std::{collections::HashMap, time::Duration};
+
+use keyrack_journeys::{
+    Act, Error as Refused, NewEvent, Prompt,
+    keys::{JourneyUid, SessionUid},
+};
+use keyrack_store::Store;
+
+use crate::{
+    agenda::{Agenda, Plan},
+    company::Timed,
+    dice::Dice,
+    error::Error,
+    people::Person,
+    record::Record,
+};
+
+/// How long a journey lasts. When it is over, it begins again.
+const DURATION: Duration = Duration::from_secs(3600);
+/// The longest that anybody stays.
+const STAY_MAX: Duration = Duration::from_secs(40);
+
+/// How many answers each question has.
+const ANSWERS: [u64; 2] = [10, 5];
+
+/// What is done, by somebody in the numbered session.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Deed {
+    journey: usize,
+    session: u64,
+    whom: Person,
+    act: Act,
+    /// When on the journey.
+    time: Duration,
+}
+
+/// The plan.
+#[derive(Debug, Default)]
+pub(crate) struct Journeys {
+    agenda: Agenda,
+    next_join: Duration,
+    sessions: u64,
+}
+
+impl Plan for Journeys {
+    fn next(&mut self, dice: &mut Dice) -> Timed {
+        loop {
+            if self.agenda.next_at().is_some_and(|at| at < self.next_join)
+                && let Some(timed) = self.agenda.take()
+            {
+                return timed;
+            }
+            let at = self.next_join;
+            // Nobody comes who could not stay.
+            if on_journey(at) + STAY_MAX < DURATION {
+                self.visit(at, dice);
+            }
+            let pause = if self.sessions < 8 { 50 } else { dice.between(800, 4_000) };
+            self.next_join += Duration::from_millis(pause);
+        }
+    }
+}
+
+impl Journeys {
+    fn visit(&mut self, start: Duration, dice: &mut Dice) {
+        self.sessions += 1;
+        let journey = dice.below(ANSWERS.len() as u64) as usize;
+        let (session, whom) = (self.sessions, Person::any(dice));
+        let end = start + Duration::from_millis(dice.between(8_000, STAY_MAX.as_millis() as u64));
+        let mut at = start;
+        let mut act = Act::Join;
+        while at < end {
+            let deed = Deed { journey, session, whom, act, time: on_journey(at) };
+            self.agenda.enter(at, deed);
+            at += Duration::from_millis(dice.between(900, 3_500));
+            act = if dice.percent(15) { Act::Like } else { answer(journey, dice) };
+        }
+        let deed = Deed { journey, session, whom, act: Act::Leave, time: on_journey(at) };
+        self.agenda.enter(at, deed);
+    }
+}
+
+fn answer(journey: usize, dice: &mut Dice) -> Act {
+    let index = dice.below(ANSWERS[journey]);
+    match journey {
+        0 => Act::Rate(index as i64 + 1),
+        _ => Act::Word(u32::try_from(index).unwrap_or(0)),
+    }
+}
+
+/// When on the journey it is, so long after the beginning.
+fn on_journey(at: Duration) -> Duration {
+    Duration::from_millis((at.as_millis() % DURATION.as_millis()) as u64)
+}
+
+fn prompts() -> [Prompt; 2] {
+    let words = ["calm", "curious", "tired", "happy", "somewhere else"];
+    [
+        Prompt::Numeric { text: "How was your week?".into(), min: 1, max: 10, step: 1 },
+        Prompt::Word {
+            text: "How do you feel right now?".into(),
+            options: words.map(str::to_owned).to_vec(),
+        },
+    ]
+}
+
+/// Where people take part.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    journeys: keyrack_journeys::Journeys,
+    record: Record,
+    uids: Vec<JourneyUid>,
+    sessions: HashMap<u64, SessionUid>,
+}
+
+impl Desk {
+    pub(crate) fn open(store: Store, record: Record) -> Desk {
+        let journeys = keyrack_journeys::Journeys::new(store);
+        Desk { journeys, record, uids: Vec::new(), sessions: HashMap::new() }
+    }
+
+    pub(crate) async fn begin(&mut self) -> Result<(), Error> {
+        for prompt in prompts() {
+            let journey = self.journeys.create(prompt, DURATION.as_secs_f64()).await?;
+            self.record.add_journey(&journey.uid).await?;
+            self.uids.push(JourneyUid::new(journey.uid)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn perform(&mut self, deed: Deed) -> Result<(), Error> {
+        let Some(journey) = self.uids.get(deed.journey).cloned() else { return Ok(()) };
+        let user = deed.whom.sub()?;
+        if deed.act == Act::Join {
+            let session = self.journeys.start_session(&journey, &user).await?;
+            self.sessions.insert(deed.session, session);
+        }
+        let Some(session) = self.sessions.get(&deed.session).cloned() else { return Ok(()) };
+        if deed.act == Act::Leave {
+            self.sessions.remove(&deed.session);
+        }
+        let journey_time = deed.time.as_secs_f64();
+        let event = NewEvent {
+            journey: &journey,
+            session: &session,
+            user: &user,
+            act: deed.act,
+            journey_time,
+        };
+        match self.journeys.event(event).await {
+            // People may do what the rules do not allow; the rules are tested elsewhere.
+            Ok(_) | Err(Refused::Refused(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A made-up company that keeps every service of keyrack busy, for people who want to see what there is.
+//!
+//! [`Demo::open`] takes a store and makes sure that nothing in it can be mistaken for the demo's; [`Demo::begin`] gives every page something
+//! to show; [`Demo::run`] goes on until told to stop; [`clean`] takes away what was made and nothing else. What happens, and
+//! when, follows from a seed: [`Company`] is that sequence of [`Deed`]s, and touches no store.
+//!
+//! In reading order: `people`, `dice` and `agenda` are what plans are made with; `company` merges the plans of all departments, which are
+//! one file for each service, with the plan above and the desk that carries it out below; `stage` is the demo itself. `keys`, `mark`, `survey` and `clean`
+//! are how it tells its own data from that of others.
+
+mod agenda;
+mod dice;
+mod people;
+
+mod company;
+
+mod calculations;
+mod entitlements;
+mod files;
+mod hot;
+mod jobs;
+mod journeys;
+mod limits;
+mod progress;
+mod recommender;
+mod recurring;
+mod updates;
+
+mod billing;
+mod stage;
+
+mod clean;
+pub mod keys;
+mod mark;
+mod record;
+mod survey;
+
+mod error;
+
+pub use self::{
+    clean::{Cleaned, clean},
+    company::{Company, Deed, Timed},
+    error::Error,
+    keys::FAMILIES,
+    recurring::definitions as recurring_definitions,
+    stage::{Demo, Options},
+    survey::{Survey, survey},
+};

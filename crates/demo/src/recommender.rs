@@ -1,0 +1,162 @@
+//! The recommender: challenges, posts, reactions, and people who look at their lists.
+
+use std::{ops::ControlFlow, time::Duration};
+
+use keyrack_recommender::{
+    Memory, Post, Reaction, Recommender as Service, Request, Settings, Table, keys::UserId, user_id,
+};
+use keyrack_store::Store;
+
+use crate::{
+    agenda::Plan,
+    company::Timed,
+    dice::Dice,
+    error::Error,
+    people::{PEOPLE, Person},
+};
+
+const CATEGORIES: u64 = 5;
+const CHALLENGES: u64 = 30;
+/// What there is when the curtain rises.
+const POSTS: u64 = 300;
+const REACTIONS: u64 = 900;
+/// So many people take part in something.
+const MEMBERS: u64 = PEOPLE / 5;
+
+/// Everything live has ids beyond what was there at the beginning.
+const LIVE: u64 = 1_000_000;
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Deed {
+    Write {
+        post: u64,
+        author: Person,
+        challenge: u64,
+    },
+    React {
+        number: u64,
+        post: u64,
+        whom: Person,
+    },
+    /// Somebody looks at the first posts of their list.
+    Look(Person),
+    Hide {
+        post: u64,
+        whom: Person,
+    },
+}
+
+/// The plan.
+#[derive(Debug, Default)]
+pub(crate) struct Recommender {
+    at: Duration,
+    numbers: u64,
+    posts: u64,
+}
+
+impl Plan for Recommender {
+    fn next(&mut self, dice: &mut Dice) -> Timed {
+        self.at += Duration::from_millis(dice.between(300, 1_500));
+        let whom = Person::any(dice);
+        let deed = match dice.below(100) {
+            0..15 => {
+                self.posts += 1;
+                let challenge = dice.between(1, CHALLENGES);
+                Deed::Write { post: LIVE + self.posts, author: whom, challenge }
+            }
+            15..55 => {
+                self.numbers += 1;
+                Deed::React { number: LIVE + self.numbers, post: self.some_post(dice), whom }
+            }
+            55..97 => Deed::Look(whom),
+            _ => Deed::Hide { post: self.some_post(dice), whom },
+        };
+        Timed { at: self.at, deed: deed.into() }
+    }
+}
+
+impl Recommender {
+    /// New posts are looked at more than old ones.
+    fn some_post(&self, dice: &mut Dice) -> u64 {
+        if self.posts > 0 && dice.percent(50) {
+            return LIVE + dice.between(1, self.posts);
+        }
+        dice.between(1, POSTS)
+    }
+}
+
+/// Where lists are made.
+#[derive(Debug, Clone)]
+pub(crate) struct Desk {
+    service: Service,
+}
+
+impl Desk {
+    pub(crate) fn open(store: Store) -> Desk {
+        Desk { service: Service::new(store, Settings::default()) }
+    }
+
+    /// Loads the app's tables, as it happens every night.
+    pub(crate) async fn begin(&self, dice: &mut Dice) -> Result<(), Error> {
+        let mut tables = self.tables(dice);
+        self.service.sync(&mut tables, &mut |_| ControlFlow::Continue(())).await?;
+        Ok(())
+    }
+
+    fn tables(&self, dice: &mut Dice) -> Memory {
+        let today = self.service.today().to_string();
+        let mut tables = Memory::default();
+        for challenge in 1..=CHALLENGES {
+            let (id, category) = (challenge.to_string(), dice.below(CATEGORIES).to_string());
+            let public = if dice.percent(90) { "1" } else { "0" };
+            tables.push(Table::Challenges, &[&id, &category, public, "30", &today]);
+        }
+        for _ in 0..MEMBERS {
+            let (whom, challenge) =
+                (Person::any(dice).id(), dice.between(1, CHALLENGES).to_string());
+            tables.push(Table::Members, &[&challenge, &whom]);
+            if dice.percent(40) {
+                tables.push(Table::Tracking, &[&whom, &challenge, "0"]);
+            }
+        }
+        for post in 1..=POSTS {
+            let (id, author) = (post.to_string(), Person::any(dice).id());
+            let challenge = dice.between(1, CHALLENGES).to_string();
+            tables.push(Table::Posts, &[&id, &author, &challenge, &today, "Done for today"]);
+        }
+        for reaction in 1..=REACTIONS {
+            let (id, whom) = (reaction.to_string(), Person::any(dice).id());
+            let post = dice.between(1, POSTS).to_string();
+            let taken_back = if dice.percent(5) { "1" } else { "0" };
+            tables.push(Table::Reactions, &[&id, &post, &whom, taken_back]);
+        }
+        tables
+    }
+
+    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
+        match deed {
+            Deed::Write { post, author, challenge } => {
+                let day = Some(self.service.today());
+                let (id, author, text) = (post, user(author)?, "Done for today".to_owned());
+                self.service.add_post(Post { id, author, challenge, day, text }).await?;
+            }
+            Deed::React { number, post, whom } => {
+                let reaction = Reaction { id: number, post, user: user(whom)?, cancelled: false };
+                self.service.add_reaction(reaction).await?;
+            }
+            Deed::Look(whom) => {
+                let whom = user(whom)?;
+                let list = self.service.recommend(&Request::of(whom.clone()).limit(10)).await?;
+                let posts: Vec<u64> = list.items.iter().map(|item| item.post_id).collect();
+                self.service.shown(&whom, &posts).await?;
+            }
+            Deed::Hide { post, whom } => self.service.hide(&user(whom)?, post).await?,
+        }
+        Ok(())
+    }
+}
+
+fn user(whom: Person) -> Result<UserId, Error> {
+    Ok(user_id(&whom.id())?)
+}
