@@ -25,7 +25,7 @@ fn a_token_is_good_from_its_making_until_it_is_taken_back() {
     let token = made.stdout.trim();
     assert_eq!(status(&serve, token), "200");
 
-    let listed = line("token list --json");
+    let listed = line("token list alice --json");
     let tokens: serde_json::Value = serde_json::from_str(&listed.stdout).expect("JSON");
     let uid = tokens[0]["uid"].as_str().expect("a uid");
     assert_eq!((&tokens[0]["user_sub"], &tokens[0]["role"]), (&"alice".into(), &"viewer".into()));
