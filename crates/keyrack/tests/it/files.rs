@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path, process::Command};
 
-use keyrack_testkit::wait_until;
-use serde_json::json;
+use keyrack_testkit::{wait_for, wait_until};
+use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use crate::{
@@ -89,20 +89,72 @@ fn nothing_is_deleted_without_a_word_or_a_place() {
 }
 
 #[test]
-fn serve_sweeps_when_told_so() {
+fn serve_sweeps_by_the_calendar_where_files_are_known() {
     let dir = TempDir::new().expect("a folder");
     let file = dir.path().join("buckets/b/k");
     fs::create_dir_all(file.parent().expect("a bucket")).expect("a bucket");
     fs::write(&file, "x").expect("a file");
-    let serve = Serve::start_with(dir.path(), "--files file:buckets --files-sweep 50ms", &[]);
-    assert!(serve.words().contains("files  swept every 50ms"), "{}", serve.words());
+    let each_second = [("KEYRACK_FILES_SWEEP", "* * * * * *")];
+    let serve = Serve::start_with(dir.path(), "--files file:buckets", &each_second);
+    let words = serve.words();
+    assert!(words.contains("  files  swept by cron * * * * * * in UTC\n"), "{words}");
+    assert!(words.contains("  jobs   1 by the calendar\n"), "{words}");
     rm(dir.path(), &serve, "files rm b k --yes");
     wait_until("the file to be swept", || !file.exists());
-    drop(serve);
-    let mut refused = keyrack(dir.path());
-    refused.args(["serve", "--files-sweep", "50ms"]);
-    let run = Run::of(refused);
-    assert_eq!((run.code, run.failure().0), (Some(2), "error: nothing says where the files are"));
+}
+
+#[test]
+fn the_sweep_is_a_recurring_job_like_any_other() {
+    let dir = TempDir::new().expect("a folder");
+    fs::create_dir(dir.path().join("buckets")).expect("a folder");
+    let serve = Serve::start_with(dir.path(), "--files file:buckets", &[]);
+    let list = |files: Option<&str>| {
+        let mut command = keyrack(dir.path());
+        command.args(["recurring", "list", "--json", "--store"]);
+        command.arg(format!("redis://{}", serve.resp()));
+        command.envs(files.map(|files| ("KEYRACK_FILES", files)));
+        serde_json::from_str::<Json>(&Run::of(command).stdout).expect("JSON")
+    };
+    let listed = wait_for("the list to be in force", || {
+        Some(list(Some("file:buckets"))).filter(|listed| listed["in_force"] == true)
+    });
+    let job = &listed["jobs"][0];
+    assert_eq!(job["name"], "runners.sweep_partial_file_uploads");
+    assert_eq!((&job["queue"], &job["kwargs"]), (&json!(null), &json!({})));
+    assert_eq!(job["schedule"], "cron */10 * * * * in UTC");
+    assert_eq!(list(None)["jobs"], json!([]));
+    let queued: f64 = redis::cmd("ZSCORE")
+        .arg("rjobs")
+        .arg(job["digest"].as_str().expect("a digest"))
+        .query(&mut serve.redis())
+        .expect("a score");
+    assert_eq!(queued % 600.0, 0.0);
+}
+
+#[test]
+fn a_file_of_settings_may_have_a_sweep_of_its_own() {
+    let dir = TempDir::new().expect("a folder");
+    let file = "files = \"file:buckets\"\n[[recurring]]\nname = \"runners.sweep_partial_file_uploads\"\n\
+                zone = \"US/Pacific\"\nhours = [0]\nminutes = [0]\nseconds = [0]\n";
+    fs::write(dir.path().join("keyrack.toml"), file).expect("the file is written");
+    let serve = Serve::start(dir.path());
+    assert!(serve.words().contains("  jobs   1 by the calendar\n"), "{}", serve.words());
+}
+
+#[test]
+fn sweeps_that_make_no_sense_are_refused() {
+    let refusal = |line: &str, sweep: &str| {
+        let dir = TempDir::new().expect("a folder");
+        let mut command = keyrack(dir.path());
+        command.args(line.split_whitespace()).env("KEYRACK_FILES_SWEEP", sweep);
+        let run = Run::of(command);
+        (run.code, run.failure().0.to_owned())
+    };
+    let (code, error) = refusal("serve", "* * * * *");
+    assert_eq!((code, &*error), (Some(2), "error: nothing says where the files are"));
+    let (code, error) = refusal("serve --files file:buckets", "10m");
+    assert_eq!(code, Some(2));
+    assert!(error.starts_with("error: the times of the sweep: "), "{error}");
 }
 
 fn rm(dir: &Path, serve: &Serve, line: &str) {

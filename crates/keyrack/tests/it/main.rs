@@ -7,6 +7,7 @@ mod calc;
 mod config;
 mod documented;
 mod endings;
+mod entitlements;
 mod files;
 mod guide;
 mod help;

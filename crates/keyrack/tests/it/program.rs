@@ -1,10 +1,12 @@
 //! Running the program: once to its end, or as a server.
+//!
+//! It is the one that was built for these tests, or another that `KEYRACK_BIN` names: a release has to pass them too.
 
 use std::{
     fs,
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
@@ -13,7 +15,7 @@ use tempfile::TempDir;
 
 /// The program, in a folder of its own and with no settings from outside.
 pub(crate) fn keyrack(dir: &Path) -> Command {
-    let mut command = Process::command(env!("CARGO_BIN_EXE_keyrack"));
+    let mut command = Process::command(program());
     command.current_dir(dir).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("KEYRACK_") {
@@ -21,6 +23,16 @@ pub(crate) fn keyrack(dir: &Path) -> Command {
         }
     }
     command
+}
+
+fn program() -> PathBuf {
+    let Some(named) = std::env::var_os("KEYRACK_BIN") else {
+        return env!("CARGO_BIN_EXE_keyrack").into();
+    };
+    // Tests run in the folder of their crate, and whoever names a program means the folder of the workspace.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(named);
+    assert!(path.is_file(), "KEYRACK_BIN: there is no program \"{}\"", path.display());
+    path
 }
 
 /// How a run ended.
@@ -71,7 +83,7 @@ impl From<Output> for Run {
 /// A running `keyrack serve`.
 pub(crate) struct Serve {
     pub(crate) process: Process,
-    log: std::path::PathBuf,
+    log: PathBuf,
     _log_dir: TempDir,
 }
 

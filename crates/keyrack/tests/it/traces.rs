@@ -1,6 +1,10 @@
 //! Progress bars against the built program, as a client that knows only the published API: over HTTP and a WebSocket.
+//!
+//! `KEYRACK_BIN=target/release/keyrack cargo test -p keyrack --test it traces` does the same with a release.
 
-use std::net::TcpStream;
+mod kills;
+
+use std::{net::TcpStream, time::Duration};
 
 use keyrack_testkit::{wait_for, wait_until};
 use serde_json::{Value as Json, json};
@@ -13,7 +17,7 @@ use crate::program::{Run, Serve};
 struct User {
     serve: Serve,
     token: String,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl User {
@@ -27,7 +31,13 @@ impl User {
         let store = format!("redis://{}", serve.resp());
         let run = Run::line_in(dir.path(), &format!("token create alice --store {store}"));
         assert_eq!(run.code, Some(0), "{run:?}");
-        User { token: run.stdout.trim().to_owned(), serve, _dir: dir }
+        User { token: run.stdout.trim().to_owned(), serve, dir }
+    }
+
+    /// Ends the server as a crash would, and starts it again.
+    fn crash(&mut self) {
+        self.serve.process.kill();
+        self.serve = Serve::start(self.dir.path());
     }
 
     /// Sends a request; returns status and body.
@@ -63,6 +73,27 @@ impl User {
     /// Waits until so many traces are retained.
     fn retains(&self, n_traces: usize) {
         wait_until("the traces to be retained", || self.items("traces/search").len() == n_traces);
+    }
+
+    /// Runs through so many traces, each begun a while after the one before. Their times are past, so that nobody has to wait.
+    fn runs_through(&self, n_traces: u32, apart: Duration, is_iterated: bool) {
+        let began = now() - 60.0;
+        for n in 0..n_traces {
+            let (uid, at) = (format!("t{n}"), began + f64::from(n) * apart.as_secs_f64());
+            let iterations = is_iterated.then_some(u64::from(n % 5) + 1);
+            self.begin(&uid, iterations, at);
+            self.finish(&uid, iterations, at + 0.01 * iterations.unwrap_or(1) as f64);
+        }
+    }
+
+    /// Makes sure that the next trace is told how long it takes.
+    #[track_caller]
+    fn is_told_times(&self, by: &str) {
+        let packet = self.watch("next").hear_of("step1");
+        for time in ["overall_eta_seconds", "step_overall_eta_seconds"] {
+            let seconds = packet["data"][time].as_f64().expect("a time");
+            assert!(seconds > 0.0, "{by}: {packet}");
+        }
     }
 
     /// A watcher of one of the user's traces.
@@ -211,22 +242,25 @@ fn every_technique_tells_a_time() {
             "steps/?pbar_name=test&step_name=step1",
             json!({"iterated": is_iterated, field: technique}),
         );
-        // Times of the past, so that nobody has to wait for them to pass.
-        let began = now() - 60.0;
-        for n in 0..TRACES {
-            let (uid, at) = (format!("t{n}"), began + f64::from(n) * 0.02);
-            let iterations = is_iterated.then_some(u64::from(n % 5) + 1);
-            user.begin(&uid, iterations, at);
-            user.finish(&uid, iterations, at + 0.01 * iterations.unwrap_or(1) as f64);
-        }
+        user.runs_through(TRACES, Duration::from_millis(20), is_iterated);
         user.retains(TRACES as usize);
-        let packet = user.watch("next").hear_of("step1");
-        for time in ["overall_eta_seconds", "step_overall_eta_seconds"] {
-            let seconds = packet["data"][time].as_f64().expect("a time");
-            assert!(seconds > 0.0, "{overall} {technique}: {packet}");
-        }
+        user.is_told_times(&format!("{overall} {technique}"));
         assert_eq!(user.send("DELETE", "/api/1/progress_bars/?name=test", &json!({})).0, 204);
     }
+}
+
+#[test]
+fn a_hundred_traces_as_close_as_their_sampling_allows_tell_a_time() {
+    // Workers come to traces in any order, and one that is late finds a later one in its place.
+    const RETAINED_MIN: usize = 20;
+    let user = User::new();
+    let bar =
+        json!({"name": "test", "sampling_max_count": 10_000, "sampling_max_age_seconds": 100});
+    user.post("", bar);
+    user.post("steps/?pbar_name=test&step_name=step1", json!({"iterated": true}));
+    user.runs_through(100, Duration::from_millis(10), true);
+    wait_until("the traces to be retained", || user.items("traces/search").len() >= RETAINED_MIN);
+    user.is_told_times("the usual techniques");
 }
 
 #[test]
