@@ -35,7 +35,8 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many requests may wait or stream at once: each holds a connection.
 pub(crate) const WAITING_MAX: usize = 5_000;
 
-/// How many may watch traces at once. Each costs a connection and about ten kilobytes.
+/// How many may watch traces at once. Each costs a connection and five kilobytes, as `cargo xtask bench watch` measures, so that all of them take
+/// a tenth of a gigabyte; the system allows a process about as many connections.
 pub(crate) const WATCHING_MAX: usize = 20_000;
 
 /// What every route is given.
@@ -58,6 +59,8 @@ pub(crate) struct App {
     pub(crate) deploys: Option<Deploys>,
     /// What users have paid for, if anybody knows.
     pub(crate) billing: Option<Billing>,
+    /// How commands reach the store while this server runs, if they can.
+    pub(crate) reach: Option<String>,
     /// Where files are, if this server knows.
     pub(crate) buckets: Option<Buckets>,
     /// What to show to whom.
@@ -103,6 +106,7 @@ impl App {
             tickets: None,
             deploys: None,
             billing: None,
+            reach: None,
             buckets: None,
             recommendations,
             census,

@@ -9,7 +9,7 @@ mod room;
 mod scene;
 mod socket;
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use axum::extract::ws::Utf8Bytes;
 use keyrack_keys::{PartError, UserSub};
@@ -17,7 +17,7 @@ use keyrack_progress::keys::{BarName, TraceUid};
 use serde::Deserialize;
 use tokio::{
     sync::{OwnedSemaphorePermit, watch},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, Sleep, sleep_until, timeout},
 };
 use utoipa::IntoParams;
 
@@ -76,9 +76,12 @@ struct Watcher {
     app: Arc<App>,
     room: Arc<Room>,
     latest: watch::Receiver<Option<Arc<Scene>>>,
+    stopping: watch::Receiver<bool>,
     ready_at: Instant,
     /// When to give up, unless something happens.
     deadline: Instant,
+    /// Rings at the deadline or before. It is set anew when it rings and not at every change, when thousands would do so at once.
+    alarm: Pin<Box<Sleep>>,
     is_first: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -155,11 +158,14 @@ impl Watcher {
         }
         let now = Instant::now();
         Ok(Watcher {
+            stopping: app.stopping(),
             app,
             room,
             latest,
             ready_at: now,
             deadline: now,
+            // No deadline is earlier.
+            alarm: Box::pin(sleep_until(now + BEGINS_WITHIN)),
             is_first: true,
             _place: place,
         })
@@ -171,16 +177,21 @@ impl Watcher {
             self.is_first = false;
             return self.look(true);
         }
-        tokio::select! {
-            // A room closes after the last scene of a trace, which everybody has seen who asks on.
-            changed = self.latest.changed() => match changed {
-                Ok(()) => self.look(false),
-                Err(_) => Next::End(Ending::Stopping),
-            },
-            () = sleep_until(self.deadline) => Next::End(
-                if self.has_begun() { Ending::Idle } else { Ending::NeverBegan }
-            ),
-            () = self.app.stopped() => Next::End(Ending::Stopping),
+        loop {
+            tokio::select! {
+                // A room closes after the last scene of a trace, which everybody has seen who asks on.
+                changed = self.latest.changed() => return match changed {
+                    Ok(()) => self.look(false),
+                    Err(_) => Next::End(Ending::Stopping),
+                },
+                () = &mut self.alarm => {}
+                () = told(&mut self.stopping) => return Next::End(Ending::Stopping),
+            }
+            if Instant::now() >= self.deadline {
+                let ending = if self.has_begun() { Ending::Idle } else { Ending::NeverBegan };
+                return Next::End(ending);
+            }
+            self.alarm.as_mut().reset(self.deadline);
         }
     }
 
@@ -200,4 +211,10 @@ impl Watcher {
         let text = if is_first { scene.text_at(self.room.now()) } else { scene.text() };
         Next::Update { text, done: scene.is_done() }
     }
+}
+
+/// Resolves when the server is about to stop.
+async fn told(stopping: &mut watch::Receiver<bool>) {
+    // The server holds the other end, and is told before it ends.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
 }
