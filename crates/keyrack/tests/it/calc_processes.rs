@@ -124,9 +124,11 @@ fn events_of_a_list_are_all_taken_in_though_a_process_is_killed() {
 
     let run = world.run("calc ingest --list in --drain");
     assert_eq!(run.code, Some(0), "{run:?}");
-    let left: Vec<String> =
+    let mut left: Vec<String> =
         redis::cmd("KEYS").arg("calculations:intake:*").query(&mut connection).expect("keys");
-    assert_eq!(left, [] as [&str; 0], "nothing is left behind");
+    // Who was killed with nothing in hand is noticed by whoever takes something next.
+    left.retain(|name| name != "calculations:intake:in:takers");
+    assert_eq!(left, [] as [&str; 0], "no event is left behind");
     let run = world.run("calc verify --account 7");
     assert_eq!(run.code, Some(0), "{run:?}");
 }
