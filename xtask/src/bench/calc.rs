@@ -1,7 +1,7 @@
 //! What an event costs: through the library and through HTTP, embedded and on redis, at few and at a million values, and against
 //! recomputing everything with each event.
 //!
-//! `crates/calculations/examples/measure` does what is measured here; `http` sends lines to a server.
+//! `crates/calculations/examples/measure_calculations` does what is measured here; `http` sends lines to a server.
 
 mod http;
 
@@ -84,13 +84,17 @@ fn chapter(sections: &[Section]) -> Result<String> {
 }
 
 fn build() -> Result<Programs> {
-    let mut example = shell::cargo("build --release -p keyrack-calculations --example measure");
+    let mut example =
+        shell::cargo("build --release -p keyrack-calculations --example measure_calculations");
     shell::run(&mut example)?;
     shell::run(&mut shell::cargo("build --release -p keyrack"))?;
     let folder = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| shell::workspace().join("target"), PathBuf::from)
         .join("release");
-    Ok(Programs { measure: folder.join("examples/measure"), keyrack: folder.join("keyrack") })
+    Ok(Programs {
+        measure: folder.join("examples/measure_calculations"),
+        keyrack: folder.join("keyrack"),
+    })
 }
 
 /// Events a second.

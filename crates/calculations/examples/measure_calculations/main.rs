@@ -1,4 +1,4 @@
-//! Measures the calculations for `cargo xtask bench calc`: `measure URL WHAT N`, one line of `name value` for each result.
+//! Measures the calculations for `cargo xtask bench calc`: `measure_calculations URL WHAT N`, one line of `name value` for each result.
 //!
 //! Five calculations over three intervals each. WHAT is `rate`, events a second in batches over ten keys; `growth`, microseconds for
 //! one event at 1,000 stored values and at N; `baseline`, the same at N values against recomputing everything with each event;
@@ -27,7 +27,9 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 #[tokio::main]
 async fn main() -> Result<(), Failed> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [url, what, n] = &arguments[..] else { return Err("measure URL WHAT N".into()) };
+    let [url, what, n] = &arguments[..] else {
+        return Err("measure_calculations URL WHAT N".into());
+    };
     let n: u64 = n.parse()?;
     let store = Store::open(url).await?;
     let ledger = Accounts::open(store.clone()).ledger(&account("7")?).await?;
