@@ -11,10 +11,7 @@ use keyrack_store::Store;
 use tokio::net::TcpListener;
 use tower_http::{
     CompressionLevel,
-    compression::{
-        CompressionLayer, DefaultPredicate, Predicate,
-        predicate::SizeAbove,
-    },
+    compression::{CompressionLayer, DefaultPredicate, Predicate, predicate::SizeAbove},
 };
 
 use crate::{
@@ -34,6 +31,7 @@ pub struct Server {
     deploys: Option<Deploys>,
     billing: Option<Billing>,
     buckets: Option<Buckets>,
+    reach: Option<String>,
     tickets: Option<Tickets>,
     recommendations: Option<Recommendations>,
 }
@@ -50,6 +48,7 @@ impl Server {
             deploys: None,
             billing: None,
             buckets: None,
+            reach: None,
             tickets: None,
             recommendations: None,
         }
@@ -83,6 +82,12 @@ impl Server {
     #[must_use]
     pub fn with_billing(self, billing: Option<Billing>) -> Server {
         Server { billing, ..self }
+    }
+
+    /// The same, telling people by which URL commands reach the store: an embedded one is not where it is stored.
+    #[must_use]
+    pub fn with_reach(self, url: Option<String>) -> Server {
+        Server { reach: url, ..self }
     }
 
     /// The same, knowing where files are, so that they can be swept from the dashboard.
@@ -128,6 +133,7 @@ impl Server {
         app.deploys = self.deploys;
         app.billing = self.billing;
         app.buckets = self.buckets;
+        app.reach = self.reach;
         app.tickets = self.tickets;
         if let Some(recommendations) = self.recommendations {
             app.recommendations = recommendations;

@@ -1,6 +1,6 @@
 //! What stands round every page: the theme, what is to be told once, and where the visitor is.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     extract::FromRequestParts,
@@ -8,7 +8,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use crate::access::{Caller, Failure, cookie};
+use crate::{
+    access::{Caller, Failure, cookie},
+    app::App,
+};
 
 /// Cookies are shared by all ports of a host, so the names say whose they are.
 const THEME: &str = "keyrack_theme";
@@ -75,6 +78,8 @@ pub(crate) struct Frame {
     pub(crate) told: Option<Told>,
     /// Path and query of this page, for forms that lead back here.
     pub(crate) here: String,
+    /// How a command begins that reaches the store behind this page.
+    pub(crate) keyrack: String,
 }
 
 impl Frame {
@@ -85,6 +90,7 @@ impl Frame {
             caller: Caller::default(),
             told: cookie(headers, TOLD).and_then(|coded| read_told(&coded)),
             here: here.to_owned(),
+            keyrack: "keyrack".into(),
         }
     }
 
@@ -122,8 +128,12 @@ impl<S: Sync> FromRequestParts<S> for Visit {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Visit, Infallible> {
         let accepted = parts.headers.get(header::ACCEPT).map(HeaderValue::as_bytes);
         let caller = parts.extensions.get::<Caller>().cloned().unwrap_or_default();
+        let mut frame = Frame { caller, ..Frame::of(&parts.headers, &parts.uri) };
+        if let Some(reach) = parts.extensions.get::<Arc<App>>().and_then(|app| app.reach.as_ref()) {
+            frame.keyrack = format!("keyrack --store {reach}");
+        }
         Ok(Visit {
-            frame: Frame { caller, ..Frame::of(&parts.headers, &parts.uri) },
+            frame,
             headers: parts.headers.clone(),
             is_stream: accepted == Some(b"text/event-stream"),
         })

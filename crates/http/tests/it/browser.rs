@@ -46,6 +46,11 @@ impl Visitor {
     pub(crate) async fn ends_well(self) {
         let complaints = self.browser.console().await;
         assert!(complaints.is_empty(), "{complaints:#?}");
+        self.asked_nobody_else().await;
+    }
+
+    /// Makes sure that pages have loaded nothing from elsewhere.
+    pub(crate) async fn asked_nobody_else(&self) {
         let own = format!("http://{}/", self.site.addr);
         for url in self.browser.requests().await {
             let is_browsers_own = url.starts_with("data:") || url.starts_with("chrome:");
