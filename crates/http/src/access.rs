@@ -117,7 +117,7 @@ pub(crate) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    match guard::guard(request.headers(), &app.access.hosts) {
+    match guard::guard(request.headers(), &app.access.hosts, false) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.for_reader(request.headers()),
     }
@@ -127,7 +127,8 @@ pub(crate) async fn guard(
 async fn admit(app: &App, request: &Parts) -> Result<Caller, Box<Response>> {
     let headers = &request.headers;
     let turn_away = |problem: Problem| Box::new(problem.for_reader(headers));
-    guard::guard(headers, &app.access.hosts).map_err(turn_away)?;
+    let takes_links = route(request).is_some_and(need::takes_links);
+    guard::guard(headers, &app.access.hosts, takes_links).map_err(turn_away)?;
     let caller = who(app, headers).await.map(|caller| caller.read_only(app.access.read_only));
     let Some(needed) = need_of(request).and_then(|need| need.role) else {
         // Whoever comes to sign in may have shown something that is good for nothing.

@@ -8,7 +8,10 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::pages::{ErrorPage, Frame};
+use crate::{
+    access::Failure,
+    pages::{ErrorPage, Frame},
+};
 
 /// An error, in the form of RFC 9457.
 #[derive(Debug)]
@@ -117,9 +120,15 @@ impl Problem {
         let frame = Frame::of(headers, &Uri::from_static("/"));
         let page = ErrorPage { frame, title: self.title, detail: &self.detail };
         match page.render() {
-            Ok(page) => (self.status, Html(page)).into_response(),
+            Ok(page) => self.noted((self.status, Html(page)).into_response()),
             Err(_) => self.into_response(),
         }
+    }
+
+    /// The response with a note of what went wrong, for the audit log.
+    fn noted(&self, mut response: Response) -> Response {
+        response.extensions_mut().insert(Failure(self.message().to_owned()));
+        response
     }
 }
 
@@ -127,7 +136,8 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         const TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
-        let mut response = (self.status, [(header::CONTENT_TYPE, TYPE)], body).into_response();
+        let response = (self.status, [(header::CONTENT_TYPE, TYPE)], body).into_response();
+        let mut response = self.noted(response);
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }

@@ -2,8 +2,8 @@
 //!
 //! Whoever reaches the port may do everything unless asked to sign in, and a browser sends its session along with every
 //! request, whichever page has caused it. Programs on this machine and our own pages are meant to. A page that somebody
-//! happens to look at is not: it is told apart by the `Origin` that browsers send with it, and one that has pointed its own
-//! name at this machine by the `Host`.
+//! happens to look at is not: it is told apart by the `Origin` that browsers send with it, by what they say of where a request
+//! comes from when there is none, and one that has pointed its own name at this machine by the `Host`.
 
 use std::net::IpAddr;
 
@@ -11,9 +11,14 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header, uri::Authority};
 
 use crate::problem::Problem;
 
-/// Refuses what a page of another site has sent. `hosts` are the names that are known to be ours.
-pub(super) fn guard(headers: &HeaderMap, hosts: &[String]) -> Result<(), Problem> {
-    match refusal(headers, hosts) {
+/// Refuses what a page of another site has sent, unless it is a link to a page that takes links. `hosts` are the names that are
+/// known to be ours.
+pub(super) fn guard(
+    headers: &HeaderMap,
+    hosts: &[String],
+    takes_links: bool,
+) -> Result<(), Problem> {
+    match refusal(headers, hosts, takes_links) {
         None => Ok(()),
         Some(reason) => Err(Problem::new(StatusCode::FORBIDDEN, "foreign_page")
             .title("web pages of other sites may not do this")
@@ -21,7 +26,7 @@ pub(super) fn guard(headers: &HeaderMap, hosts: &[String]) -> Result<(), Problem
     }
 }
 
-fn refusal(headers: &HeaderMap, hosts: &[String]) -> Option<String> {
+fn refusal(headers: &HeaderMap, hosts: &[String], takes_links: bool) -> Option<String> {
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let host = text(header::HOST)?;
     if !is_ours(host, hosts) {
@@ -29,7 +34,14 @@ fn refusal(headers: &HeaderMap, hosts: &[String]) -> Option<String> {
             "the host \"{host}\" is not this machine; use its address or \"localhost\", or start the server with that name in \"hosts\""
         ));
     }
-    let origin = text(header::ORIGIN)?;
+    let Some(origin) = text(header::ORIGIN) else {
+        // Pictures and links have no origin, and some paths change things though they are only looked at.
+        let site = text(HeaderName::from_static("sec-fetch-site"));
+        let is_link = text(HeaderName::from_static("sec-fetch-mode")) == Some("navigate");
+        let is_foreign = matches!(site, Some("cross-site" | "same-site"));
+        return (is_foreign && !(is_link && takes_links))
+            .then(|| format!("another site asks for it and this is \"{host}\""));
+    };
     let is_our_page = origin.split_once("://").is_some_and(|(_, site)| site == host);
     (!is_our_page).then(|| format!("the page comes from \"{origin}\" and this is \"{host}\""))
 }
@@ -55,7 +67,26 @@ mod tests {
             headers.insert(header::ORIGIN, origin.parse().expect("a value"));
         }
         let hosts = ["keyrack.example.com".to_owned()];
-        assert_eq!(refusal(&headers, &hosts).is_none(), passes, "{host} {origin:?}");
+        assert_eq!(refusal(&headers, &hosts, true).is_none(), passes, "{host} {origin:?}");
+    }
+
+    #[track_caller]
+    fn check_fetch(site: &str, mode: &str, takes_links: bool, passes: bool) {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, "localhost:7700".parse().expect("a value"));
+        headers.insert("sec-fetch-site", site.parse().expect("a value"));
+        headers.insert("sec-fetch-mode", mode.parse().expect("a value"));
+        assert_eq!(refusal(&headers, &[], takes_links).is_none(), passes, "{site} {mode}");
+    }
+
+    #[test]
+    fn other_sites_may_link_to_pages_and_show_nothing_of_them() {
+        check_fetch("cross-site", "navigate", true, true);
+        check_fetch("cross-site", "navigate", false, false);
+        check_fetch("cross-site", "no-cors", true, false);
+        check_fetch("same-site", "no-cors", true, false);
+        check_fetch("same-origin", "cors", false, true);
+        check_fetch("none", "navigate", false, true);
     }
 
     #[test]

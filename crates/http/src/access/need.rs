@@ -65,12 +65,20 @@ pub(super) fn action(method: &Method, route: &str) -> Option<String> {
         (_, "/submit") => "job_submitted",
         (_, "/bulk") => "bulk_started",
         (_, "/bulk/{id}/stop") => "bulk_stopped",
+        (_, "/calculations/{account}/{project}/rules") => "rule_made",
+        (_, "/calculations/{account}/{project}/rules/{number}/delete") => "rule_deleted",
         (_, "/recurring/{name}/run") => "recurring_run",
         (_, "/recurring/{name}/pause") => "recurring_paused",
         (_, "/recurring/{name}/resume") => "recurring_resumed",
         (method, route) => return Some(format!("{method} {route}")),
     };
     Some(word.to_owned())
+}
+
+/// Whether other sites may link to it: pages are there to be linked to. What is asked for by programs is not, and may change
+/// something though it is only looked at.
+pub(super) fn takes_links(route: &str) -> bool {
+    !route.starts_with("/api/") && route != "/UpdateRecommendation/"
 }
 
 /// The route without what stands before all routes of the API: pages and API do the same under the same names.

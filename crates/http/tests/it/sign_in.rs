@@ -168,6 +168,8 @@ async fn who_changed_what_from_where_and_with_what_success_is_on_record() {
     site.post_as(&ada, "/api/1/queues/mail/pause", json!({})).await.ok();
     site.with_cookie("POST", "/jobs/j1/cancel", &session).await;
     site.with_cookie("POST", "/jobs/nothing/retry", &session).await;
+    let missing = "/api/1/jobs/nothing/retry";
+    site.post_as(&ada, missing, json!({})).await.problem(404, "job_not_found");
     let viewer = site.token_of("eve", Role::Viewer).await;
     site.post_as(&viewer, "/api/1/queues/mail/resume", json!({})).await.problem(403, "forbidden");
     let filter = json!({"place": "failed", "dry_run": true});
@@ -193,6 +195,7 @@ async fn who_changed_what_from_where_and_with_what_success_is_on_record() {
         .collect();
     let expected = [
         "ada jobs_retried failed mail: 0 of 0 (only counted) 127.0.0.1 -",
+        "ada job_retried nothing 127.0.0.1 there is no job \"nothing\"; it may have expired",
         "ada job_retried nothing 127.0.0.1 there is no job \"nothing\"; it may have expired",
         "ada job_canceled j1 127.0.0.1 -",
         "ada queue_paused mail 127.0.0.1 -",
