@@ -22,6 +22,7 @@ pub fn registry() -> &'static Registry {
             keyrack_recommender::FAMILIES,
             keyrack_updates::FAMILIES,
             keyrack_identity::FAMILIES,
+            keyrack_demo::FAMILIES,
         ])
     });
     &REGISTRY

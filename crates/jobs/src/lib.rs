@@ -14,3 +14,8 @@ pub use error::Error;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/jobs.md")]
 pub struct Guide;
+
+/// The guide for those who have such queues already, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/coming-from.md")]
+pub struct ComingFrom;

@@ -45,7 +45,7 @@ const USERS_AT_ONCE: usize = 64;
 
 /// What a load did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RecommenderSynced))]
 pub struct Synced {
     /// The day's place in the ring.
     pub day_index: u64,

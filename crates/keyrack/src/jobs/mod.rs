@@ -9,7 +9,7 @@ mod submit;
 mod list;
 mod search;
 mod show;
-mod stats;
+pub(crate) mod stats;
 mod tail;
 mod why;
 

@@ -1,7 +1,7 @@
 //! `keyrack jobs stats`.
 
 mod detail;
-mod pace;
+pub(crate) mod pace;
 
 use std::{
     io::{self, IsTerminal as _, Write},

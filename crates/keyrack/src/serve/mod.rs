@@ -104,6 +104,7 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
         .with_access(access)
         .with_billing(billing)
         .with_buckets(files::named_buckets(&globals.settings)?)
+        .with_reach(reach(&store, resp.as_ref(), &globals.settings))
         .with_deploys(deploys)
         .with_tickets(tickets)
         .with_recommendations(recommendations);
@@ -242,6 +243,16 @@ async fn listen_for_redis_clients(
     let address = listener.local_addr();
     globals.say(format_args!("  resp   {address} (redis-cli -p {})", address.port()));
     Ok(Some(listener))
+}
+
+/// By which URL commands reach the store while the server runs; `None` if they cannot.
+fn reach(store: &Store, resp: Option<&Listener>, settings: &Settings) -> Option<String> {
+    if store.engine().is_none() {
+        return Some(store.to_string());
+    }
+    let address = resp?.local_addr();
+    let has_password = settings.get(&RESP_PASSWORD).value.is_some();
+    Some(format!("redis://{}{address}", if has_password { ":PASSWORD@" } else { "" }))
 }
 
 /// Clients over TCP have to give the password; connections in this process do not.

@@ -5,7 +5,7 @@ mod look;
 mod run;
 mod signals;
 mod stores;
-mod terminal;
+pub(crate) mod terminal;
 mod watch;
 
 use serde_json::Value as Json;

@@ -6,17 +6,17 @@ const MINUTE_MS: u64 = 60_000;
 
 /// How fast a queue went of late.
 #[derive(Debug, PartialEq)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Jobs submitted in the last minute.
-    pub(super) submitted: u64,
+    pub(crate) submitted: u64,
     /// Jobs completed or failed in the last minute.
-    pub(super) ended: u64,
+    pub(crate) ended: u64,
     /// Jobs completed in each minute of the last hour, the present one last.
     completed: Vec<u64>,
 }
 
 impl Pace {
-    pub(super) fn of(stats: &Stats, now_ms: u64) -> Pace {
+    pub(crate) fn of(stats: &Stats, now_ms: u64) -> Pace {
         let present = now_ms / MINUTE_MS;
         let mut completed = vec![0; 60];
         for minute in &stats.minutes {
@@ -43,7 +43,7 @@ impl Pace {
     }
 
     /// The jobs completed in each of the last minutes as bars, the highest for the most.
-    pub(super) fn bars(&self, minutes: usize) -> String {
+    pub(crate) fn bars(&self, minutes: usize) -> String {
         const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let shown = &self.completed[self.completed.len().saturating_sub(minutes)..];
         let most = shown.iter().copied().max().unwrap_or(0);

@@ -12,7 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::world::World;
 
 /// A terminal of our own: what it shows, and its end for a program.
-fn terminal() -> (File, OwnedFd) {
+pub(crate) fn terminal() -> (File, OwnedFd) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).expect("granted");
     unlockpt(&master).expect("unlocked");

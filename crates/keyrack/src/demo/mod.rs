@@ -1,0 +1,157 @@
+//! `keyrack demo`: a made-up company that keeps every service busy, for people who want to see what there is.
+
+use keyrack_contract::registry;
+use keyrack_demo::{Cleaned, Demo, Error, Options};
+use keyrack_http::human;
+use keyrack_store::Store;
+use tokio::task::JoinHandle;
+
+use crate::{Exit, Failure, Globals, serve, signals::Signals};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    how: How,
+    /// Only take away what a demo has left that could not do so itself
+    #[arg(long)]
+    pub(crate) clean: bool,
+}
+
+const AFTER_HELP: &str = "\
+Without --store or --data it runs in memory, and is served like \"keyrack serve\" does it: open the
+address that it prints. On a store of your own it runs beside whoever serves that; \"keyrack top\"
+and the dashboard show it. Everything it makes has a name that begins with \"demo\" and is taken away
+at its end. Names of people and companies are made up.";
+
+/// How a demo goes.
+#[derive(Debug, Clone, Copy, PartialEq, clap::Args)]
+pub(crate) struct How {
+    /// What everything that happens in the demo follows from
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// How much faster than usual the demo goes, from 0.1 to 100
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
+    speed: f64,
+    /// Let the demo run beside data that is not its own
+    #[arg(long)]
+    yes: bool,
+}
+
+impl How {
+    /// What is said when nothing is.
+    pub(crate) const USUAL: How = How { seed: 1, speed: 1.0, yes: false };
+
+    /// With recurring jobs and outages of the billing provider, unless somebody needs these for real.
+    pub(crate) fn options(self) -> Options {
+        let How { seed, speed, yes } = self;
+        Options { seed, speed, beside_others: yes, ..Options::default() }
+    }
+}
+
+/// Runs a demo until a signal ends it.
+pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    if args.clean {
+        return clean(globals).await;
+    }
+    let is_embedded = globals.settings.store_url()?.starts_with("embedded:");
+    if is_embedded {
+        // Nobody else could reach it.
+        return serve::run(globals, Some(args.how)).await;
+    }
+    let signals = Signals::listen(|| {})?;
+    let store = globals.open_store().await?;
+    globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
+    globals.say(format_args!("  store  {store}"));
+    let demo = open(&store, args.how.options(), globals).await?;
+    globals.say("ready; stop with Ctrl-C");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let playing = play(demo, async { drop(stopped.await) });
+    let signal = signals.first().await;
+    globals.say(format_args!("{signal}: stopping"));
+    drop(stop);
+    finish(playing, globals).await;
+    Ok(Exit::Ok)
+}
+
+/// Opens a demo and says so.
+pub(crate) async fn open(
+    store: &Store,
+    options: Options,
+    globals: &Globals,
+) -> anyhow::Result<Demo> {
+    let demo = Demo::open(store.clone(), registry(), options).await.map_err(explained)?;
+    globals.say(format_args!(
+        "  demo   a made-up company of 3,000 users, seed {}; what it makes goes away at the end",
+        options.seed
+    ));
+    Ok(demo)
+}
+
+/// Lets a demo run until `stop`.
+pub(crate) fn play(
+    mut demo: Demo,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> JoinHandle<Demo> {
+    tokio::spawn(async move {
+        if let Err(error) = demo.begin().await {
+            tracing::warn!(%error, "the demo could not fill all pages");
+        }
+        demo.run(stop).await;
+        demo
+    })
+}
+
+/// Waits for the end of a demo that was told to stop, and cleans up after it.
+pub(crate) async fn finish(playing: JoinHandle<Demo>, globals: &Globals) {
+    let cleaned = match playing.await {
+        Ok(demo) => demo.clean(registry()).await,
+        Err(error) => {
+            tracing::warn!(%error, "the demo broke down");
+            return globals.say("the demo broke down; \"keyrack demo --clean\" cleans up after it");
+        }
+    };
+    match cleaned {
+        Ok(cleaned) => say_cleaned(cleaned, globals),
+        Err(error) => globals.say(format_args!(
+            "the demo could not clean up: {error}; \"keyrack demo --clean\" tries again"
+        )),
+    }
+}
+
+async fn clean(globals: &Globals) -> anyhow::Result<Exit> {
+    let store = globals.open_existing_store().await?;
+    let cleaned = keyrack_demo::clean(&store, registry()).await.map_err(explained)?;
+    say_cleaned(cleaned, globals);
+    Ok(Exit::Ok)
+}
+
+fn say_cleaned(cleaned: Cleaned, globals: &Globals) {
+    if cleaned == Cleaned::default() {
+        return globals.say("nothing of a demo is left");
+    }
+    globals.say(format_args!(
+        "cleaned up after the demo: {}, and {} of keys that others use too",
+        human::counted(cleaned.keys, "key"),
+        human::counted(cleaned.members, "member")
+    ));
+}
+
+/// What to do about it.
+fn explained(error: Error) -> anyhow::Error {
+    let (exit, hint) = match &error {
+        Error::OtherData { .. } => (
+            Exit::Conflict,
+            "--yes lets it run beside them, --data DIR or --store URL somewhere else, and \"keyrack demo\" alone in memory",
+        ),
+        Error::NamesTaken { .. } => {
+            (Exit::Conflict, "--data DIR or --store URL names another store")
+        }
+        Error::Running => {
+            (Exit::Conflict, "stop it first; one that crashed counts as running for 15 s")
+        }
+        Error::Speed { .. } => (Exit::Usage, "1 is the usual speed"),
+        _ => return error.into(),
+    };
+    Failure::new(exit, error.to_string()).hint(hint).into()
+}

@@ -1,0 +1,103 @@
+//! `keyrack top`: what happens in a store, in the terminal and as it happens.
+//!
+//! `look` reads, `concerns` judges, `view` is what the person in front of it has chosen, `screen` draws.
+
+mod concerns;
+mod look;
+mod runs;
+mod screen;
+mod view;
+
+use std::{
+    io::{self, IsTerminal as _},
+    time::Duration,
+};
+
+use ratatui::{
+    DefaultTerminal,
+    crossterm::event::{self, Event},
+};
+use tokio::{sync::mpsc, time::MissedTickBehavior};
+
+use self::{
+    look::{Looker, Picture},
+    view::{View, Wish},
+};
+use crate::{Exit, Failure, Globals, duration, signals::Signals};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// How often to look
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration::parse_positive)]
+    every: Duration,
+}
+
+const AFTER_HELP: &str = "\
+Keys: s sorts queues by another column, arrows scroll, p or space holds the picture still, q ends.
+IN and OUT are the jobs submitted and ended in the last minute.";
+
+/// Draws until told to end.
+pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        let failure = Failure::new(Exit::Usage, "top draws on a terminal, and this is none");
+        return Err(failure.hint("\"keyrack jobs stats --json\" prints numbers").into());
+    }
+    let signals = Signals::listen(ratatui::restore)?;
+    let store = globals.open_existing_store().await?;
+    let mut looker = Looker::open(store).await?;
+    // The first look may fail; from then on the picture says what is wrong.
+    let first = looker.look().await?;
+    // Puts the terminal back in order before a panic is told.
+    let mut terminal = ratatui::try_init()?;
+    let ended = tokio::select! {
+        ended = watch(&mut terminal, &mut looker, first, args.every) => ended,
+        _ = signals.first() => Ok(()),
+    };
+    ratatui::restore();
+    ended?;
+    Ok(Exit::Ok)
+}
+
+async fn watch(
+    terminal: &mut DefaultTerminal,
+    looker: &mut Looker,
+    mut picture: Picture,
+    every: Duration,
+) -> anyhow::Result<()> {
+    let mut view = View::default();
+    let mut events = events();
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        terminal.draw(|frame| screen::draw(frame, &picture, &mut view))?;
+        tokio::select! {
+            _ = ticks.tick() => {
+                if !view.held {
+                    match looker.look().await {
+                        Ok(seen) => picture = seen,
+                        Err(error) => picture.trouble = Some(error.to_string()),
+                    }
+                }
+            }
+            event = events.recv() => match event {
+                // The next picture fits the new size by itself.
+                Some(event) => if view.take(&event) == Wish::End { return Ok(()) },
+                None => return Ok(()),
+            },
+        }
+    }
+}
+
+/// What is typed. Reading it blocks, so it has a thread of its own, which ends with the program.
+fn events() -> mpsc::Receiver<Event> {
+    let (tell, told) = mpsc::channel(16);
+    std::thread::spawn(move || {
+        while let Ok(event) = event::read() {
+            if tell.blocking_send(event).is_err() {
+                break;
+            }
+        }
+    });
+    told
+}

@@ -1,0 +1,224 @@
+//! The picture on the screen, whatever size that has.
+
+use std::time::Duration;
+
+use keyrack_http::human;
+use keyrack_jobs::bee::Stats;
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::{Color, Modifier, Style, Stylize as _},
+    text::{Line, Span},
+    widgets::{Block, Borders, Cell, Paragraph, Row, Table},
+};
+
+use super::{
+    concerns::{Concern, Weight, alive, concerns},
+    look::{Breaker, Picture},
+    runs::Run,
+    view::View,
+};
+use crate::{jobs::stats::pace::Pace, terminal::one_line, when};
+
+/// The most concerns and runs that are drawn: queues need room, too.
+const CONCERNS_MAX: usize = 5;
+const RUNS_MAX: usize = 6;
+/// How many minutes are drawn as bars.
+const MINUTES: usize = 20;
+/// How many characters the bar of a run has.
+const BAR: usize = 20;
+
+/// Draws a picture.
+pub(super) fn draw(frame: &mut Frame<'_>, picture: &Picture, view: &mut View) {
+    let (concerns, runs) = (concerns(picture), &picture.runs);
+    let lines = |n: usize, max: usize| Constraint::Length(n.clamp(1, max) as u16 + 1);
+    let areas = Layout::vertical([
+        Constraint::Length(2),
+        lines(concerns.len(), CONCERNS_MAX),
+        Constraint::Min(3),
+        lines(runs.len(), RUNS_MAX),
+        Constraint::Length(1),
+    ]);
+    let [head, attention, queues, progress, foot] = areas.areas(frame.area());
+    frame.render_widget(Paragraph::new(header(picture)), head);
+    draw_concerns(frame, attention, &concerns);
+    draw_queues(frame, queues, picture, view);
+    draw_runs(frame, progress, runs);
+    frame.render_widget(Paragraph::new(footer(view)), foot);
+}
+
+fn titled(title: String) -> Block<'static> {
+    Block::new().borders(Borders::TOP).title(title.bold()).border_style(Style::new().dim())
+}
+
+fn header(picture: &Picture) -> Vec<Line<'static>> {
+    let info = &picture.info;
+    let pace = picture.commands_per_s;
+    let first = [
+        Some(picture.store.clone()),
+        Some(info.version.clone()),
+        Some(format!("up {}", human::duration(info.uptime_s))),
+        Some(human::counted(info.keys(), "key")),
+        Some(human::bytes(info.memory_bytes)),
+        info.log_bytes.map(|bytes| format!("log {}", human::bytes(bytes))),
+        Some(human::counted(info.clients, "client")),
+        pace.map(|n| format!("{}/s", human::counted(n, "command"))),
+        Some(format!("answers in {:.1} ms", picture.ping.as_secs_f64() * 1_000.0)),
+    ];
+    let first: Vec<String> = first.into_iter().flatten().collect();
+    let (hot, (waiting, due)) = (picture.hot, picture.files);
+    let oldest = hot.oldest.map(|age| format!(", oldest {}", when::short(age))).unwrap_or_default();
+    let billing = match picture.breaker {
+        Breaker::Closed => "billing asked".green(),
+        Breaker::HalfOpen => "billing tried again".yellow(),
+        Breaker::Open => "billing not asked".red(),
+    };
+    vec![
+        Line::from(vec!["keyrack  ".bold(), Span::raw(first.join(" · "))]),
+        Line::from(vec![
+            Span::raw(format!("hot queue {}{oldest} · ", human::count(hot.waiting))),
+            Span::raw(format!(
+                "files {} waiting, {} due · ",
+                human::count(waiting),
+                human::count(due)
+            )),
+            billing,
+        ]),
+    ]
+}
+
+fn draw_concerns(frame: &mut Frame<'_>, area: Rect, concerns: &[Concern]) {
+    let lines: Vec<Line<'_>> = if concerns.is_empty() {
+        vec![Line::from("nothing needs attention".dim())]
+    } else {
+        concerns.iter().take(CONCERNS_MAX).map(concern).collect()
+    };
+    let more = match concerns.len().saturating_sub(CONCERNS_MAX) {
+        0 => String::new(),
+        n => format!(", {n} more"),
+    };
+    let block = titled(format!("attention{more} "));
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn concern(concern: &Concern) -> Line<'static> {
+    let color = match concern.weight {
+        Weight::Broken => Color::Red,
+        Weight::Warning => Color::Yellow,
+        Weight::Note => Color::Blue,
+    };
+    let subject = one_line(&concern.subject, Some(40));
+    let text = one_line(&concern.text, None);
+    Line::from(vec![Span::styled("● ", color), subject.bold(), Span::raw("  "), Span::raw(text)])
+}
+
+fn draw_queues(frame: &mut Frame<'_>, area: Rect, picture: &Picture, view: &mut View) {
+    let sorted = view.sort.apply(&picture.queues);
+    // The title and the heads of the columns take a line each.
+    let room = usize::from(area.height).saturating_sub(2);
+    view.skipped = view.skipped.min(sorted.len().saturating_sub(room));
+    let rows = sorted.iter().skip(view.skipped).take(room).map(|stats| row(stats, picture.now_ms));
+    let names = [
+        "QUEUE",
+        "QUEUED",
+        "RUNNING",
+        "DELAYED",
+        "WAITING",
+        "FAILED",
+        "OLDEST",
+        "IN",
+        "OUT",
+        "WORKERS",
+        "COMPLETED",
+    ];
+    let head = names.iter().enumerate().map(|(at, name)| match at {
+        0 | 10 => Cell::from(*name),
+        _ => Cell::from(Line::from(*name).right_aligned()),
+    });
+    let widths = [
+        Constraint::Min(12),
+        Constraint::Length(8),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(11),
+        Constraint::Length(6),
+        Constraint::Length(6),
+        Constraint::Length(7),
+        Constraint::Length(MINUTES as u16),
+    ];
+    let n = human::counted(sorted.len() as u64, "queue");
+    let title = format!("{n} by {} ", view.sort.word());
+    let table = Table::new(rows, widths)
+        .header(Row::new(head).style(Style::new().add_modifier(Modifier::DIM)))
+        .block(titled(title));
+    frame.render_widget(table, area);
+}
+
+fn row(stats: &Stats, now_ms: u64) -> Row<'static> {
+    let pace = Pace::of(stats, now_ms);
+    let cell = |text: String, color: Option<Color>| {
+        let line = Line::from(text).right_aligned();
+        Cell::from(color.map_or(line.clone(), |color| line.fg(color)))
+    };
+    let number = |n: u64| cell(if n == 0 { "-".into() } else { human::count(n) }, None);
+    let oldest = stats.oldest_ms.filter(|_| stats.queued > 0);
+    let oldest = oldest.map_or_else(|| "-".into(), |ms| when::short(Duration::from_millis(ms)));
+    let workers = alive(stats, now_ms) as u64;
+    let is_stuck = workers == 0 && stats.queued > 0 && !stats.paused;
+    let name = one_line(&stats.queue, None);
+    let name = if stats.paused { format!("{name} (paused)").yellow() } else { Span::raw(name) };
+    Row::new([
+        Cell::from(name),
+        number(stats.queued),
+        number(stats.running),
+        number(stats.delayed),
+        number(stats.waiting + stats.parked),
+        cell(human::count(stats.failed), (stats.failed > 0).then_some(Color::Red)),
+        cell(oldest, None),
+        number(pace.submitted),
+        number(pace.ended),
+        cell(human::count(workers), is_stuck.then_some(Color::Red)),
+        Cell::from(pace.bars(MINUTES).green()),
+    ])
+}
+
+fn draw_runs(frame: &mut Frame<'_>, area: Rect, runs: &[Run]) {
+    let lines: Vec<Line<'_>> = if runs.is_empty() {
+        vec![Line::from("no progress bar is under way".dim())]
+    } else {
+        runs.iter().take(RUNS_MAX).map(run).collect()
+    };
+    let title = format!("{} under way ", human::counted(runs.len() as u64, "progress bar"));
+    frame.render_widget(Paragraph::new(lines).block(titled(title)), area);
+}
+
+fn run(run: &Run) -> Line<'static> {
+    let done = run.share().map_or(0, |share| (share * BAR as f64).round() as usize);
+    let bar = format!("{}{}", "█".repeat(done), "░".repeat(BAR - done));
+    let time = |s: f64| when::short(Duration::from_secs_f64(s.clamp(0.0, 1e9)));
+    let left = match run.left_s {
+        Some([low, mid, high]) => format!("{} left ({} to {})", time(mid), time(low), time(high)),
+        None => format!("since {}", time(run.spent_s)),
+    };
+    let step = match run.iterations {
+        Some((done, all)) => format!("{} {done} of {all}", run.step),
+        None => run.step.clone(),
+    };
+    let name = format!("  {} of {}", run.bar, run.user);
+    Line::from(vec![
+        bar.green(),
+        Span::raw(format!("{:<42}", one_line(&name, Some(42)))),
+        Span::raw(format!("{:<22}", one_line(&format!("  {step}"), Some(22)))),
+        Span::raw(format!("  {left}")).dim(),
+    ])
+}
+
+fn footer(view: &View) -> Line<'static> {
+    let held = if view.held { "held still  ".yellow().bold() } else { Span::raw("") };
+    Line::from(vec![held, "s sort · p hold · ↑ ↓ scroll · q quit".dim()])
+}
+
+#[cfg(test)]
+mod tests;
