@@ -64,7 +64,7 @@ async fn record(ledger: &Ledger, events: Vec<Event>) {
 async fn without_values_the_page_says_how_to_send_some() {
     let site = Site::start().await;
     let page = site.page("/calculations").await;
-    assert!(page.contains("No values yet") && page.contains("keyrack calc import -"), "{page}");
+    assert!(page.contains("No values yet") && page.contains(" calc import -"), "{page}");
     assert!(site.page("/calculations?account=nobody").await.contains("No such account"));
     for path in ["/calculations/7/2", PYTHON, "/calculations/a%3Ab/2"] {
         let status = site.get(path).await.status;
