@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::shell::workspace;
+use crate::shell::{cargo, run, workspace};
 
 /// A generated file: its path in the workspace and what belongs in it.
 struct Generated {
@@ -27,6 +27,12 @@ const FILES: &[Generated] = &[
 /// Writes every generated file that is not up to date.
 pub(crate) fn write() -> Result<()> {
     write_in(workspace(), FILES)
+}
+
+/// Lets the tests take the pictures that the documents show. No two are the same, so nothing checks whether they are current.
+pub(crate) fn pictures() -> Result<()> {
+    let mut test = cargo("test --package keyrack --test it picture::");
+    run(test.env("KEYRACK_PICTURES", "1"))
 }
 
 /// Fails when a generated file is not what the code says, and changes nothing.

@@ -29,6 +29,8 @@ usage: cargo xtask <command>
   test            install what the tests need, then check everything
   setup           only install what the tests need
   docs [--check]  write the generated files under docs/, or fail if one is out of date
+  docs --pictures
+                  take the pictures in docs/ anew
   bench [NAME]    measure against redis-server; without a name, list what there is
   fuzz [--seconds N] [--memory] [TARGET]
                   feed all fuzz targets, or one of them, for some seconds each;
@@ -52,6 +54,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["setup"] => setup::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["docs", "--pictures"] => docs::pictures(),
         ["bench", rest @ ..] => bench::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         [] | ["help" | "--help" | "-h"] => {

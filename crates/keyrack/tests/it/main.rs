@@ -19,6 +19,7 @@ mod journeys;
 mod keys;
 mod kill;
 mod pages;
+mod picture;
 mod progress;
 mod recommend;
 mod recurring;
