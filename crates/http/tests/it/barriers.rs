@@ -22,7 +22,7 @@ async fn no_page_keeps_anybody_out_in_either_theme() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_page_is_light_when_it_is_first_seen() {
+async fn every_page_is_light_when_it_is_first_seen_and_asks_nobody_else() {
     let visitor = Visitor::new().await;
     let job = visitor.site.furnish().await;
     for (name, path) in tour(&job) {
@@ -30,4 +30,5 @@ async fn every_page_is_light_when_it_is_first_seen() {
         let weight = visitor.browser.weight().await;
         assert!((1..=FIRST_LOAD_MAX).contains(&weight), "{name} weighs {weight} bytes");
     }
+    visitor.asked_nobody_else().await;
 }
