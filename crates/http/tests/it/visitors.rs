@@ -70,6 +70,7 @@ impl Visitor {
         self.site.send_as(&token, "GET", &path, json!({})).await.ok()["paused"] == true
     }
 
+    /// Takes pictures to look at, and makes sure that nobody is kept out.
     async fn pictures(&self, name: &str) {
         for (size, width, height) in [("desktop", 1280, 900), ("phone", 390, 844)] {
             self.browser.resize(width, height).await;
@@ -77,6 +78,8 @@ impl Visitor {
                 self.browser.prefer(theme).await;
                 let path = pictures().join(format!("{name}-{size}-{theme}.png"));
                 self.browser.screenshot(&path).await;
+                let barriers = self.browser.barriers().await;
+                assert!(barriers.is_empty(), "{name}, {theme}: {barriers:#?}");
             }
             let wide = self.browser.evaluate("document.documentElement.scrollWidth").await;
             assert!(wide.as_u64() <= Some(width.into()), "{name} is {wide} wide on a {size}");
