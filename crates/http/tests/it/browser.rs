@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use keyrack_testkit::Browser;
 use serde_json::json;
 
-use crate::{services, site::Site};
+use crate::{calculations_pages, recommendations, services, site::Site};
 
 /// The key that confirms.
 const ENTER: &str = "\u{e007}";
@@ -193,8 +193,6 @@ async fn pictures_of_every_page_in_both_themes_and_two_widths() {
     let visitor = Visitor::new().await;
     let browser = &visitor.browser;
     let job = visitor.site.furnish().await;
-    crate::calculations_pages::furnish(&visitor.site).await;
-    crate::recommendations::furnish(&visitor.site).await;
     for (name, path) in &tour(&job) {
         visitor.open(path).await;
         for (size, width, height) in [("desktop", 1280, 900), ("phone", 390, 844)] {
@@ -278,6 +276,8 @@ impl Site {
     /// Something of everything to look at; returns the job with most around it.
     pub(crate) async fn furnish(&self) -> String {
         self.furnish_services().await;
+        calculations_pages::furnish(self).await;
+        recommendations::furnish(self).await;
         for (i, queue) in ["emails", "video/transcode", "reports"].iter().enumerate() {
             let coded = queue.replace('/', "%2F");
             for n in 0..(6 * (i + 1)) {

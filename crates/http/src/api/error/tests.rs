@@ -135,3 +135,25 @@ fn a_problem_in_a_list_names_its_place() {
         (422, "bad_name", Some("[0]"), None),
     );
 }
+
+#[test]
+fn a_post_that_cannot_be_recommended_is_404() {
+    check(recommender::Error::NoSuchPost { post: 7 }, (404, "post_not_found", None, None));
+}
+
+#[test]
+fn a_bad_wish_for_recommendations_is_422() {
+    let error = recommender::Error::Invalid { what: "no such cursor".into() };
+    check(error, (422, "invalid", None, None));
+    let error = recommender::user_id("").expect_err("empty");
+    check(error, (422, "bad_name", None, None));
+}
+
+#[test]
+fn a_load_beside_another_is_409_and_one_without_tables_or_cut_off_is_503() {
+    check(recommender::Error::Busy, (409, "busy", None, None));
+    let error = recommender::Error::Source { table: "post".into(), reason: "gone".into() };
+    check(error, (503, "tables_unavailable", None, Some(15)));
+    check(recommender::Error::Stopped, (503, "stopped", None, Some(1)));
+    check(recommender::Error::Store(unreachable()), (503, "store_unavailable", None, Some(2)));
+}
