@@ -236,7 +236,7 @@ impl<'a> Load<'a> {
             .arg("new_index", day.index)
             .arg("new_ring", day.ring);
         self.done.removed += call.run::<u64>().await?;
-        self.done.new_day = day.passed > 0;
+        self.done.new_day = day.passed > 0 || self.parameters.last_run.is_none();
         self.parameters.day_index = Some(day.index);
         self.parameters.ring = Some(day.ring);
         self.parameters.last_run = Some(last_run);

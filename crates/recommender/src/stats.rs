@@ -6,7 +6,7 @@ use crate::{day, error::Error, keys, service::Recommender};
 
 /// What the recommender has.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RecommenderCounts))]
 pub struct Stats {
     /// Posts that may be recommended, for each category code from 0.
     pub posts: Vec<u64>,

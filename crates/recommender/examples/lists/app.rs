@@ -51,7 +51,7 @@ impl App {
                 row
             }
             Table::Reactions => {
-                // Users have tastes: most of what they react to is of a few challenges.
+                // Everybody reacts to seven posts, and to some of them twice.
                 let user = n % self.users;
                 let post = 1 + mixed(user * 7 + (n / self.users) % 7 + 1) % self.posts;
                 some(&[n, post, user, u64::from(n % 10 == 0)])

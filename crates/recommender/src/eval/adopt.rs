@@ -9,7 +9,7 @@ static ADOPT: Script = script!("adopt.lua");
 
 /// An evaluation whose weights are in force.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AdoptedEvaluation))]
 pub struct Adopted {
     /// Since when, in unix milliseconds.
     pub adopted_at_ms: u64,

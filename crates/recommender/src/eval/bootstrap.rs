@@ -7,7 +7,7 @@ const DRAWS: usize = 1000;
 
 /// A figure with the bounds between which it lies with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ListInterval))]
 pub struct Interval {
     /// The figure.
     pub value: f64,

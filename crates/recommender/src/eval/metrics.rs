@@ -7,7 +7,7 @@ pub(super) const K: usize = 10;
 
 /// How good lists are on average.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ListScores))]
 pub struct Scores {
     /// The share of the first ten that was wanted.
     pub precision: f64,

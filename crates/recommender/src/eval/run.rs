@@ -36,7 +36,7 @@ const SILENT_SHARE: f64 = 0.2;
 
 /// What an evaluation found.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ListEvaluation))]
 pub struct Evaluation {
     /// Users whose lists were judged; those without later reactions cannot be.
     pub users: usize,
@@ -53,7 +53,7 @@ pub struct Evaluation {
 
 /// How good one way to make lists is.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MeasuredLists))]
 pub struct Measured {
     /// Its name.
     pub name: String,

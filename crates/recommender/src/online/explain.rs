@@ -9,7 +9,7 @@ use crate::{dice::Dice, error::Error, keys::UserId, service::Recommender};
 
 /// Why a post is, or is not, recommended to a user.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RecommendationExplanation))]
 pub struct Explanation {
     /// Why the user will not see it; empty when nothing stands against it.
     pub against: Vec<&'static str>,

@@ -4,7 +4,7 @@ use super::signals::{Signals, Weights};
 
 /// Why a post is on a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RecommendationReason))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The user often reacts to its challenge.

@@ -37,7 +37,7 @@ pub struct Request {
 
 /// Posts for a user, the best first.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RecommendationPage))]
 pub struct Page {
     /// The posts.
     pub items: Vec<Item>,
@@ -47,7 +47,7 @@ pub struct Page {
 
 /// A recommended post.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Recommendation))]
 pub struct Item {
     /// The post.
     pub post_id: u64,

@@ -9,7 +9,7 @@ use crate::{
 
 /// A post like another one.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SimilarPost))]
 pub struct Similar {
     /// The post.
     pub post_id: u64,
