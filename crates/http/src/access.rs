@@ -9,7 +9,7 @@ mod guard;
 mod need;
 mod record;
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -173,9 +173,17 @@ async fn who(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {
         }
     }
     Ok(match app.access.auth {
-        Auth::Local => Caller::local(),
-        Auth::Required => Caller::default(),
+        Auth::Local if !is_relayed(headers) => Caller::local(),
+        Auth::Local | Auth::Required => Caller::default(),
     })
+}
+
+/// Whether something on this machine has passed the request on for another. Whoever puts a proxy before a port that trusts this
+/// machine would otherwise open it to everybody.
+fn is_relayed(headers: &HeaderMap) -> bool {
+    let values = headers.get_all("x-forwarded-for").into_iter().map(|value| value.to_str());
+    let is_here = |address: &str| address.trim().parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    values.into_iter().any(|value| value.map_or(true, |value| !value.split(',').all(is_here)))
 }
 
 /// The token in a header. Unlike the published routes, ours take the word as every client writes it.

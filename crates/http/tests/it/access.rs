@@ -259,6 +259,12 @@ async fn whoever_reaches_a_local_port_may_do_everything_but_not_more_than_their_
     assert_eq!(page.status, 200);
     assert!(!page.body.contains("method=\"post\" action=\"/queues"), "{page:?}");
     assert!(site.get("/queues/mail").await.body.contains("action=\"/queues/mail/pause\""));
+    // A proxy on this machine speaks for others, who are not here.
+    for (address, status) in [("127.0.0.1, ::1", 200), ("203.0.113.7, 127.0.0.1", 401), ("x", 401)]
+    {
+        let answer = site.send("GET", "/api/1/queues", &[("X-Forwarded-For", address)], "").await;
+        assert_eq!(answer.status, status, "{address}: {answer:?}");
+    }
 }
 
 #[tokio::test]
