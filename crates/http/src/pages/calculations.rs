@@ -98,8 +98,7 @@ async fn rows(accounts: &Accounts, account: &Account, db: i64) -> Result<Vec<Row
 }
 
 async fn row(ledger: &Ledger, project: &Project, db: i64) -> Result<Row, Error> {
-    let (dimensions, rules) =
-        tokio::try_join!(ledger.dimensions(project), ledger.rules(project))?;
+    let (dimensions, rules) = tokio::try_join!(ledger.dimensions(project), ledger.rules(project))?;
     Ok(Row {
         account: ledger.account().to_string(),
         database: if db == 0 { "shared".into() } else { db.to_string() },
@@ -116,6 +115,11 @@ async fn calculations(State(app): State<Arc<App>>, visit: Visit) -> Response {
         Ok(view) => show(app, visit, view).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
+}
+
+/// The projects of an account.
+fn account_link(account: &Account) -> String {
+    link::with_query("/calculations", &[("account", account.as_str())])
 }
 
 /// The page of a project.

@@ -1,7 +1,11 @@
 //! The dashboard in a real browser.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
+use keyrack_jobs::bee::{
+    Claimed, End, Failure, Outcome,
+    keys::{QueueName, WorkerId},
+};
 use keyrack_testkit::Browser;
 use serde_json::json;
 
@@ -9,6 +13,9 @@ use crate::{calculations_pages, recommendations, services, site::Site};
 
 /// The key that confirms.
 const ENTER: &str = "\u{e007}";
+
+/// Longer than any of these tests holds a job.
+const LOCK: Duration = Duration::from_secs(60);
 
 /// Whether the page's script has run: before that, keys are lost.
 const LISTENS: &str = "document.getElementById('help')?.hidden === false";
@@ -255,13 +262,16 @@ impl Site {
             let answer = self.post(&format!("/api/1/queues/{queue}/jobs"), json!(jobs)).await;
             assert_eq!(answer.status, 201, "{answer:?}");
         }
-        let mut left = n;
-        while left > 0 {
-            let claimed = self.claim(queue, "w", 100).await;
-            left -= claimed.len();
-            for job in claimed {
-                self.fail(&job, "w", "it broke").await;
-            }
+        let queue = QueueName::new(queue).expect("a queue");
+        let worker = WorkerId::new(format!("host:1:hive:{queue}:w")).expect("a worker");
+        let (mut failed, mut claimed) = (0, Claimed::default());
+        while failed < n {
+            let end = End::Failed(Failure::fatal("it broke"));
+            let outcomes = claimed.jobs.iter().map(|job| Outcome::of(job, end.clone()));
+            let outcomes: Vec<Outcome> = outcomes.collect();
+            failed += outcomes.len();
+            let settled = self.hive.settle(&queue, &worker, &outcomes, 100, LOCK).await;
+            claimed = settled.expect("settled").claimed;
         }
     }
 

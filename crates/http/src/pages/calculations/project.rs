@@ -21,7 +21,7 @@ use super::{
         link,
         live::{View, live_page, show},
     },
-    named, project_link,
+    account_link, named, project_link,
     rules::RuleRow,
 };
 use crate::{app::App, human, problem::Problem};
@@ -37,6 +37,7 @@ pub(super) struct ProjectPage {
     frame: Frame,
     account: String,
     project: String,
+    account_link: String,
     link: String,
     sections: Vec<Section>,
     rules: Vec<RuleRow>,
@@ -108,6 +109,7 @@ impl View for OneProject {
             tokio::try_join!(ledger.rules(&project), ledger.settings(&project))?;
         Ok(ProjectPage {
             frame,
+            account_link: account_link(ledger.account()),
             link: project_link(ledger.account(), &project),
             account: self.account.clone(),
             project: self.project.clone(),
