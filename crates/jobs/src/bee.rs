@@ -38,6 +38,7 @@ pub mod dialect;
 mod duplicates;
 mod events;
 mod heartbeat;
+mod history;
 mod hive;
 pub mod ids;
 pub mod job;
@@ -70,7 +71,7 @@ pub use self::{
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
-    settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
+    settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Told, Verdict},
     stats::{Minute, Stats, WorkerStats},
     submit::{
         DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, SubmissionBody, TAGS_MAX,

@@ -178,6 +178,16 @@ impl Call<'_> {
         self
     }
 
+    /// The same for many values, which are not copied.
+    ///
+    /// # Panics
+    /// When the header does not end so.
+    pub fn owned_args(mut self, name: &str, values: Vec<Vec<u8>>) -> Self {
+        self.check_rest(self.script.header().args.rest.as_deref(), name);
+        self.more_args.extend(values);
+        self
+    }
+
     /// Runs the script, loading it where the server does not know it.
     ///
     /// # Errors

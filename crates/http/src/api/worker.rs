@@ -231,7 +231,7 @@ async fn settle_one(
         return Err(invalid("jid", format!("the job \"{jid}\" has no queue that could be used")));
     };
     let worker = worker_id(&app, Some(worker), &queue).await?;
-    let outcome = Outcome { jid: jid.to_string(), attempt, options: None, end };
+    let outcome = Outcome { jid: jid.to_string(), attempt, options: None, end, told: None };
     wire::check_times(&outcome)?;
     let settled =
         hive.settle(&queue, &worker, std::slice::from_ref(&outcome), 0, Care::KEYRACK.lock).await?;
@@ -332,7 +332,13 @@ async fn give_back_unknown(
     let is_known = |jid: &String| holding.as_ref().is_none_or(|holding| holding.contains(jid));
     let (mut known, unknown): (Vec<String>, Vec<String>) = kept.into_iter().partition(is_known);
     if !unknown.is_empty() {
-        let released = |jid| Outcome { jid, attempt: None, options: None, end: End::Released };
+        let released = |jid| Outcome {
+            jid,
+            attempt: None,
+            options: None,
+            end: End::Released,
+            told: None,
+        };
         let outcomes: Vec<Outcome> = unknown.into_iter().map(released).collect();
         hive.settle(&claim.queue, &claim.worker, &outcomes, 0, claim.lock).await?;
     }

@@ -4,7 +4,7 @@
   KEYS  1 queue
   ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max
   Derives the keys of the queue, the worker and the jobs under the same hash tag.
-  Returns the fields of each job, first to run first; what blocks more of them; when to ask again.
+  Returns the fields of all jobs in one list, first to run first; what blocks more of them; when to ask again.
 ]]
 --- @include "claim"
 

@@ -40,9 +40,9 @@ pub enum Blocked {
 impl Claimed {
     pub(crate) fn from_reply(
         worker: &WorkerId,
-        (jobs, blocked, again_at): (Vec<Vec<Option<Vec<u8>>>>, String, String),
+        (fields, blocked, again_at): (Vec<Option<Vec<u8>>>, String, String),
     ) -> Claimed {
-        let jobs = jobs.into_iter().map(|fields| Job::from_claim(fields, worker)).collect();
+        let jobs = Job::from_claim(fields, worker);
         let blocked = match blocked.as_str() {
             "paused" => Some(Blocked::Paused),
             "concurrency" => Some(Blocked::Concurrency),

@@ -2,7 +2,7 @@
 
 mod wire;
 
-use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use redis::{FromRedisValue, ParsingError, Value};
 use serde::{Deserialize, Serialize};
@@ -186,6 +186,11 @@ fn plain_number<S: serde::Serializer>(number: &f64, to: S) -> Result<S::Ok, S::E
 impl Options {
     /// Reads what is stored; what is missing or makes no sense has its default, as other programs write here too.
     pub fn parse(text: &str) -> Options {
+        // Nearly all jobs have these, and reading JSON for each would be felt.
+        static DEFAULT: LazyLock<String> = LazyLock::new(|| Options::default().to_json());
+        if text == *DEFAULT {
+            return Options::default();
+        }
         let stored: Map<String, Json> = serde_json::from_str(text).unwrap_or_default();
         let default = Options::default();
         let number = |name: &str| match stored.get(name) {
@@ -335,6 +340,11 @@ impl Job {
         self.list("dependants")
     }
 
+    /// What happened to it, as it is stored.
+    pub(crate) fn history_json(&self) -> &str {
+        self.field("history").unwrap_or_default()
+    }
+
     /// What happened to it, oldest first.
     pub fn history(&self) -> Vec<HistoryEntry> {
         self.list("history")
@@ -383,16 +393,22 @@ impl Job {
         self.field("tenant")
     }
 
-    /// A job that was just claimed: what the script tells of it, and what the worker knows.
-    pub(crate) fn from_claim(told: Vec<Option<Vec<u8>>>, worker: &WorkerId) -> Job {
+    /// Jobs that were just claimed: what the script tells of them, one after the other, and what the worker knows.
+    pub(crate) fn from_claim(told: Vec<Option<Vec<u8>>>, worker: &WorkerId) -> Vec<Job> {
         let at = |name| FIELDS.iter().position(|field| *field == name).expect("a field of a job");
-        let mut fields = [const { None }; FIELDS.len()];
-        for (name, value) in TOLD.into_iter().zip(told) {
-            fields[at(name)] = value.map(into_text);
+        let (places, worker_at, status_at) = (TOLD.map(at), at("worker"), at("status"));
+        let mut jobs = Vec::with_capacity(told.len() / TOLD.len());
+        let mut told = told.into_iter();
+        while told.len() >= TOLD.len() {
+            let mut fields = [const { None }; FIELDS.len()];
+            for (place, value) in places.into_iter().zip(&mut told) {
+                fields[place] = value.map(into_text);
+            }
+            fields[worker_at] = Some(worker.as_str().to_owned());
+            fields[status_at] = Some(Status::Running.as_str().to_owned());
+            jobs.push(Job { fields });
         }
-        fields[at("worker")] = Some(worker.as_str().to_owned());
-        fields[at("status")] = Some(Status::Running.as_str().to_owned());
-        Job { fields }
+        jobs
     }
 
     /// The job in an event, which is a snapshot in the dialect of Node hives.
@@ -426,10 +442,8 @@ impl FromRedisValue for Job {
 
 /// Other programs may have written bytes that are no text; one such job must not stop a whole claim.
 fn into_text(bytes: Vec<u8>) -> String {
-    match String::from_utf8_lossy(&bytes) {
-        Cow::Owned(mended) => mended,
-        Cow::Borrowed(_) => String::from_utf8(bytes).expect("checked a line above"),
-    }
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// The names of the fields in the order of the scripts, for reads without a script.

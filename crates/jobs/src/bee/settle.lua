@@ -5,11 +5,13 @@
   nothing. Empty options leave the stored ones; an empty attempt is not compared.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max   8 outcomes...
-        An outcome is six values: what (completed, failed, released), jid, attempt, text (the result as JSON, or the
+  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max   8 plain_ttl   9 n_plain   10 outcomes...
+        The first n_plain outcomes are of completed jobs of no tenant, which were claimed from this queue, all with the
+        same ttl. Each is four values: jid, attempt, result as JSON, and the history that it will have.
+        Any other is six values: what (completed, failed, released), jid, attempt, text (the result as JSON, or the
         message), options, and how: the ttl of a completed job or empty, the exception of a failed one as JSON.
   Derives the keys of the queue, the worker and the jobs under the same hash tag.
-  Returns a word for each outcome (ok, GONE, CANCELED, LOST), then what claim returns.
+  Returns the outcomes that do not count, each by its position and a word (GONE, CANCELED, LOST); then what claim returns.
 ]]
 --- @include "claim"
 --- @include "fail"
@@ -17,6 +19,7 @@
 --- @include "give_back"
 
 local queue, worker, lock_ms, max = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local plain_ttl, n_plain = ARGV[8], tonumber(ARGV[9])
 local unlocked, expiring = {}, {}
 
 -- The moment so long after now. Most jobs have the same ttl, and printing a number takes its time.
@@ -24,21 +27,6 @@ local moments = {}
 local function after(ttl)
   if not moments[ttl] then moments[ttl] = string.format('%.17g', now + tonumber(ttl)) end
   return moments[ttl]
-end
-
--- What completing a job needs while nobody listens.
-local LITTLE = { 'queue', 'status', 'worker', 'attempts', 'history', 'dependants', 'tenant' }
-
-local heard_here = is_heard(queue_events_key(queue))
-
--- The job, as far as it is needed for what became of it.
-local function read_for(what, jid, how)
-  if what ~= 'completed' or how == '' or heard_here then return read_job(jid) end
-  local read = call('HMGET', job_key(jid), unpack(LITTLE))
-  return read[1] and {
-    [JID] = jid, [QUEUE] = read[1], [STATUS] = read[2], [WORKER] = read[3], [ATTEMPTS] = read[4], [HISTORY] = read[5],
-    [DEPENDANTS] = read[6], [TENANT] = read[7],
-  }
 end
 
 local function complete(job, result, ttl)
@@ -83,12 +71,43 @@ local function settle(what, job, text, options, how)
   if job[TENANT] then left_worker(job[JID], queue, job[TENANT]) end
 end
 
-local words = {}
-for at = 8, #ARGV, 6 do
-  local job = read_for(ARGV[at], ARGV[at + 1], ARGV[at + 5])
-  local word = refusal(job, queue, worker, ARGV[at + 2])
-  if not word then settle(ARGV[at], job, ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]) end
-  words[#words + 1] = word or 'ok'
+-- The outcomes that do not count.
+local refused = {}
+
+local function settle_if_allowed(position, what, jid, attempt, text, options, how)
+  local job = read_job(jid)
+  local word = refusal(job, queue, worker, attempt)
+  if word then
+    refused[#refused + 1], refused[#refused + 2] = position, word
+  else
+    settle(what, job, text, options, how)
+  end
+end
+
+local heard_here = is_heard(queue_events_key(queue))
+local plain_until = after(plain_ttl)
+
+-- Completes a job that nobody else waits for or hears of. Nothing has happened to it since its worker was told about
+-- it, if it is still running there in the same attempt, so its history is what the worker makes of it.
+local function complete_plain(position, jid, attempt, result, history)
+  local key = job_key(jid)
+  local job = not heard_here and call('HMGET', key, 'status', 'worker', 'attempts', 'dependants')
+  if job and job[1] == 'running' and job[2] == worker and job[3] == attempt and not job[4] then
+    call('HSET', key, 'status', 'completed', 'result', result, 'history', history)
+    unlocked[#unlocked + 1] = jid
+    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
+  else
+    settle_if_allowed(position, 'completed', jid, attempt, result, '', plain_ttl)
+  end
+end
+
+local others_at = 10 + 4 * n_plain
+for position = 1, n_plain do
+  local at = 6 + 4 * position
+  complete_plain(position, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+end
+for at = others_at, #ARGV, 6 do
+  settle_if_allowed(n_plain + 1 + (at - others_at) / 6, unpack(ARGV, at, at + 5))
 end
 in_chunks('ZREM', locks_key(queue), unlocked)
 in_chunks('SREM', worker_locks_key(worker), unlocked)
@@ -96,4 +115,4 @@ in_chunks('ZADD', expires_key(queue), expiring)
 if #expiring > 0 then count(queue, 'completed', #expiring / 2) end
 
 local claimed = max > 0 and claim(queue, worker, max, lock_ms) or { {}, '', '' }
-return { words, claimed[1], claimed[2], claimed[3] }
+return { refused, claimed[1], claimed[2], claimed[3] }

@@ -1,12 +1,16 @@
 //! Telling what became of claimed jobs, and claiming the next in the same call.
 
+mod batch;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use keyrack_store::Script;
 use serde::{Serialize, de::IgnoredAny};
 
+use self::batch::Batch;
 use super::{
     claim::Claimed,
+    history::{entry, needs_no_escapes},
     hive::Hive,
     job::Job,
     keys::{QueueName, WorkerId},
@@ -26,6 +30,16 @@ pub struct Outcome {
     pub options: Option<String>,
     /// What became of it.
     pub end: End,
+    /// What its worker was told about it when it was claimed, if that is known: then less has to be read.
+    pub told: Option<Told>,
+}
+
+/// What a worker knows of a job that it has claimed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    jid: String,
+    queue: String,
+    history: String,
 }
 
 /// How an attempt at a job ended.
@@ -83,7 +97,19 @@ impl<E: std::error::Error> From<E> for Failure {
 impl Outcome {
     /// The end of a job that was claimed.
     pub fn of(job: &Job, end: End) -> Outcome {
-        Outcome { jid: job.jid().to_owned(), attempt: Some(job.attempts()), options: None, end }
+        let told = || Told {
+            jid: job.jid().to_owned(),
+            queue: job.queue().to_owned(),
+            history: job.history_json().to_owned(),
+        };
+        Outcome {
+            jid: job.jid().to_owned(),
+            attempt: Some(job.attempts()),
+            options: None,
+            end,
+            // When the job of a tenant ends, the tenant's next is let in, which is never quick.
+            told: job.tenant().is_none().then(told),
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -92,28 +118,6 @@ impl Outcome {
             End::Completed { result, .. } => check_result(result),
             End::Failed(_) | End::Released => Ok(()),
         }
-    }
-
-    fn args(&self) -> [String; 6] {
-        let (what, text, how) = match &self.end {
-            End::Completed { result, ttl_ms } => {
-                ("completed", result.clone(), ttl_ms.map(|ttl| ttl.to_string()).unwrap_or_default())
-            }
-            End::Failed(failure) => {
-                let how = serde_json::to_string(failure).expect("plain data is JSON");
-                ("failed", cut(&failure.message), how)
-            }
-            End::Released => ("released", String::new(), String::new()),
-        };
-        let attempt = self.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
-        [
-            what.to_owned(),
-            self.jid.clone(),
-            attempt,
-            text,
-            self.options.clone().unwrap_or_default(),
-            how,
-        ]
     }
 }
 
@@ -169,16 +173,22 @@ impl Hive {
         lock: Duration,
     ) -> Result<Settled, Error> {
         outcomes.iter().try_for_each(Outcome::check)?;
-        let args: Vec<String> = outcomes.iter().flat_map(Outcome::args).collect();
+        let now = self.now_ms().to_string();
+        let completed = needs_no_escapes(self.id()).then(|| entry("completed", &now, self.id()));
+        let mut batch = Batch::new(outcomes, queue, completed.as_deref());
         let call = self
             .call_on_queue(&SETTLE, queue)
+            .arg("now", &now)
             .arg("worker", worker.as_str())
             .arg("lock_ms", lock.as_millis() as u64)
             .arg("max", max)
-            .args("outcomes", args);
-        let (words, jobs, blocked, again_at): (Vec<String>, _, _, _) = call.run().await?;
+            .arg("plain_ttl", batch.plain_ttl_ms())
+            .arg("n_plain", batch.n_plain())
+            .owned_args("outcomes", batch.take_args());
+        let (refused, jobs, blocked, again_at): (Vec<(usize, String)>, _, _, _) =
+            call.run().await?;
         Ok(Settled {
-            verdicts: words.iter().map(|word| Verdict::from_word(word)).collect(),
+            verdicts: batch.verdicts(&refused),
             claimed: Claimed::from_reply(worker, (jobs, blocked, again_at)),
         })
     }
@@ -186,16 +196,6 @@ impl Hive {
 
 /// The most bytes a result may have.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
-
-/// The most bytes of a failure's message that are kept: it stands in the job, in its history and in an event.
-const MESSAGE_BYTES_MAX: usize = 16 * 1024;
-
-fn cut(message: &str) -> String {
-    match message.floor_char_boundary(MESSAGE_BYTES_MAX) {
-        end if end < message.len() => format!("{}…", &message[..end]),
-        _ => message.to_owned(),
-    }
-}
 
 fn check_options(options: &str) -> Result<(), Error> {
     serde_json::from_str::<BTreeMap<String, IgnoredAny>>(options)

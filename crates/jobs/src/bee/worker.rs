@@ -4,12 +4,13 @@
 //! settles what has ended in the same call that claims the next; beside it a caretaker sends heartbeats and sweeps.
 //!
 //! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `station` is the loop,
-//! `ears` are how it hears of new jobs, `caretaker` keeps it alive and notices when others are not.
+//! `pace` is how far ahead it claims, `ears` are how it hears of new jobs, `caretaker` keeps it alive and notices when others are not.
 
 mod caretaker;
 mod context;
 mod ears;
 mod handler;
+mod pace;
 mod station;
 
 use std::{future::Future, sync::Arc, time::Duration};

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ends;
+mod line;
 mod outages;
 mod regains;
 mod stops;

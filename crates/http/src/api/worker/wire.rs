@@ -145,7 +145,8 @@ impl Settle {
             }),
             HowItEnded::Released => End::Released,
         };
-        let outcome = Outcome { jid: self.jid, attempt: self.attempt, options: None, end };
+        let outcome =
+            Outcome { jid: self.jid, attempt: self.attempt, options: None, end, told: None };
         check_times(&outcome)?;
         Ok(outcome)
     }

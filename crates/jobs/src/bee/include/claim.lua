@@ -64,22 +64,27 @@ local function fair_share(queue, max)
 end
 
 -- What a worker is told about a job, in this order; it knows itself and the status.
-local TOLD = {
-  'jid', 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts', 'deaths', 'tenant',
-  'queue', 'dependants',
-}
+local N_TOLD = 14
 local TOLD_JID, TOLD_OPTIONS, TOLD_HISTORY, TOLD_ATTEMPTS, TOLD_TENANT, TOLD_QUEUE = 1, 3, 7, 10, 12, 13
+local function tell(key)
+  return call('HMGET', key, 'jid', 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash',
+    'attempts', 'deaths', 'tenant', 'queue', 'dependants')
+end
+
+local popped = entry('popped')
 
 -- Marks one job as running on the worker. Returns what the worker is told, or nothing when there is no such job.
 local function start(jid, worker)
   local key = job_key(jid)
-  local told = call('HMGET', key, unpack(TOLD))
+  local told = tell(key)
   if not (told[TOLD_JID] and told[TOLD_OPTIONS] and told[TOLD_QUEUE]) then return end
-  told[TOLD_HISTORY] = with_entry(told[TOLD_HISTORY], entry('popped'))
-  told[TOLD_ATTEMPTS] = string.format('%d', tonumber(told[TOLD_ATTEMPTS] or '0') + 1)
-  call('HSET', key, 'worker', worker, 'status', 'running', 'history', told[TOLD_HISTORY], 'attempts', told[TOLD_ATTEMPTS])
-  local queue, tenant = told[TOLD_QUEUE], told[TOLD_TENANT]
+  local history, attempts = with_entry(told[TOLD_HISTORY], popped), told[TOLD_ATTEMPTS]
+  attempts = attempts and string.format('%d', tonumber(attempts) + 1) or '1'
+  told[TOLD_HISTORY], told[TOLD_ATTEMPTS] = history, attempts
+  call('HSET', key, 'worker', worker, 'status', 'running', 'history', history, 'attempts', attempts)
+  local tenant = told[TOLD_TENANT]
   if tenant then
+    local queue = told[TOLD_QUEUE]
     left_queue(jid, queue, tenant)
     call('SADD', tenant_running_key(queue, tenant), jid)
     feed(queue, tenant)
@@ -87,26 +92,35 @@ local function start(jid, worker)
   return told
 end
 
--- Takes the first jobs of the queue. An entry without a job is dropped.
+-- Takes out the first entries of the queue. ZPOPMIN would print their scores too, which takes longer than all the rest.
+local function pop(queue, max)
+  local key = queue_key(queue)
+  local jids = call('ZRANGE', key, 0, max - 1)
+  if #jids > 0 then call('ZREMRANGEBYRANK', key, 0, #jids - 1) end
+  return jids
+end
+
+-- Takes the first jobs of the queue. An entry without a job is dropped. Returns what the worker is told, one job after
+-- the other in a single list, and how many these are: the server takes its time over lists in lists.
 local function take(queue, worker, max, lock_ms)
-  local jobs, locks, jids = {}, {}, {}
+  local all, locks, jids, n = {}, {}, {}, 0
   local locked_until = string.format('%.17g', now + lock_ms)
-  while #jobs < max do
-    -- The reply is member, score, member, score; a place that a claim freed may have been filled, so ask again.
-    local popped = call('ZPOPMIN', queue_key(queue), math.min(max - #jobs, CHUNK))
-    if #popped == 0 then break end
-    for at = 1, #popped, 2 do
-      local jid = popped[at]
+  while n < max do
+    -- A place that a claim freed may have been filled, so ask again.
+    local first = pop(queue, math.min(max - n, CHUNK))
+    if #first == 0 then break end
+    for _, jid in ipairs(first) do
       local told = start(jid, worker)
       if told then
-        jobs[#jobs + 1], jids[#jids + 1] = told, jid
-        locks[#locks + 1], locks[#locks + 2] = locked_until, jid
+        for at = 1, N_TOLD do all[n * N_TOLD + at] = told[at] end
+        n = n + 1
+        jids[n], locks[2 * n - 1], locks[2 * n] = jid, locked_until, jid
       end
     end
   end
   in_chunks('ZADD', locks_key(queue), locks)
   in_chunks('SADD', worker_locks_key(worker), jids)
-  return jobs
+  return all, n
 end
 
 -- When the next delayed job is due, if there is one.
@@ -119,21 +133,21 @@ local function claim(queue, worker, max, lock_ms)
   promote(queue)
   local settings = settings_of(queue)
   local allowed, blocked, again_at = allowance(queue, max, settings)
-  local jobs = {}
+  local jobs, n_jobs = {}, 0
   if allowed > 0 then
     local share = fair_share(queue, allowed)
-    jobs = take(queue, worker, share, lock_ms)
+    jobs, n_jobs = take(queue, worker, share, lock_ms)
     local has_left = share < allowed and call('EXISTS', queue_key(queue)) == 1
     if has_left then blocked, again_at = 'share', now + SHARE_AGAIN_MS end
   end
-  if #jobs > 0 then
-    count(queue, 'started', #jobs)
+  if n_jobs > 0 then
+    count(queue, 'started', n_jobs)
     if settings.rate_max then
-      spend_rate(queue, settings.rate_max, settings.rate_ms, #jobs)
+      spend_rate(queue, settings.rate_max, settings.rate_ms, n_jobs)
       if blocked == 'rate' then again_at = select(2, rate_allows(queue, settings.rate_max, settings.rate_ms)) end
     end
   end
-  local due = #jobs < max and next_due(queue)
+  local due = n_jobs < max and next_due(queue)
   if due and not again_at then again_at = tonumber(due) end
   return { jobs, blocked or '', again_at and string.format('%.0f', math.ceil(again_at)) or '' }
 end

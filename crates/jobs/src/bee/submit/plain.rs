@@ -6,7 +6,13 @@
 
 use keyrack_keys::Layout;
 
-use super::{super::keys, ENTER, Hive, Prepared, QueueName};
+use super::{
+    super::{
+        history::{entry, needs_no_escapes},
+        keys,
+    },
+    ENTER, Hive, Prepared, QueueName,
+};
 
 impl Hive {
     /// Whether all of these can go the quick way. On a cluster none do: its client cannot follow a slot that moves
@@ -50,11 +56,9 @@ impl Hive {
         Ok(())
     }
 
-    /// The history of a job that went into its queue at once, as scripts write it.
+    /// The history of a job that went into its queue at once.
     fn first_history(&self, now: &str) -> String {
-        let entry =
-            |event| format!(r#"{{"event":"{event}","timestamp":{now},"hive":"{}"}}"#, self.id());
-        format!("[{},{}]", entry("submitted"), entry("queued"))
+        format!("[{},{}]", entry("submitted", now, self.id()), entry("queued", now, self.id()))
     }
 }
 
@@ -63,9 +67,4 @@ impl Prepared {
     fn is_plain(&self) -> bool {
         self.is_fresh && self.priority == 0.0 && self.tags == "[]" && self.rest.is_empty()
     }
-}
-
-/// Whether cjson would write the text as it is; it escapes slashes, too.
-fn needs_no_escapes(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""\/"#.contains(&byte))
 }

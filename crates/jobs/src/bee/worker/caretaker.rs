@@ -171,7 +171,13 @@ async fn beat(
     }
     let lost: Vec<Outcome> = orphans
         .intersection(&unknown)
-        .map(|jid| Outcome { jid: jid.clone(), attempt: None, options: None, end: End::Released })
+        .map(|jid| Outcome {
+            jid: jid.clone(),
+            attempt: None,
+            options: None,
+            end: End::Released,
+            told: None,
+        })
         .collect();
     *orphans = unknown;
     if !lost.is_empty() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use super::super::{
     hive::Hive,
@@ -35,15 +35,17 @@ pub struct Context {
 struct Inner {
     hive: Hive,
     job: Job,
-    stop: watch::Sender<Option<Stop>>,
+    /// Why it should stop, and who waits for that. A watch channel would be half of what a context costs.
+    stop: Mutex<Option<Stop>>,
+    stopped: Notify,
     /// The job's options, once the handler has changed them.
     options: Mutex<Option<Options>>,
 }
 
 impl Context {
     pub(super) fn new(hive: Hive, job: Job) -> Context {
-        let stop = watch::channel(None).0;
-        Context { inner: Arc::new(Inner { hive, job, stop, options: Mutex::new(None) }) }
+        let (stop, stopped, options) = (Mutex::new(None), Notify::new(), Mutex::new(None));
+        Context { inner: Arc::new(Inner { hive, job, stop, stopped, options }) }
     }
 
     /// The job, as it was claimed.
@@ -58,19 +60,25 @@ impl Context {
 
     /// Resolves when the job should not go on: it was cancelled, or is not this worker's any more.
     pub async fn stopped(&self) -> Stop {
-        let mut stop = self.inner.stop.subscribe();
-        let reason = stop.wait_for(Option::is_some).await.expect("the sender is ours");
-        reason.expect("waited for it")
+        loop {
+            // Made before looking, so that it hears of a reason that comes in between.
+            let told = self.inner.stopped.notified();
+            if let Some(reason) = self.stop_reason() {
+                return reason;
+            }
+            told.await;
+        }
     }
 
     /// Why the job should not go on, if so.
     pub fn stop_reason(&self) -> Option<Stop> {
-        *self.inner.stop.borrow()
+        *self.inner.stop.lock()
     }
 
     /// Tells the handler to stop. The first reason stays.
     pub(super) fn stop(&self, reason: Stop) {
-        self.inner.stop.send_if_modified(|stop| stop.replace(stop.unwrap_or(reason)).is_none());
+        self.inner.stop.lock().get_or_insert(reason);
+        self.inner.stopped.notify_waiters();
     }
 
     /// Tells whoever listens how far the job is: any JSON, usually a number up to 100.

@@ -48,7 +48,9 @@ impl Handler {
             context.stopped().await;
             tokio::time::sleep(settings.stop_grace).await;
         };
+        // The work first: when it is done at once, no timer is set.
         let end = tokio::select! {
+            biased;
             ended = work => match ended {
                 Ok(Ok(result)) => completed(&context, result),
                 // It was interrupted, which is no fault of the job.

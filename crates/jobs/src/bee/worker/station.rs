@@ -1,10 +1,11 @@
 //! The loop of a worker at one queue.
 //!
 //! What has ended is settled in the same call that claims the next jobs. Two calls may be under way, each for half the
-//! jobs, so that neither the store nor the handlers wait for the other; under load each call is a batch by itself.
+//! jobs, so that neither the store nor the handlers wait for the other; under load each call is a batch by itself. A
+//! station whose handlers are quick claims some jobs ahead, which wait in line for a moment.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     panic::resume_unwind,
     sync::{
         Arc,
@@ -26,6 +27,7 @@ use super::{
     context::{Context, Stop},
     ears::Ears,
     handler::Handler,
+    pace::Pace,
 };
 use crate::{
     Error,
@@ -50,6 +52,8 @@ const ASK_EVERY: Duration = Duration::from_secs(5);
 /// Waits between attempts when the store cannot be reached.
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
 const BACKOFF_MAX: Duration = Duration::from_millis(500);
+/// How long a job that was claimed ahead may wait for a handler. Then others get it.
+const IN_LINE_MAX: Duration = Duration::from_millis(50);
 /// What a stopping worker waits for the store beyond the time its handlers have.
 const LAST_CALL: Duration = Duration::from_secs(2);
 
@@ -127,6 +131,9 @@ pub(super) struct Station {
     calls: JoinSet<Answer>,
     /// Jobs whose handler runs.
     busy: usize,
+    /// Jobs that were claimed ahead, and when, first to run first.
+    line: VecDeque<(Instant, Context)>,
+    pace: Pace,
     /// Jobs that calls under way may still bring.
     reserved: usize,
     /// Whether there may be jobs to claim.
@@ -150,6 +157,7 @@ impl Station {
         let ears = Ears::new(hive.clone(), post.queue.clone());
         let shared =
             Shared { hive: hive.clone(), queue: post.queue, worker, registry: Registry::default() };
+        let pace = Pace::new(post.settings.concurrency, Instant::now());
         Ok(Station {
             shared: Arc::new(shared),
             settings: Arc::new(post.settings),
@@ -162,6 +170,8 @@ impl Station {
             finish,
             calls: JoinSet::new(),
             busy: 0,
+            line: VecDeque::new(),
+            pace,
             reserved: 0,
             hungry: true,
             blocked: None,
@@ -215,6 +225,7 @@ impl Station {
         loop {
             if *stopping.borrow_and_update() && deadline.is_none() {
                 deadline = Some(Instant::now() + self.drain);
+                self.give_line_back();
             }
             if let Some(deadline) = deadline {
                 let is_idle = self.busy == 0 && self.outcomes.is_empty() && self.calls.is_empty();
@@ -245,26 +256,61 @@ impl Station {
     }
 
     fn wakes_at(&self, deadline: Option<Instant>) -> Instant {
-        deadline.into_iter().chain(self.not_before).fold(self.ask_at, Instant::min)
+        let line_until = self.line.front().map(|(claimed_at, _)| *claimed_at + IN_LINE_MAX);
+        deadline
+            .into_iter()
+            .chain(self.not_before)
+            .chain(line_until)
+            .fold(self.ask_at, Instant::min)
     }
 
     /// Collects what has ended. Handlers that are about to end get a chance to be in the same call.
     async fn gather(&mut self) {
-        if !self.outcomes.is_empty() && self.busy > 0 {
+        self.note_all();
+        while self.busy > 0 && (1..OUTCOMES_PER_CALL).contains(&self.outcomes.len()) {
+            let n_before = self.outcomes.len();
             tokio::task::yield_now().await;
+            self.note_all();
+            if self.outcomes.len() == n_before {
+                return;
+            }
         }
+    }
+
+    fn note_all(&mut self) {
         while let Ok(outcome) = self.finished.try_recv() {
             self.note(outcome);
         }
     }
 
+    /// Takes note of an end. The handler's place is for the next in line.
     fn note(&mut self, outcome: Outcome) {
         self.busy -= 1;
+        self.pace.note_end();
         self.outcomes.push(outcome);
+        self.run_line();
+    }
+
+    fn run_line(&mut self) {
+        while self.busy < self.settings.concurrency
+            && let Some((_, context)) = self.line.pop_front()
+        {
+            self.run_handler(context);
+        }
+    }
+
+    /// Gives back what was claimed ahead.
+    fn give_line_back(&mut self) {
+        let back = self.line.drain(..);
+        self.outcomes.extend(back.map(|(_, context)| Outcome::of(context.job(), End::Released)));
+        self.pace.rest(Instant::now());
     }
 
     fn wake(&mut self) {
         let now = Instant::now();
+        if self.line.front().is_some_and(|(claimed_at, _)| *claimed_at + IN_LINE_MAX <= now) {
+            self.give_line_back();
+        }
         if self.not_before.is_some_and(|at| at <= now) {
             self.not_before = None;
         }
@@ -279,8 +325,11 @@ impl Station {
         if self.calls.len() >= CALLS_MAX || self.not_before.is_some_and(|at| at > Instant::now()) {
             return false;
         }
-        let free = self.settings.concurrency.saturating_sub(self.busy + self.reserved);
-        let batch = self.settings.concurrency.div_ceil(CALLS_MAX).min(OUTCOMES_PER_CALL);
+        // A limit that is shared with others is not for holding jobs that do not run.
+        let ahead = if self.blocked.is_none() { self.pace.ahead(Instant::now()) } else { 0 };
+        let places = self.settings.concurrency + ahead;
+        let free = places.saturating_sub(self.busy + self.line.len() + self.reserved);
+        let batch = places.div_ceil(CALLS_MAX).min(OUTCOMES_PER_CALL);
         let max = if is_stopping { 0 } else { free.min(batch) };
         if self.outcomes.is_empty() && (max == 0 || !self.hungry) {
             return false;
@@ -344,9 +393,7 @@ impl Station {
             wait_after(&claimed, self.shared.hive.now_ms()).unwrap_or(ASK_EVERY).min(ASK_EVERY);
         self.ask_at = Instant::now() + wait;
         let is_full = claimed.jobs.len() == max;
-        for job in claimed.jobs {
-            self.start(job);
-        }
+        self.take_in(claimed.jobs);
         if is_full {
             self.hungry = true;
             self.ears.note_full_claim();
@@ -359,17 +406,32 @@ impl Station {
         }
     }
 
-    fn start(&mut self, job: Job) {
-        let context = Context::new(self.shared.hive.clone(), job);
-        let jid = context.job().jid().to_owned();
-        if let Some(earlier) = self.shared.registry.running.lock().insert(jid, context.clone()) {
-            earlier.stop(Stop::Lost);
+    /// Lets jobs run, or wait in line when all handlers are busy.
+    fn take_in(&mut self, jobs: Vec<Job>) {
+        let claimed_at = Instant::now();
+        let mut running = self.shared.registry.running.lock();
+        for job in jobs {
+            let context = Context::new(self.shared.hive.clone(), job);
+            let jid = context.job().jid().to_owned();
+            if let Some(earlier) = running.insert(jid, context.clone()) {
+                earlier.stop(Stop::Lost);
+            }
+            self.line.push_back((claimed_at, context));
         }
+        drop(running);
+        self.run_line();
+    }
+
+    fn run_handler(&mut self, context: Context) {
         self.busy += 1;
         let (handler, settings, finish) =
             (self.handler.clone(), Arc::clone(&self.settings), self.finish.clone());
         tokio::spawn(async move {
-            let outcome = handler.run(context, &settings).await;
+            let outcome = match context.stop_reason() {
+                // It was lost or cancelled before its turn came, so whatever is said of it changes nothing.
+                Some(_) => Outcome::of(context.job(), End::Released),
+                None => handler.run(context, &settings).await,
+            };
             // Nobody takes it when the station has stopped; the job was given back then.
             let _ = finish.send(outcome);
         });

@@ -178,6 +178,7 @@ impl Verbs {
             attempt: self.claimed.get(args.jid().as_str()).map(Job::attempts),
             options: args.options.as_ref().map(|options| options.get().to_owned()),
             end,
+            told: None,
         };
         let settled = hive.settle(&args.queue(), &args.worker(), &[outcome], 0, LOCK).await?;
         Ok(verdict_reply(settled.verdicts[0], args))

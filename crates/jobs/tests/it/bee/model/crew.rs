@@ -183,8 +183,7 @@ impl World {
             .map(|(claim, end)| Outcome {
                 jid: claim.jid.clone(),
                 attempt: Some(claim.attempt),
-                options: None,
-                end: end_of(*end),
+                ..Outcome::of(&claim.job, end_of(*end))
             })
             .collect();
         let settled_now = self

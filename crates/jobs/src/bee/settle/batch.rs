@@ -1,0 +1,126 @@
+//! Outcomes as the script takes them: first those that need next to nothing, then the others.
+
+use super::{End, Outcome, Verdict};
+use crate::bee::keys::QueueName;
+
+/// The most bytes of a failure's message that are kept: it stands in the job, in its history and in an event.
+const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+/// A longer history is left to the script, which shortens it when it gets too long.
+const HISTORY_BYTES_MAX: usize = 16 * 1024;
+
+/// The outcomes of one call.
+pub(super) struct Batch {
+    args: Vec<Vec<u8>>,
+    plain_ttl_ms: u64,
+    n_plain: usize,
+    /// Where each outcome stands for the caller, in the order of the script.
+    places: Vec<usize>,
+}
+
+/// A completed job whose end changes nothing but itself, as far as its worker knows.
+struct Plain<'a> {
+    attempt: u64,
+    result: &'a str,
+    ttl_ms: u64,
+    /// Without its last bracket.
+    history: &'a str,
+}
+
+impl Batch {
+    /// The outcomes, with the history entry of those that are completed. Without it none is plain.
+    pub(super) fn new(outcomes: &[Outcome], queue: &QueueName, completed: Option<&str>) -> Batch {
+        let plain = |outcome| completed.and_then(|_| Plain::of(outcome, queue));
+        let plain_ttl_ms = outcomes.iter().find_map(plain).map_or(0, |plain| plain.ttl_ms);
+        let mut batch = Batch {
+            args: Vec::with_capacity(4 * outcomes.len()),
+            plain_ttl_ms,
+            n_plain: 0,
+            places: Vec::with_capacity(outcomes.len()),
+        };
+        let mut others = Vec::new();
+        for (place, outcome) in outcomes.iter().enumerate() {
+            match plain(outcome).filter(|plain| plain.ttl_ms == plain_ttl_ms) {
+                Some(plain) => {
+                    let history = format!("{},{}]", plain.history, completed.unwrap_or_default());
+                    let attempt = plain.attempt.to_string();
+                    batch.add([outcome.jid.clone(), attempt, plain.result.to_owned(), history]);
+                    batch.places.push(place);
+                }
+                None => others.push(place),
+            }
+        }
+        batch.n_plain = batch.places.len();
+        for place in others {
+            batch.add(args_of(&outcomes[place]));
+            batch.places.push(place);
+        }
+        batch
+    }
+
+    fn add<const N: usize>(&mut self, args: [String; N]) {
+        self.args.extend(args.map(String::into_bytes));
+    }
+
+    /// For how long the plain ones are kept.
+    pub(super) fn plain_ttl_ms(&self) -> u64 {
+        self.plain_ttl_ms
+    }
+
+    pub(super) fn n_plain(&self) -> usize {
+        self.n_plain
+    }
+
+    pub(super) fn take_args(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.args)
+    }
+
+    /// A verdict for each outcome, as the caller has them, from the refusals of the script, which counts from 1.
+    pub(super) fn verdicts(&self, refused: &[(usize, String)]) -> Vec<Verdict> {
+        let mut verdicts = vec![Verdict::Ok; self.places.len()];
+        for (position, word) in refused {
+            let place = position.checked_sub(1).and_then(|at| self.places.get(at));
+            if let Some(&place) = place {
+                verdicts[place] = Verdict::from_word(word);
+            }
+        }
+        verdicts
+    }
+}
+
+impl Plain<'_> {
+    fn of<'a>(outcome: &'a Outcome, queue: &QueueName) -> Option<Plain<'a>> {
+        let (End::Completed { result, ttl_ms: Some(ttl_ms) }, None, Some(attempt), Some(told)) =
+            (&outcome.end, &outcome.options, outcome.attempt, &outcome.told)
+        else {
+            return None;
+        };
+        let history = told.history.strip_suffix(']').filter(|entries| entries.ends_with('}'))?;
+        let is_of_it = told.jid == outcome.jid && told.queue == queue.as_str();
+        let is_plain = is_of_it && history.len() <= HISTORY_BYTES_MAX;
+        is_plain.then_some(Plain { attempt, result, ttl_ms: *ttl_ms, history })
+    }
+}
+
+/// An outcome in full.
+fn args_of(outcome: &Outcome) -> [String; 6] {
+    let (what, text, how) = match &outcome.end {
+        End::Completed { result, ttl_ms } => {
+            ("completed", result.clone(), ttl_ms.map(|ttl| ttl.to_string()).unwrap_or_default())
+        }
+        End::Failed(failure) => {
+            let how = serde_json::to_string(failure).expect("plain data is JSON");
+            ("failed", cut(&failure.message), how)
+        }
+        End::Released => ("released", String::new(), String::new()),
+    };
+    let attempt = outcome.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
+    let options = outcome.options.clone().unwrap_or_default();
+    [what.to_owned(), outcome.jid.clone(), attempt, text, options, how]
+}
+
+fn cut(message: &str) -> String {
+    match message.floor_char_boundary(MESSAGE_BYTES_MAX) {
+        end if end < message.len() => format!("{}…", &message[..end]),
+        _ => message.to_owned(),
+    }
+}

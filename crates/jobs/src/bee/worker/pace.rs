@@ -1,0 +1,105 @@
+//! How far ahead of its handlers a station claims.
+//!
+//! A call costs the store as much as a few jobs, and a worker as much as a few more. When handlers take next to no time,
+//! calls for as many jobs as run at once are mostly overhead; so a quick station also claims the jobs that it will get to in
+//! a moment. They are running for everybody else, which is why it must be a moment only.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What is claimed ahead is what was handled in this time.
+const AHEAD: Duration = Duration::from_millis(4);
+/// The most jobs that are claimed ahead: what is lost with a worker should not be much.
+const AHEAD_MAX: usize = 300;
+/// For so long nothing is claimed ahead after a job had to wait for too long.
+const REST: Duration = Duration::from_secs(1);
+
+/// The speed of a station, as far as it matters for claiming.
+#[derive(Debug)]
+pub(super) struct Pace {
+    concurrency: usize,
+    ahead: usize,
+    /// When the current measurement began, or will begin.
+    since: Instant,
+    n_ended: usize,
+}
+
+impl Pace {
+    pub(super) fn new(concurrency: usize, now: Instant) -> Pace {
+        Pace { concurrency, ahead: 0, since: now, n_ended: 0 }
+    }
+
+    /// Takes note of a handler that has ended.
+    pub(super) fn note_end(&mut self) {
+        self.n_ended += 1;
+    }
+
+    /// Claims nothing ahead for some time.
+    pub(super) fn rest(&mut self, now: Instant) {
+        *self = Pace::new(self.concurrency, now + REST);
+    }
+
+    /// How many jobs to have beyond those that run.
+    pub(super) fn ahead(&mut self, now: Instant) -> usize {
+        let took = now.saturating_duration_since(self.since);
+        if took.is_zero() {
+            self.n_ended = 0;
+        } else if took >= AHEAD {
+            let handled = self.n_ended as f64 * AHEAD.as_secs_f64() / took.as_secs_f64();
+            // Only where every handler gets to several jobs in that time.
+            let is_quick = handled >= self.concurrency as f64;
+            self.ahead = if is_quick { (handled as usize).min(AHEAD_MAX) } else { 0 };
+            (self.since, self.n_ended) = (now, 0);
+        }
+        self.ahead
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a station claims ahead after it handled so many jobs in so many milliseconds.
+    fn ahead_after(concurrency: usize, n_jobs: usize, ms: u64) -> usize {
+        let start = Instant::now();
+        let mut pace = Pace::new(concurrency, start);
+        (0..n_jobs).for_each(|_| pace.note_end());
+        pace.ahead(start + Duration::from_millis(ms))
+    }
+
+    #[test]
+    fn quick_handlers_get_the_jobs_of_the_next_moment() {
+        assert_eq!(ahead_after(10, 400, 8), 200);
+        assert_eq!(ahead_after(100, 4_000, 8), AHEAD_MAX);
+    }
+
+    #[test]
+    fn handlers_that_take_their_time_get_nothing_ahead() {
+        assert_eq!(ahead_after(10, 0, 8), 0);
+        assert_eq!(ahead_after(10, 19, 8), 0, "more than a moment for each");
+        assert_eq!(ahead_after(100, 4_000, 10_000), 0, "quick, but long ago");
+    }
+
+    #[test]
+    fn a_single_burst_is_no_pace() {
+        assert_eq!(ahead_after(10, 1_000, 3), 0);
+    }
+
+    #[test]
+    fn who_had_jobs_wait_rests_before_it_is_measured_again() {
+        let start = Instant::now();
+        let mut pace = Pace::new(1, start);
+        let mut ahead_at = |at: Instant, rests: bool| {
+            if rests {
+                pace.rest(at);
+            }
+            (0..100).for_each(|_| pace.note_end());
+            pace.ahead(at)
+        };
+        assert_eq!(ahead_at(start + AHEAD, false), 100);
+        assert_eq!(ahead_at(start + AHEAD, true), 0);
+        assert_eq!(ahead_at(start + AHEAD + REST, false), 0);
+        assert_eq!(ahead_at(start + 2 * AHEAD + REST, false), 100, "only what ended since");
+    }
+}
