@@ -32,13 +32,14 @@ impl Connection {
 
     /// Runs commands one after the other and returns their replies, waiting where one has to.
     async fn run(&mut self, commands: &[Vec<&[u8]>]) -> RedisResult<Vec<Value>> {
-        let mut values = Vec::with_capacity(commands.len());
+        // With the protocol that each came in. They are converted when others have the lock again.
+        let mut replies = Vec::with_capacity(commands.len());
         let (mut position, mut seen) = (0, 0);
         let (mut next, mut resp) = (0, 2);
         while next < commands.len() {
             let blocked = {
                 let Ok(mut state) = self.shared.lock() else {
-                    values.extend(commands[next..].iter().map(|args| self.while_busy(args)));
+                    replies.extend(commands[next..].iter().map(|args| (self.while_busy(args), 2)));
                     break;
                 };
                 let mut blocked = false;
@@ -50,7 +51,7 @@ impl Connection {
                     position = position.max(executed.position);
                     resp = state.resp(self.client);
                     match executed.reply {
-                        Some(reply) => values.push(value(reply, resp)),
+                        Some(reply) => replies.push((reply, resp)),
                         None => blocked = true,
                     }
                     next += 1;
@@ -68,12 +69,12 @@ impl Connection {
             if blocked {
                 let (reply, served_at) = self.wait().await?;
                 position = position.max(served_at);
-                values.push(value(reply, resp));
+                replies.push((reply, resp));
             }
         }
         self.shared.committed(position).await.map_err(io::Error::other)?;
         self.shared.shown(seen).await;
-        Ok(values)
+        Ok(replies.into_iter().map(|(reply, resp)| value(reply, resp)).collect())
     }
 
     /// Waits for the answer to a blocking command.
@@ -96,13 +97,12 @@ impl Connection {
     }
 
     /// The answer to a command while a script runs too long.
-    fn while_busy(&self, args: &[&[u8]]) -> Value {
-        let reply = if is_script_kill(args) {
+    fn while_busy(&self, args: &[&[u8]]) -> Reply {
+        if is_script_kill(args) {
             self.shared.script_control().kill().unwrap_or_else(Reply::Error)
         } else {
             Reply::Error(ScriptControl::BUSY)
-        };
-        value(reply, 2)
+        }
     }
 }
 
