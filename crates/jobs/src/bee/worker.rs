@@ -72,7 +72,7 @@ struct Post {
 /// How a worker serves a queue.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How many jobs run at once.
+    /// How many jobs run at once. A worker whose handlers take next to no time has a few more, which wait for a moment.
     pub concurrency: usize,
     /// For how long a job may run before the attempt fails.
     pub time_limit: Duration,
