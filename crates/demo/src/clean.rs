@@ -3,13 +3,14 @@
 //! A key that carries the demo's mark in its name goes. Of keys that everybody shares, only marked members go. What has no names at all, such as the
 //! recommender's pool, goes if nobody had any of it when the demo began.
 
+mod journeys;
 mod members;
 
 use keyrack_calculations::{account, keys as calculations};
 use keyrack_keys::{Family, Parsed, Registry};
 use keyrack_store::{Keyspace, Script, Store};
 
-use self::members::trim;
+use self::{journeys::Journeys, members::trim};
 use crate::{
     error::Error,
     mark::{MARK, Marks},
@@ -62,7 +63,8 @@ pub(crate) async fn sweep(
     let Some(written) = record.read().await? else { return Ok(Cleaned::default()) };
     let database = account_database(store).await?;
     let databases = database.filter(|number| *number != 0).into_iter().collect();
-    let marks = Marks { recorded: written.journeys, databases };
+    let journeys = Journeys::find(store, registry, written.started_at).await?;
+    let marks = Marks { known: journeys.uids(), databases };
     let broom = Broom { registry, marks, claims: written.claims };
     let mut cleaned = Cleaned::default();
     for _ in 0..PASSES_MAX {
@@ -74,6 +76,7 @@ pub(crate) async fn sweep(
             break;
         }
     }
+    cleaned.keys += journeys.delete().await?;
     if let Some(database) = database {
         forget_account(store, database).await?;
     }
@@ -128,7 +131,7 @@ impl Broom<'_> {
         // What nobody has declared, the demo has not written.
         let Some(parsed) = self.registry.parse(raw) else { return Fate::Stays };
         match parsed.family {
-            family if family.owner == "demo" => Fate::Stays,
+            family if family.owner == "demo" || journeys::is_journey(family) => Fate::Stays,
             _ if self.marks.is_on_key(&parsed) || self.is_claimed(&parsed) => Fate::Goes,
             // The field of the demo's account goes with its number.
             family

@@ -14,7 +14,6 @@ use crate::{
     dice::Dice,
     error::Error,
     people::Person,
-    record::Record,
 };
 
 /// How long a journey lasts. When it is over, it begins again.
@@ -95,12 +94,13 @@ fn on_journey(at: Duration) -> Duration {
     Duration::from_millis((at.as_millis() % DURATION.as_millis()) as u64)
 }
 
-fn prompts() -> [Prompt; 2] {
+/// What the demo asks. Uids are chosen by chance, so it is by these that its journeys are known.
+pub(crate) fn prompts() -> [Prompt; 2] {
     let words = ["calm", "curious", "tired", "happy", "somewhere else"];
     [
-        Prompt::Numeric { text: "How was your week?".into(), min: 1, max: 10, step: 1 },
+        Prompt::Numeric { text: "Demo: how was your week?".into(), min: 1, max: 10, step: 1 },
         Prompt::Word {
-            text: "How do you feel right now?".into(),
+            text: "Demo: how do you feel right now?".into(),
             options: words.map(str::to_owned).to_vec(),
         },
     ]
@@ -110,21 +110,19 @@ fn prompts() -> [Prompt; 2] {
 #[derive(Debug)]
 pub(crate) struct Desk {
     journeys: keyrack_journeys::Journeys,
-    record: Record,
     uids: Vec<JourneyUid>,
     sessions: HashMap<u64, SessionUid>,
 }
 
 impl Desk {
-    pub(crate) fn open(store: Store, record: Record) -> Desk {
+    pub(crate) fn open(store: Store) -> Desk {
         let journeys = keyrack_journeys::Journeys::new(store);
-        Desk { journeys, record, uids: Vec::new(), sessions: HashMap::new() }
+        Desk { journeys, uids: Vec::new(), sessions: HashMap::new() }
     }
 
     pub(crate) async fn begin(&mut self) -> Result<(), Error> {
         for prompt in prompts() {
             let journey = self.journeys.create(prompt, DURATION.as_secs_f64()).await?;
-            self.record.add_journey(&journey.uid).await?;
             self.uids.push(JourneyUid::new(journey.uid)?);
         }
         Ok(())

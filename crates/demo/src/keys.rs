@@ -18,12 +18,6 @@ keys! {
         removed = "deleted last when the demo cleans up",
         example = "keyrack:demo";
 
-    /// The journeys that the demo made: their uids are chosen by chance.
-    journeys() = "keyrack:demo:journeys"
-        => set(Text.means("the uid of a journey")),
-        removed = "deleted when the demo cleans up",
-        example = "keyrack:demo:journeys";
-
     /// There as long as the demo is at work; two on one store would clean up after each other.
     alive() = "keyrack:demo:alive"
         => string(Text.means("which process it is")),

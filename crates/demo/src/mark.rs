@@ -14,8 +14,8 @@ const AFTER: &[u8] = b"-/.:~_";
 /// Tells what is the demo's by name.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// Names without the mark that the demo has written down as its own.
-    pub(crate) recorded: HashSet<String>,
+    /// Names without the mark that are known to be the demo's.
+    pub(crate) known: HashSet<String>,
     /// The databases that hold nothing else.
     pub(crate) databases: HashSet<i64>,
 }
@@ -25,7 +25,7 @@ impl Marks {
     pub(crate) fn is_on(&self, name: &str) -> bool {
         let rest = name.strip_prefix(MARK);
         rest.is_some_and(|rest| rest.bytes().next().is_none_or(|next| AFTER.contains(&next)))
-            || self.recorded.contains(name)
+            || self.known.contains(name)
     }
 
     /// Whether a key is the demo's by the names in it.
@@ -94,9 +94,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_down_is_marked_too() {
-        let recorded = HashSet::from(["oseh_j_1".to_owned()]);
-        let marks = Marks { recorded, ..Marks::default() };
+    fn names_that_are_known_are_marked_too() {
+        let known = HashSet::from(["oseh_j_1".to_owned()]);
+        let marks = Marks { known, ..Marks::default() };
         assert!(marks.is_on("oseh_j_1") && !marks.is_on("oseh_j_2"));
     }
 }

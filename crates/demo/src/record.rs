@@ -1,6 +1,6 @@
 //! What the demo has written down about itself.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use keyrack_store::Store;
 use tokio::time::Instant;
@@ -25,10 +25,11 @@ pub(crate) struct Record {
 }
 
 /// What was written down.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Written {
     pub(crate) claims: Vec<String>,
-    pub(crate) journeys: HashSet<String>,
+    /// In unix seconds.
+    pub(crate) started_at: f64,
 }
 
 impl Record {
@@ -83,31 +84,21 @@ impl Record {
         Ok(cmd.exec_async(&mut self.store.connection()).await?)
     }
 
-    /// Writes down a journey.
-    pub(crate) async fn add_journey(&self, uid: &str) -> Result<(), Error> {
-        let mut cmd = redis::cmd("SADD");
-        cmd.arg(&*self.store.place(&keys::journeys())).arg(uid);
-        Ok(cmd.exec_async(&mut self.store.connection()).await?)
-    }
-
     /// What was written down, if anything.
     pub(crate) async fn read(&self) -> Result<Option<Written>, Error> {
-        let mut connection = self.store.connection();
-        let mut cmd = redis::cmd("HGET");
-        cmd.arg(&*self.store.place(&keys::record())).arg("claims");
-        let claims: Option<String> = cmd.query_async(&mut connection).await?;
-        let Some(claims) = claims else { return Ok(None) };
-        let mut cmd = redis::cmd("SMEMBERS");
-        cmd.arg(&*self.store.place(&keys::journeys()));
-        let journeys = cmd.query_async(&mut connection).await?;
+        let mut cmd = redis::cmd("HMGET");
+        cmd.arg(&*self.store.place(&keys::record())).arg("claims").arg("started_at");
+        let found: (Option<String>, Option<f64>) =
+            cmd.query_async(&mut self.store.connection()).await?;
+        let (Some(claims), Some(started_at)) = found else { return Ok(None) };
         let claims = claims.split(',').filter(|claim| !claim.is_empty()).map(str::to_owned);
-        Ok(Some(Written { claims: claims.collect(), journeys }))
+        Ok(Some(Written { claims: claims.collect(), started_at }))
     }
 
     /// Forgets it all; the last thing that is done.
     pub(crate) async fn forget(&self) -> Result<(), Error> {
         let mut cmd = redis::cmd("DEL");
-        cmd.arg(&*self.store.place(&keys::journeys())).arg(&*self.store.place(&keys::record()));
+        cmd.arg(&*self.store.place(&keys::record()));
         Ok(cmd.exec_async(&mut self.store.connection()).await?)
     }
 }

@@ -134,7 +134,7 @@ impl Demo {
             entitlements: entitlements::Desk::open(store.clone(), has(BREAKER)).await?,
             limits: limits::Desk::open(store.clone()),
             files: files::Desk::open(store.clone()),
-            journeys: journeys::Desk::open(store.clone(), record.clone()),
+            journeys: journeys::Desk::open(store.clone()),
             updates: updates::Desk::open(store.clone()),
             recommender: has(RECOMMENDER).then(|| recommender::Desk::open(store.clone())),
         };

@@ -68,18 +68,24 @@ fn is_data(family: &Family) -> bool {
 /// A walk through the names of a keyspace. Keys that move meanwhile may come twice.
 pub(crate) struct Walk<'a> {
     keyspace: &'a Keyspace,
+    pattern: Option<String>,
     cursor: Option<u64>,
 }
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(keyspace: &'a Keyspace) -> Walk<'a> {
-        Walk { keyspace, cursor: Some(0) }
+        Walk { keyspace, pattern: None, cursor: Some(0) }
+    }
+
+    /// A walk through those that a pattern matches.
+    pub(crate) fn matching(keyspace: &'a Keyspace, pattern: String) -> Walk<'a> {
+        Walk { pattern: Some(pattern), ..Walk::new(keyspace) }
     }
 
     /// Some more names; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Error> {
         let Some(cursor) = self.cursor else { return Ok(None) };
-        let (next, batch) = self.keyspace.scan(cursor, None, STEP).await?;
+        let (next, batch) = self.keyspace.scan(cursor, self.pattern.as_deref(), STEP).await?;
         self.cursor = (next != 0).then_some(next);
         Ok(Some(batch))
     }

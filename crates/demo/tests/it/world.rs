@@ -86,7 +86,8 @@ pub(crate) async fn put_other_data(store: &Store) {
     let file = File::new("pictures", "cat.png");
     Files::new(store.clone()).enter(&file, Duration::from_secs(600)).await.expect("entered");
     // What the demo asks, too.
-    let prompt = Prompt::Numeric { text: "How was your week?".into(), min: 1, max: 10, step: 1 };
+    let prompt =
+        Prompt::Numeric { text: "Demo: how was your week?".into(), min: 1, max: 10, step: 1 };
     Journeys::new(store.clone()).create(prompt, 60.0).await.expect("a journey");
     let mut recommender = cmd("SADD");
     recommender.arg(&*store.place(&keyrack_recommender::keys::users())).arg("alice");
