@@ -120,10 +120,12 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     if let Some(Command::Completions { shell }) = cli.command {
         return completions(shell);
     }
-    let mut flags = cli.settings.0;
-    if let Some(Command::Serve(serve)) = &cli.command {
-        flags = flags.and(serve.settings.0.clone());
-    }
+    let of_server = match &cli.command {
+        Some(Command::Serve(serve)) => serve.settings.0.clone(),
+        Some(Command::Demo(demo)) => demo.settings.0.clone(),
+        _ => Flags::default(),
+    };
+    let flags = cli.settings.0.and(of_server);
     let mut settings = settle(&flags, cli.config)?;
     if matches!(&cli.command, Some(Command::Demo(demo)) if !demo.clean) {
         settings.use_memory_unless_set();

@@ -4,13 +4,16 @@ use keyrack_contract::registry;
 use keyrack_demo::{Cleaned, Demo, Error, Options};
 use keyrack_http::human;
 use keyrack_store::Store;
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
-use crate::{Exit, Failure, Globals, serve, signals::Signals};
+use crate::{Exit, Failure, Globals, serve, settings::ServeFlags, signals::Signals};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
+    /// For a demo that is served.
+    #[command(flatten)]
+    pub(crate) settings: ServeFlags,
     #[command(flatten)]
     how: How,
     /// Only take away what a demo has left that could not do so itself
@@ -63,10 +66,14 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let store = globals.open_store().await?;
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
     globals.say(format_args!("  store  {store}"));
-    let demo = open(&store, args.how.options(), globals).await?;
+    let mut demo = open(&store, args.how.options(), globals).await?;
+    begin(&mut demo).await;
     globals.say("ready; stop with Ctrl-C");
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let playing = play(demo, async { drop(stopped.await) });
+    let (stop, stopped) = oneshot::channel::<()>();
+    let playing = tokio::spawn(async move {
+        demo.run(async { drop(stopped.await) }).await;
+        demo
+    });
     let signal = signals.first().await;
     globals.say(format_args!("{signal}: stopping"));
     drop(stop);
@@ -88,18 +95,22 @@ pub(crate) async fn open(
     Ok(demo)
 }
 
-/// Lets a demo run until `stop`.
+/// Lets a demo begin, and run until `stop`.
 pub(crate) fn play(
     mut demo: Demo,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> JoinHandle<Demo> {
     tokio::spawn(async move {
-        if let Err(error) = demo.begin().await {
-            tracing::warn!(%error, "the demo could not fill all pages");
-        }
+        begin(&mut demo).await;
         demo.run(stop).await;
         demo
     })
+}
+
+async fn begin(demo: &mut Demo) {
+    if let Err(error) = demo.begin().await {
+        tracing::warn!(%error, "the demo could not fill all pages");
+    }
 }
 
 /// Waits for the end of a demo that was told to stop, and cleans up after it.

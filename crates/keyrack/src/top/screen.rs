@@ -28,6 +28,40 @@ const MINUTES: usize = 20;
 /// How many characters the bar of a run has.
 const BAR: usize = 20;
 
+/// A column of the table of queues.
+struct Column {
+    name: &'static str,
+    /// 0 for what is left by the others.
+    width: u16,
+    right: bool,
+    /// How wide the screen has to be for it.
+    screen_min: u16,
+}
+
+impl Column {
+    const fn new(name: &'static str, width: u16, screen_min: u16) -> Column {
+        Column { name, width, right: true, screen_min }
+    }
+
+    fn fits(&self, screen: u16) -> bool {
+        screen >= self.screen_min
+    }
+}
+
+const COLUMNS: [Column; 11] = [
+    Column { right: false, ..Column::new("QUEUE", 0, 0) },
+    Column::new("QUEUED", 8, 0),
+    Column::new("RUNNING", 7, 60),
+    Column::new("DELAYED", 7, 100),
+    Column::new("WAITING", 7, 100),
+    Column::new("FAILED", 7, 60),
+    Column::new("OLDEST", 11, 0),
+    Column::new("IN", 6, 80),
+    Column::new("OUT", 6, 80),
+    Column::new("WORKERS", 7, 60),
+    Column { right: false, ..Column::new("COMPLETED", MINUTES as u16, 120) },
+];
+
 /// Draws a picture.
 pub(super) fn draw(frame: &mut Frame<'_>, picture: &Picture, view: &mut View) {
     let (concerns, runs) = (concerns(picture), &picture.runs);
@@ -117,37 +151,17 @@ fn draw_queues(frame: &mut Frame<'_>, area: Rect, picture: &Picture, view: &mut 
     // The title and the heads of the columns take a line each.
     let room = usize::from(area.height).saturating_sub(2);
     view.skipped = view.skipped.min(sorted.len().saturating_sub(room));
-    let rows = sorted.iter().skip(view.skipped).take(room).map(|stats| row(stats, picture.now_ms));
-    let names = [
-        "QUEUE",
-        "QUEUED",
-        "RUNNING",
-        "DELAYED",
-        "WAITING",
-        "FAILED",
-        "OLDEST",
-        "IN",
-        "OUT",
-        "WORKERS",
-        "COMPLETED",
-    ];
-    let head = names.iter().enumerate().map(|(at, name)| match at {
-        0 | 10 => Cell::from(*name),
-        _ => Cell::from(Line::from(*name).right_aligned()),
+    let rows = sorted.iter().skip(view.skipped).take(room);
+    let rows = rows.map(|stats| row(stats, picture.now_ms, area.width));
+    let shown: Vec<&Column> = COLUMNS.iter().filter(|column| column.fits(area.width)).collect();
+    let head = shown.iter().map(|column| {
+        let line = Line::from(column.name);
+        Cell::from(if column.right { line.right_aligned() } else { line })
     });
-    let widths = [
-        Constraint::Min(12),
-        Constraint::Length(8),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(11),
-        Constraint::Length(6),
-        Constraint::Length(6),
-        Constraint::Length(7),
-        Constraint::Length(MINUTES as u16),
-    ];
+    let widths = shown.iter().map(|column| match column.width {
+        0 => Constraint::Min(12),
+        width => Constraint::Length(width),
+    });
     let n = human::counted(sorted.len() as u64, "queue");
     let title = format!("{n} by {} ", view.sort.word());
     let table = Table::new(rows, widths)
@@ -156,7 +170,7 @@ fn draw_queues(frame: &mut Frame<'_>, area: Rect, picture: &Picture, view: &mut 
     frame.render_widget(table, area);
 }
 
-fn row(stats: &Stats, now_ms: u64) -> Row<'static> {
+fn row(stats: &Stats, now_ms: u64, width: u16) -> Row<'static> {
     let pace = Pace::of(stats, now_ms);
     let cell = |text: String, color: Option<Color>| {
         let line = Line::from(text).right_aligned();
@@ -169,7 +183,7 @@ fn row(stats: &Stats, now_ms: u64) -> Row<'static> {
     let is_stuck = workers == 0 && stats.queued > 0 && !stats.paused;
     let name = one_line(&stats.queue, None);
     let name = if stats.paused { format!("{name} (paused)").yellow() } else { Span::raw(name) };
-    Row::new([
+    let cells = [
         Cell::from(name),
         number(stats.queued),
         number(stats.running),
@@ -181,7 +195,9 @@ fn row(stats: &Stats, now_ms: u64) -> Row<'static> {
         number(pace.ended),
         cell(human::count(workers), is_stuck.then_some(Color::Red)),
         Cell::from(pace.bars(MINUTES).green()),
-    ])
+    ];
+    let shown = COLUMNS.iter().zip(cells).filter(|(column, _)| column.fits(width));
+    Row::new(shown.map(|(_, cell)| cell))
 }
 
 fn draw_runs(frame: &mut Frame<'_>, area: Rect, runs: &[Run]) {

@@ -35,7 +35,7 @@ impl Sort {
     }
 
     /// Queues in this order: by name, or the largest number first.
-    pub(super) fn apply<'a>(self, queues: &'a [Stats]) -> Vec<&'a Stats> {
+    pub(super) fn apply(self, queues: &[Stats]) -> Vec<&Stats> {
         let mut sorted: Vec<&Stats> = queues.iter().collect();
         match self {
             Sort::Name => sorted.sort_by(|a, b| a.queue.cmp(&b.queue)),

@@ -20,7 +20,7 @@ const PAGES: [(&str, &str); 13] = [
     ("/calculations/demo/demo-shop", "page-views"),
     ("/entitlements?user=demo-ada-0000", "demo-ada-0000"),
     ("/files", "demo-invoices"),
-    ("/journeys", "How was your week?"),
+    ("/journeys", "Demo: how was your week?"),
     ("/updates", "demo-"),
     ("/recommender", "Pool by day and category"),
     ("/keys", "bee:ss:queue:"),
