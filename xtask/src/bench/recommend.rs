@@ -3,7 +3,7 @@
 //!
 //! `crates/recommender/examples/lists` does what is measured here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -111,7 +111,7 @@ struct Measured {
 }
 
 /// Each app on each store, the small one first.
-fn measure_apps(program: &PathBuf, extent: &Extent) -> Result<Vec<[Measured; 2]>> {
+fn measure_apps(program: &Path, extent: &Extent) -> Result<Vec<[Measured; 2]>> {
     let mut all = Vec::new();
     for store in ["embedded", "redis"] {
         let measure = |users: u64| {
@@ -129,7 +129,7 @@ fn measure_apps(program: &PathBuf, extent: &Extent) -> Result<Vec<[Measured; 2]>
 }
 
 fn measure_app(
-    program: &PathBuf,
+    program: &Path,
     store: &'static str,
     url: &str,
     users: u64,
@@ -208,7 +208,7 @@ fn loads(apps: &[[Measured; 2]]) -> Section {
     Section { title: "Loads and memory", words, table, limits: Vec::new() }
 }
 
-fn privacy(program: &PathBuf, extent: &Extent) -> Result<Section> {
+fn privacy(program: &Path, extent: &Extent) -> Result<Section> {
     let mut command = std::process::Command::new(program);
     let text = shell::output(command.args(["privacy", &extent.privacy_requests.to_string()]))?;
     let (requests, listed, bad) =
@@ -240,7 +240,7 @@ const FIGURES: [&str; 10] = [
     "novelty",
 ];
 
-fn quality(program: &PathBuf, extent: &Extent) -> Result<Section> {
+fn quality(program: &Path, extent: &Extent) -> Result<Section> {
     let mut command = std::process::Command::new(program);
     command.arg("eval").args(extent.eval.map(|number| number.to_string()));
     let text = shell::output(&mut command)?;
