@@ -70,6 +70,9 @@ pub(super) fn action(method: &Method, route: &str) -> Option<String> {
         (_, "/recurring/{name}/run") => "recurring_run",
         (_, "/recurring/{name}/pause") => "recurring_paused",
         (_, "/recurring/{name}/resume") => "recurring_resumed",
+        (_, "/entitlements/purge") => "entitlements_purged",
+        (_, "/files/sweep") => "files_swept",
+        (_, "/files/keep") => "file_kept",
         (method, route) => return Some(format!("{method} {route}")),
     };
     Some(word.to_owned())
@@ -110,8 +113,10 @@ mod tests {
 
     #[test]
     fn pages_and_api_do_the_same_under_the_same_names() {
-        for (page, api) in [("/jobs/{jid}/retry", "/api/1/jobs/{jid}/retry")] {
-            assert_eq!(action(&Method::POST, page), action(&Method::POST, api));
+        for (page, word) in [("/jobs/{jid}/retry", "job_retried"), ("/files/sweep", "files_swept")]
+        {
+            assert_eq!(action(&Method::POST, page).as_deref(), Some(word));
+            assert_eq!(action(&Method::POST, &format!("/api/1{page}")).as_deref(), Some(word));
         }
         assert_eq!(of(&Method::GET, "/api/1/audit").role, Some(Role::Admin));
         assert_eq!(of(&Method::GET, "/UpdateRecommendation/").role, Some(Role::Operator));

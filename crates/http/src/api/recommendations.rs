@@ -91,7 +91,7 @@ impl FromRequestParts<Arc<App>> for User {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<User, Problem> {
         let id = segment(parts, app).await?;
-        Ok(user_id(&id).map(User).map_err(|error| Problem::from(error).field("user_id"))?)
+        user_id(&id).map(User).map_err(|error| Problem::from(error).field("user_id"))
     }
 }
 
