@@ -30,7 +30,8 @@ const PRO: &str = "/api/1/users/me/entitlements/pro";
 const START: &str = "/api/1/users/me/checkout/stripe/start";
 const FINISH: &str = "/api/1/users/me/checkout/stripe/finish";
 const WEBHOOK: &str = "/api/1/checkout/stripe/webhook";
-pub(crate) const SECRETS: [&str; 4] = ["sk_cat_secret", "pk_cat_secret", "sk_till_secret", "whsec_secret"];
+pub(crate) const SECRETS: [&str; 4] =
+    ["sk_cat_secret", "pk_cat_secret", "sk_till_secret", "whsec_secret"];
 
 /// RevenueCat and Stripe in one.
 #[derive(Default)]
