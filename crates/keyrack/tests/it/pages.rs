@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tempfile::TempDir;
 
-use crate::program::Serve;
+use crate::program::{Run, Serve, keyrack};
 
 #[test]
 fn metrics_follow_the_openmetrics_text_format() {
@@ -63,4 +63,33 @@ fn first_page_counts_keys_by_family() {
     assert!(page.contains("1 key belongs to no family"), "{page}");
     let (_, family) = serve.get("/keys/progress.trace");
     assert!(family.contains("1,234"), "{family}");
+}
+
+#[test]
+fn commands_on_empty_pages_work_while_the_server_runs() {
+    let dir = TempDir::new().expect("a folder");
+    let serve = Serve::start(dir.path());
+    for (path, empty) in [
+        ("/jobs", "No queue yet"),
+        ("/progress", "No progress bar yet"),
+        ("/journeys", "No journey yet"),
+        ("/files", "No file waits"),
+        ("/updates", "Nothing was announced yet"),
+    ] {
+        let (_, page) = serve.get(path);
+        assert!(page.contains(empty), "{path}: {page}");
+        let codes = page.split("<code>keyrack ").skip(1);
+        let mut codes = codes.map(|rest| rest.split("</code>").next().expect("an end"));
+        // Whoever follows does so for good.
+        let command = codes.find(|code| !code.contains(" follow ")).expect("a command");
+        let command = command.replace("&#39;", "'").replace("&#34;", "\"");
+        let mut shell = std::process::Command::new("sh");
+        let program = keyrack(dir.path());
+        shell.args(["-c", &format!("\"$0\" \"$@\" {command}")]);
+        shell.arg(program.get_program()).args(program.get_args());
+        let run = Run::of(shell);
+        assert_eq!(run.code, Some(0), "{path}: {command}: {run:?}");
+        let (_, page) = serve.get(path);
+        assert!(!page.contains(empty), "{path}: {command} has changed nothing");
+    }
 }

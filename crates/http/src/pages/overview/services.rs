@@ -209,9 +209,11 @@ pub(super) fn services(
     now: u64,
 ) -> Vec<Service> {
     let others = SERVICES.iter().skip(1).map(|(name, what)| {
-        let (value, note, line) = glance.figure(name, now).unwrap_or_else(|| {
-            (keys_of(name, counts), format!("keys · {what}"), "keys".to_owned())
-        });
+        let keys = keys_of(name, counts);
+        let (value, note, line) = match glance.figure(name, now) {
+            Some((value, note, line)) => (value, format!("{note} · keys: {keys}"), line),
+            None => (keys, format!("keys · {what}"), "keys".to_owned()),
+        };
         let pulse = &app.dashboard.pulse;
         let levels = match line.as_str() {
             "keys" => pulse.keys(name),
