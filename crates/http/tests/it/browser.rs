@@ -128,6 +128,7 @@ async fn whole_life_of_a_job_by_keyboard() {
     browser.press("gj").await;
     visitor.is_at("/jobs").await;
     browser.press("j").await;
+    browser.wait_until("document.activeElement.matches('[data-row]')").await;
     browser.press(ENTER).await;
     visitor.is_at("/queues/mail").await;
     browser.press("gf").await;
