@@ -15,7 +15,7 @@ const BYTES_MAX: u64 = 200 * 1024;
 
 /// Lines without ups and downs say nothing.
 const IS_LIVELY: &str = "[...document.querySelectorAll('.services polyline')].filter((line) => \
-    new Set(Array.from(line.points, ({ y }) => y)).size > 2).length > 2";
+    new Set(Array.from(line.points, ({ y }) => y)).size > 4).length > 1";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn demo_gives_a_lively_picture_that_fits_into_the_readme() {
