@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn lists_have_a_name_and_ten_figures() {
-        let figures = vec!["0.5"; 10].join("\t");
+        let figures = ["0.5"; 10].join("\t");
         let found = lists(&format!("lists most popular\t{figures}\nusers 7\n")).unwrap();
         assert_eq!(found, [("most popular".to_owned(), vec![0.5; 10])]);
         assert!(lists("lists newest\t0.5").is_err());
