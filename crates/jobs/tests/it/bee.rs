@@ -11,6 +11,7 @@ mod life;
 mod limits;
 mod model;
 mod outages;
+mod quick;
 mod reads;
 mod rig;
 mod score;
