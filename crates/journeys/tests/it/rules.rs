@@ -66,55 +66,64 @@ async fn every_rule_is_kept_on_every_store() {
     .await;
 }
 
-#[tokio::test]
-async fn of_several_broken_rules_the_first_is_told() {
-    let (store, _) = simulated_store(NOW_MS, 1).await;
-    let refused = Traveller::refused;
-    let trip = Trip::new(&store, color()).await;
-    // A visitor who does everything wrong at once, and puts one thing after another right.
-    let new = trip.visitor("new").await;
-    let mut stranger = new.clone();
-    stranger.user = user("stranger");
-    assert_eq!(refused(stranger.does(Act::PressStart, -1.0).await), "session_not_found");
-    assert_eq!(refused(new.does(Act::PressStart, -1.0).await), "session_not_started");
-    assert_eq!(refused(new.does(Act::Join, -1.0).await), "impossible_journey_time");
-    let ended = trip.traveller("ended").await;
-    ended.does(Act::Leave, 30.0).await.expect("left");
-    assert_eq!(refused(ended.does(Act::Join, -1.0).await), "session_already_started");
-    assert_eq!(refused(ended.does(Act::PressStart, -1.0).await), "session_already_ended");
-    let bob = trip.traveller("bob").await;
-    bob.does(Act::Color(2), 60.0).await.expect("chosen");
-    assert_eq!(refused(bob.does(Act::PressStart, -1.0).await), "session_has_later_event");
-    assert_eq!(refused(bob.does(Act::Color(9), 60.0).await), "session_has_same_event_at_same_time");
-    assert_eq!(refused(bob.does(Act::Rate(9), 99.0).await), "impossible_event");
-    assert_eq!(refused(bob.does(Act::Color(3), 99.0).await), "impossible_event_data");
-    assert_eq!(refused(bob.does(Act::Color(2), 99.0).await), "impossible_journey_time");
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_broken_rules_the_first_is_told_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let refused = Traveller::refused;
+        let trip = Trip::new(&store, color()).await;
+        // A visitor who does everything wrong at once, and puts one thing after another right.
+        let new = trip.visitor("new").await;
+        let mut stranger = new.clone();
+        stranger.user = user("stranger");
+        assert_eq!(refused(stranger.does(Act::PressStart, -1.0).await), "session_not_found");
+        assert_eq!(refused(new.does(Act::PressStart, -1.0).await), "session_not_started");
+        assert_eq!(refused(new.does(Act::Join, -1.0).await), "impossible_journey_time");
+        let ended = trip.traveller("ended").await;
+        ended.does(Act::Leave, 30.0).await.expect("left");
+        assert_eq!(refused(ended.does(Act::Join, -1.0).await), "session_already_started");
+        assert_eq!(refused(ended.does(Act::PressStart, -1.0).await), "session_already_ended");
+        let bob = trip.traveller("bob").await;
+        bob.does(Act::Color(2), 60.0).await.expect("chosen");
+        assert_eq!(refused(bob.does(Act::PressStart, -1.0).await), "session_has_later_event");
+        assert_eq!(
+            refused(bob.does(Act::Color(9), 60.0).await),
+            "session_has_same_event_at_same_time"
+        );
+        assert_eq!(refused(bob.does(Act::Rate(9), 99.0).await), "impossible_event");
+        assert_eq!(refused(bob.does(Act::Color(3), 99.0).await), "impossible_event_data");
+        assert_eq!(refused(bob.does(Act::Color(2), 99.0).await), "impossible_journey_time");
+    })
+    .await;
 }
 
-#[tokio::test]
-async fn only_who_presses_lets_go() {
-    let (store, _) = simulated_store(NOW_MS, 1).await;
-    let trip = Trip::new(&store, press()).await;
-    let bob = trip.traveller("bob").await;
-    assert_eq!(Traveller::refused(bob.does(Act::PressEnd, 1.0).await), "impossible_event");
-    bob.does(Act::PressStart, 1.0).await.expect("pressed");
-    assert_eq!(Traveller::refused(bob.does(Act::PressStart, 2.0).await), "impossible_event");
-    bob.does(Act::PressEnd, 2.0).await.expect("let go");
-    bob.does(Act::PressStart, 3.0).await.expect("pressed again");
-    // Others press for themselves.
-    let eve = trip.traveller("eve").await;
-    assert_eq!(Traveller::refused(eve.does(Act::PressEnd, 3.0).await), "impossible_event");
+#[tokio::test(flavor = "multi_thread")]
+async fn only_who_presses_lets_go_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let trip = Trip::new(&store, press()).await;
+        let bob = trip.traveller("bob").await;
+        assert_eq!(Traveller::refused(bob.does(Act::PressEnd, 1.0).await), "impossible_event");
+        bob.does(Act::PressStart, 1.0).await.expect("pressed");
+        assert_eq!(Traveller::refused(bob.does(Act::PressStart, 2.0).await), "impossible_event");
+        bob.does(Act::PressEnd, 2.0).await.expect("let go");
+        bob.does(Act::PressStart, 3.0).await.expect("pressed again");
+        // Others press for themselves.
+        let eve = trip.traveller("eve").await;
+        assert_eq!(Traveller::refused(eve.does(Act::PressEnd, 3.0).await), "impossible_event");
+    })
+    .await;
 }
 
-#[tokio::test]
-async fn choices_end_where_the_prompt_does() {
-    let (store, _) = simulated_store(NOW_MS, 1).await;
-    let trip = Trip::new(&store, word()).await;
-    let bob = trip.traveller("bob").await;
-    bob.does(Act::Word(1), 1.0).await.expect("the last word");
-    assert_eq!(Traveller::refused(bob.does(Act::Word(2), 2.0).await), "impossible_event_data");
-    let nan = bob.does(Act::Like, f64::NAN).await;
-    assert!(matches!(nan, Err(Error::Invalid { field: "journey_time", .. })), "{nan:?}");
+#[tokio::test(flavor = "multi_thread")]
+async fn choices_end_where_the_prompt_does_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let trip = Trip::new(&store, word()).await;
+        let bob = trip.traveller("bob").await;
+        bob.does(Act::Word(1), 1.0).await.expect("the last word");
+        assert_eq!(Traveller::refused(bob.does(Act::Word(2), 2.0).await), "impossible_event_data");
+        let nan = bob.does(Act::Like, f64::NAN).await;
+        assert!(matches!(nan, Err(Error::Invalid { field: "journey_time", .. })), "{nan:?}");
+    })
+    .await;
 }
 
 #[tokio::test]

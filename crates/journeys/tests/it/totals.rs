@@ -1,7 +1,7 @@
 //! What came of the events, second by second.
 
 use keyrack_journeys::{Act, Totals};
-use keyrack_testkit::{on_every_store_at, simulated_store};
+use keyrack_testkit::on_every_store_at;
 
 use crate::world::{NOW_MS, Trip, assert_clean, numeric, press, word};
 
@@ -38,33 +38,37 @@ async fn totals_are_those_of_their_second_on_every_store() {
     .await;
 }
 
-#[tokio::test]
-async fn who_leaves_while_pressing_presses_no_more() {
-    let (store, _) = simulated_store(NOW_MS, 1).await;
-    let trip = Trip::new(&store, press()).await;
-    let bob = trip.traveller("bob").await;
-    bob.does(Act::PressStart, 1.0).await.expect("pressed");
-    bob.does(Act::PressEnd, 2.0).await.expect("let go");
-    bob.does(Act::PressStart, 3.0).await.expect("pressed");
-    let at = async |second| trip.journeys.totals(&trip.uid, second).await.expect("totals");
-    assert_eq!(
-        [at(1).await.press_active, at(2).await.press_active, at(3).await.press_active],
-        [1, 0, 1]
-    );
-    bob.does(Act::Leave, 4.0).await.expect("left");
-    assert_eq!(at(4).await, Totals { press: 2, ..Totals::default() });
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_while_pressing_presses_no_more_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let trip = Trip::new(&store, press()).await;
+        let bob = trip.traveller("bob").await;
+        bob.does(Act::PressStart, 1.0).await.expect("pressed");
+        bob.does(Act::PressEnd, 2.0).await.expect("let go");
+        bob.does(Act::PressStart, 3.0).await.expect("pressed");
+        let at = async |second| trip.journeys.totals(&trip.uid, second).await.expect("totals");
+        assert_eq!(
+            [at(1).await.press_active, at(2).await.press_active, at(3).await.press_active],
+            [1, 0, 1]
+        );
+        bob.does(Act::Leave, 4.0).await.expect("left");
+        assert_eq!(at(4).await, Totals { press: 2, ..Totals::default() });
+    })
+    .await;
 }
 
-#[tokio::test]
-async fn a_refused_event_counts_for_nothing() {
-    let (store, _) = simulated_store(NOW_MS, 1).await;
-    let trip = Trip::new(&store, word()).await;
-    let bob = trip.traveller("bob").await;
-    bob.does(Act::Word(5), 1.0).await.expect_err("no such word");
-    bob.does(Act::Like, 61.0).await.expect_err("too late");
-    let totals = trip.journeys.totals(&trip.uid, 60).await.expect("totals");
-    assert_eq!(totals, Totals { users: 1, ..Totals::default() });
-    assert_eq!(trip.journeys.events(&trip.uid, 10).await.expect("events").len(), 1);
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_event_counts_for_nothing_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let trip = Trip::new(&store, word()).await;
+        let bob = trip.traveller("bob").await;
+        bob.does(Act::Word(5), 1.0).await.expect_err("no such word");
+        bob.does(Act::Like, 61.0).await.expect_err("too late");
+        let totals = trip.journeys.totals(&trip.uid, 60).await.expect("totals");
+        assert_eq!(totals, Totals { users: 1, ..Totals::default() });
+        assert_eq!(trip.journeys.events(&trip.uid, 10).await.expect("events").len(), 1);
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
