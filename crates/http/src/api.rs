@@ -237,7 +237,15 @@ fn knowing_callers() -> OpenApiRouter<Arc<App>> {
 fn with_token(scheme: &str, mut router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
     let wanted = SecurityRequirement::new(scheme, [""; 0]);
     for operation in router.get_openapi_mut().paths.paths.values_mut().flat_map(operations) {
-        operation.security = Some(vec![wanted.clone()]);
+        if !wants_ticket(operation) {
+            operation.security = Some(vec![wanted.clone()]);
+        }
     }
     router
+}
+
+/// Whether a ticket among its inputs says who is calling.
+fn wants_ticket(operation: &Operation) -> bool {
+    let mut inputs = operation.parameters.iter().flatten();
+    inputs.any(|input| matches!(input, RefOr::T(input) if input.name == "jwt"))
 }
