@@ -5,8 +5,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-const STYLE: &str =
-    concat!(include_str!("../assets/style.css"), include_str!("../assets/services.css"), include_str!("../assets/calculations.css"));
+const STYLE: &str = concat!(
+    include_str!("../assets/style.css"),
+    include_str!("../assets/services.css"),
+    include_str!("../assets/calculations.css")
+);
 const SCRIPT: &str = include_str!("../assets/script.js");
 const ICON: &str = include_str!("../assets/icon.svg");
 
