@@ -17,8 +17,9 @@ const ENTER: &str = "\u{e007}";
 /// Longer than any of these tests holds a job.
 const LOCK: Duration = Duration::from_secs(60);
 
-/// Whether the page's script has run: before that, keys are lost.
-const LISTENS: &str = "document.getElementById('help')?.hidden === false";
+/// Whether the page's script has run and the page was drawn: before that, keys are lost.
+const LISTENS: &str = "document.getElementById('help')?.hidden === false \
+    && performance.getEntriesByName('first-contentful-paint').length > 0";
 
 /// A site and a browser that looks at it.
 pub(crate) struct Visitor {
