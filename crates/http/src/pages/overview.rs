@@ -11,8 +11,8 @@ use futures_util::future::try_join_all;
 use keyrack_jobs::bee::{Filter, Hive, Place, Stats};
 use keyrack_store::{Info, Kind};
 
-pub(crate) use self::{services::Glances, spoken::Spoken};
 use self::services::{Glance, Service, services};
+pub(crate) use self::{services::Glances, spoken::Spoken};
 use super::{
     Frame, Visit, assets,
     attention::{Concern, Other, concerns},
