@@ -108,7 +108,8 @@ fn commands_of_the_guide_that_need_a_database_work_with_one() {
     let block = guide.split("```sh no-test\n").nth(1).and_then(|rest| rest.split("```").next());
     let commands: Vec<&str> = block.expect("a block").lines().collect();
     assert_eq!(commands.len(), 4, "{commands:?}");
-    for (file, posts, body) in [("app.db", "post", "written_text"), ("renamed.db", "posts", "body")] {
+    for (file, posts, body) in [("app.db", "post", "written_text"), ("renamed.db", "posts", "body")]
+    {
         let make = MAKE.replace("FILE", file).replace("POSTS", posts).replace("BODY", body);
         let mut python = std::process::Command::new("python3");
         python.args(["-c", &make]).current_dir(dir.path());

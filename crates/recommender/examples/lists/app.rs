@@ -38,7 +38,7 @@ impl App {
         let first_day = &self.days[0];
         match table {
             Table::Challenges => {
-                let mut row = some(&[n, n % 5, u64::from(n % 10 != 0), 30]);
+                let mut row = some(&[n, n % 5, u64::from(!n.is_multiple_of(10)), 30]);
                 row.push(Some(format!("{first_day} 00:00:00")));
                 row
             }
@@ -47,14 +47,16 @@ impl App {
                 let mut row = some(&[n, mixed(n) % self.users, 1 + mixed(n * 3) % self.challenges]);
                 let day = (n - 1) * self.days.len() as u64 / self.posts;
                 row.push(Some(format!("{} 01:00:00", self.days[day as usize])));
-                row.push(Some(if n % 12 == 0 { "I have a break today!" } else { "Ran" }.into()));
+                row.push(Some(
+                    if n.is_multiple_of(12) { "I have a break today!" } else { "Ran" }.into(),
+                ));
                 row
             }
             Table::Reactions => {
                 // Everybody reacts to seven posts, and to some of them twice.
                 let user = n % self.users;
                 let post = 1 + mixed(user * 7 + (n / self.users) % 7 + 1) % self.posts;
-                some(&[n, post, user, u64::from(n % 10 == 0)])
+                some(&[n, post, user, u64::from(n.is_multiple_of(10))])
             }
             Table::Tracking => some(&[n % self.users, 1 + mixed(n * 5) % self.challenges, 0]),
         }

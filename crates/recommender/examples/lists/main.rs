@@ -169,24 +169,25 @@ async fn privacy(requests: u64) -> Result<(), Failed> {
     }
     for post in 0..800u64 {
         let ids = [1000 + post, 500 + post % 90, post % 40].map(|id| id.to_string());
-        let text = if post % 13 == 0 { "I have a break today!" } else { "Ran" };
+        let text = if post.is_multiple_of(13) { "I have a break today!" } else { "Ran" };
         app.push(Table::Posts, &[&ids[0], &ids[1], &ids[2], &today, text]);
     }
     recommender.sync(&mut app, &mut |_| ControlFlow::Continue(())).await?;
     let (mut bad, mut listed) = (0u64, 0u64);
     for n in 0..requests {
         let user = somebody(997, n)?;
-        if n % 10 == 0 {
+        if n.is_multiple_of(10) {
             // Also of what cannot be seen: it must not come back because somebody likes it.
             let post = 1000 + mixed(n * 3) % 800;
-            let reaction = Reaction { id: n + 1, post, user: user.clone(), cancelled: n % 30 == 0 };
+            let reaction =
+                Reaction { id: n + 1, post, user: user.clone(), cancelled: n.is_multiple_of(30) };
             recommender.add_reaction(reaction).await?;
         }
         let mut request = Request::of(user).limit(1 + (mixed(n * 5) % 100) as usize);
         request.seed = Some(n);
         let page = recommender.recommend(&request).await?;
         listed += page.items.len() as u64;
-        let hidden = |post: u64| (post - 1000) % 40 % 4 == 3 || (post - 1000) % 13 == 0;
+        let hidden = |post: u64| (post - 1000) % 40 % 4 == 3 || (post - 1000).is_multiple_of(13);
         bad += page.items.iter().filter(|item| hidden(item.post_id)).count() as u64;
     }
     print("requests", requests as f64)?;
