@@ -267,9 +267,9 @@ impl From<recommender::Error> for Problem {
             Error::Invalid { what } => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid")
                 .title("the request makes no sense")
                 .detail(what),
-            Error::NoSuchPost { .. } => not_found("post_not_found")
-                .title("the post cannot be recommended")
-                .detail(detail),
+            Error::NoSuchPost { .. } => {
+                not_found("post_not_found").title("the post cannot be recommended").detail(detail)
+            }
             Error::Source { .. } => unavailable("tables_unavailable", SHOP_RETRY_S).detail(detail),
             Error::Busy => conflict("busy").title("a load runs already").detail(detail),
             Error::Stopped => unavailable("stopped", BUSY_RETRY_S).detail(detail),
@@ -286,11 +286,9 @@ impl From<files::Error> for Problem {
             files::Error::BeingDeleted { .. } => {
                 conflict("being_deleted").title("the file is being deleted").detail(detail)
             }
-            files::Error::Swept { .. } => {
-                Problem::new(StatusCode::NOT_FOUND, "file_not_found")
-                    .title("the file is not there any more")
-                    .detail(detail)
-            }
+            files::Error::Swept { .. } => Problem::new(StatusCode::NOT_FOUND, "file_not_found")
+                .title("the file is not there any more")
+                .detail(detail),
             files::Error::Bucket { .. } => {
                 unavailable("bucket_unavailable", SHOP_RETRY_S).detail(detail)
             }

@@ -332,13 +332,8 @@ async fn give_back_unknown(
     let is_known = |jid: &String| holding.as_ref().is_none_or(|holding| holding.contains(jid));
     let (mut known, unknown): (Vec<String>, Vec<String>) = kept.into_iter().partition(is_known);
     if !unknown.is_empty() {
-        let released = |jid| Outcome {
-            jid,
-            attempt: None,
-            options: None,
-            end: End::Released,
-            told: None,
-        };
+        let released =
+            |jid| Outcome { jid, attempt: None, options: None, end: End::Released, told: None };
         let outcomes: Vec<Outcome> = unknown.into_iter().map(released).collect();
         hive.settle(&claim.queue, &claim.worker, &outcomes, 0, claim.lock).await?;
     }
