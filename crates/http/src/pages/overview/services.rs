@@ -275,9 +275,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_owner_of_keys_has_a_card() {
-        let owners: BTreeSet<&str> =
-            keyrack_contract::registry().all().map(|family| family.owner_crate()).collect();
+    fn every_owner_of_keys_has_a_card_but_the_demo() {
+        let owners = keyrack_contract::registry().all().map(|family| family.owner_crate());
+        // What it drives are the services that have one.
+        let owners: BTreeSet<&str> = owners.filter(|owner| *owner != "demo").collect();
         let shown: BTreeSet<&str> = SERVICES.iter().map(|(name, _)| *name).collect();
         assert_eq!(shown, owners);
     }
