@@ -27,7 +27,7 @@ const LOOKED_AT: [&str; 12] = [
 
 /// What no test types: each begins with a mark beside its language.
 const NOT_TYPED: [&str; 5] = [
-    "README.md: cargo run --release -- demo",
+    "README.md: cargo run --release",
     "README.md: cargo xtask test",
     "docs/demo.md: keyrack demo",
     "docs/demo.md: keyrack top",
