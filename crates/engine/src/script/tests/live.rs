@@ -1,24 +1,20 @@
-//! Comparison with a running redis-server 7.0.15, whose address is in `REDIS_ADDR`. Ignored by default.
-//!
-//! `REDIS_ADDR=127.0.0.1:6379 cargo test -p keyrack-engine --lib script -- --ignored`
+//! Comparison with a redis-server of our own.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+
+use keyrack_testkit::RedisServer;
 
 use super::corpus::cases;
 use super::toy::without_name;
 use super::{Toy, render};
 use crate::script::{Limits, Scripts};
 
-/// Compares the recorded answers with those of the server at `REDIS_ADDR`, and writes the corpus with the server's
-/// answers to the file named by `CORPUS_OUT` if that is set.
+/// Compares the recorded answers with those of a server, and writes the corpus with the server's answers to the file
+/// named by `CORPUS_OUT` if that is set.
 #[test]
-#[ignore = "needs a redis-server 7.0.15 at REDIS_ADDR"]
 fn a_live_server_still_gives_the_recorded_answers() {
-    let address = std::env::var("REDIS_ADDR").unwrap_or_else(|_| "127.0.0.1:6379".to_owned());
-    let mut server = Server(BufReader::new(
-        TcpStream::connect(address).expect("the server accepts connections"),
-    ));
+    let mut server = Server::start();
     let mut recorded = String::new();
     let mut wrong = Vec::new();
     for case in cases() {
@@ -154,11 +150,10 @@ impl Source {
 }
 
 #[test]
-#[ignore = "needs a redis-server 7.0.15 at REDIS_ADDR"]
 fn random_library_calls_agree_with_a_live_server() {
     let rounds =
         std::env::var("LIVE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
-    let mut server = Server::connect();
+    let mut server = Server::start();
     let mut scripts = Scripts::new(Limits::default());
     let mut source = Source(1);
     let mut wrong = Vec::new();
@@ -181,13 +176,18 @@ fn random_library_calls_agree_with_a_live_server() {
     assert!(wrong.is_empty(), "{} answers differ:\n{shown}", wrong.len());
 }
 
-/// A connection that speaks just enough RESP2.
-struct Server(BufReader<TcpStream>);
+/// A server, with a connection that speaks just enough RESP2.
+struct Server {
+    connection: BufReader<TcpStream>,
+    // Runs for as long as somebody may ask it.
+    _process: RedisServer,
+}
 
 impl Server {
-    fn connect() -> Server {
-        let address = std::env::var("REDIS_ADDR").unwrap_or_else(|_| "127.0.0.1:6379".to_owned());
-        Server(BufReader::new(TcpStream::connect(address).expect("the server accepts connections")))
+    fn start() -> Server {
+        let process = RedisServer::start();
+        let stream = TcpStream::connect(process.addr()).expect("the server accepts connections");
+        Server { connection: BufReader::new(stream), _process: process }
     }
 
     fn ask(&mut self, words: &[&[u8]]) -> String {
@@ -197,13 +197,13 @@ impl Server {
             request.extend_from_slice(word);
             request.extend_from_slice(b"\r\n");
         }
-        self.0.get_mut().write_all(&request).expect("the server reads");
+        self.connection.get_mut().write_all(&request).expect("the server reads");
         self.answer()
     }
 
     fn answer(&mut self) -> String {
         let mut line = Vec::new();
-        self.0.read_until(b'\n', &mut line).expect("the server answers");
+        self.connection.read_until(b'\n', &mut line).expect("the server answers");
         let line = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
         let Some((kind, rest)) = line.split_at_checked(1) else {
             panic!("the server closed the connection")
@@ -213,7 +213,7 @@ impl Server {
             ("$", length) => {
                 let length: usize = length.parse().expect("a length");
                 let mut bytes = vec![0; length + 2];
-                self.0.read_exact(&mut bytes).expect("a whole string");
+                self.connection.read_exact(&mut bytes).expect("a whole string");
                 format!("\"{}\"", bytes[..length].escape_ascii())
             }
             ("*", count) => {
