@@ -19,9 +19,17 @@ pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &str) -> Command {
     command
 }
 
-/// The cargo that runs us.
+/// The cargo that runs us, without what it says of us: build scripts that watch such variables would run again, and
+/// half of all crates be built again, whenever somebody uses cargo by hand and then through us.
 pub(crate) fn cargo(arguments: &str) -> Command {
-    command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
+    let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments);
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&*name);
+        }
+    }
+    cargo
 }
 
 /// Runs a command with its output shown; an error shows the command.
