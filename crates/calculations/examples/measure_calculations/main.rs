@@ -14,6 +14,10 @@ use std::{
 use keyrack_calculations::{Accounts, Event, Ledger, account, keys::Project, project};
 use keyrack_store::Store;
 
+/// As in the `keyrack` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const INTERVALS: [&str; 3] = ["hours", "days", "months"];
 const CALCULATIONS: [&str; 5] =
     ["sum", "count", "average", "standard_deviation", "linear_regression"];

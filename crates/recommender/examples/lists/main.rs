@@ -25,6 +25,10 @@ use keyrack_store::Store;
 
 use self::app::{App, mixed};
 
+/// As in the `keyrack` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Posts of a request.
 const LIMIT: usize = 100;
 /// Who ask at once.
