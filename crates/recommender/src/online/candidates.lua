@@ -8,8 +8,9 @@
         one and n_draws for each category; a draw gives n_of_draw posts that stand together. A list of challenges ends with an empty text.
   Derives challenge_posts(<challenge>) under the same hash tag.
   Returns day_index, the size of the ring, the number of categories, the user's days, the weights, the neighbours of liked
-        challenges, the challenges of the posts with what is known about them, and six values for each post: id, challenge, author,
-        showings, likes and day.
+        challenges, then posts in columns: id, challenge, author, showings, likes, day; and challenges in columns: id, what it is
+        like. The challenge of a post is its place among the challenges, and what a challenge is like the place of that in a third
+        column, because many are described by the same words.
 ]]
 local parameters, contributions, pair, authors, popularity = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local showings, challenges, neighbours, weights = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -25,14 +26,26 @@ local known = redis.call('HMGET', parameters, 'day_index', 'ring', 'max_post_age
 local index = tonumber(known[1] or '0') or 0
 local ring = tonumber(known[2] or known[3] or '7') or 7
 
-local posts, seen = {}, {}
-local function take(some)
-  for _, post in ipairs(some) do
-    if not seen[post] then
-      seen[post] = true
-      posts[#posts + 1] = post
-    end
+-- Posts by place, and what is known about each. Nothing is looked up that a source has told already: a look-up in a
+-- large hash costs more than all else that is done for a post.
+local posts, n_posts, place_of = {}, 0, {}
+local challenge_of, day_of, likes_of = {}, {}, {}
+
+-- The place of a post, which may be new.
+local function take(post)
+  local place = place_of[post]
+  if not place then
+    place = n_posts + 1
+    n_posts = place
+    posts[place], place_of[post] = post, place
+    challenge_of[place], day_of[place], likes_of[place] = false, false, false
   end
+  return place
+end
+
+-- Takes posts that stand in a list together with their scores, which belong into a column.
+local function take_scored(list, column)
+  for at = 1, #list, 2 do column[take(list[at])] = list[at + 1] end
 end
 
 -- Challenges liked, followed, and like those liked.
@@ -41,7 +54,8 @@ local visited = {}
 local function visit(challenge)
   if visited[challenge] then return false end
   visited[challenge] = true
-  take(redis.call('ZREVRANGE', challenge_posts(challenge), 0, n_of_challenge - 1))
+  local newest = redis.call('ZREVRANGE', challenge_posts(challenge), 0, n_of_challenge - 1)
+  for at = 1, #newest do challenge_of[take(newest[at])] = challenge end
   return true
 end
 
@@ -58,9 +72,12 @@ if #liked > 0 then
     if list then
       near[#near + 1] = liked[place]
       near[#near + 1] = list
-      for number, entry in ipairs(cjson.decode(list)) do
+      local number = 0
+      -- The first of each pair, without reading the whole list for the sake of a few.
+      for challenge in string.gmatch(list, '%[%s*(%d+)') do
+        number = number + 1
         if n_alike == 0 or number > 5 then break end
-        if visit(string.format('%d', entry[1])) then n_alike = n_alike - 1 end
+        if visit(challenge) then n_alike = n_alike - 1 end
       end
     end
   end
@@ -80,7 +97,8 @@ for number = 10, #KEYS do
       -- By rank: to skip posts of a day would take longer the more there are.
       local first = redis.call('ZCOUNT', category, '-inf', '(' .. slot)
       local from = first + math.floor(tonumber(ARGV[share]) * math.max(0, of_day - wanted + 1))
-      take(redis.call('ZRANGE', category, from, math.min(from + wanted, first + of_day) - 1))
+      local last = math.min(from + wanted, first + of_day) - 1
+      take_scored(redis.call('ZRANGE', category, from, last, 'WITHSCORES'), day_of)
       wanted = wanted - of_day
     end
   end
@@ -88,74 +106,80 @@ for number = 10, #KEYS do
     for draw = 1, n_draws do
       -- It may begin before the first post, so that each is drawn as often as any other.
       local last = math.floor(tonumber(ARGV[share + draw]) * (size + n_of_draw - 1))
-      take(redis.call('ZRANGE', category, math.max(0, last - n_of_draw + 1), last))
+      local first = math.max(0, last - n_of_draw + 1)
+      take_scored(redis.call('ZRANGE', category, first, last, 'WITHSCORES'), day_of)
     end
   end
   share = share + 1 + n_draws
 end
 
-take(redis.call('ZREVRANGE', popularity, 0, n_popular - 1))
+take_scored(redis.call('ZREVRANGE', popularity, 0, n_popular - 1, 'WITHSCORES'), likes_of)
 
--- What is known about them.
-local function chunks(list, act)
-  for from = 1, #list, CHUNK do
-    local some = {}
-    for place = from, math.min(from + CHUNK - 1, #list) do some[#some + 1] = list[place] end
-    act(some)
+-- Fills the gaps of a column by a command that takes many names; with a code, the gaps of the posts of that category.
+local code_of = {}
+local function fill(column, names, n_names, command, key, code)
+  local some, places, n = {}, {}, 0
+  for place = 1, n_names do
+    if not column[place] and (not code or code_of[place] == code) then
+      n = n + 1
+      some[n], places[n] = names[place], place
+    end
+    if n == CHUNK or (n > 0 and place == n_names) then
+      local found = redis.call(command, key, unpack(some, 1, n))
+      for at = 1, n do column[places[at]] = found[at] end
+      n = 0
+    end
   end
 end
 
-local challenge_of, category_of, named = {}, {}, {}
-chunks(posts, function(some)
-  for place, challenge in ipairs(redis.call('HMGET', pair, unpack(some))) do
-    challenge_of[some[place]] = challenge
-    if challenge and category_of[challenge] == nil then
-      category_of[challenge] = false
-      named[#named + 1] = challenge
-    end
-  end
-end)
-local infos = {}
-chunks(named, function(some)
-  for place, info in ipairs(redis.call('HMGET', challenges, unpack(some))) do
-    local code = info and tonumber(string.match(info, '^%s*(%d+)'))
-    category_of[some[place]] = code and KEYS[10 + code] or false
-    if info then
-      infos[#infos + 1] = some[place]
-      infos[#infos + 1] = info
-    end
-  end
-end)
+local author_of, shown_of = {}, {}
+fill(challenge_of, posts, n_posts, 'HMGET', pair)
+fill(author_of, posts, n_posts, 'HMGET', authors)
+fill(shown_of, posts, n_posts, 'HMGET', showings)
+fill(likes_of, posts, n_posts, 'ZMSCORE', popularity)
 
-local rows, places, by_category = {}, {}, {}
-chunks(posts, function(some)
-  local authors_of = redis.call('HMGET', authors, unpack(some))
-  local shown = redis.call('HMGET', showings, unpack(some))
-  local likes = redis.call('ZMSCORE', popularity, unpack(some))
-  for place, post in ipairs(some) do
-    local challenge = challenge_of[post]
-    local category = challenge and category_of[challenge]
-    if category then
-      local row = #rows
-      rows[row + 1], rows[row + 2], rows[row + 3] = post, challenge, authors_of[place] or ''
-      rows[row + 4], rows[row + 5], rows[row + 6] = shown[place] or '0', likes[place] or '0', '0'
-      places[post] = row + 6
-      local list = by_category[category] or {}
-      list[#list + 1] = post
-      by_category[category] = list
+-- From here on a challenge is its place among those that there are posts of.
+local named, n_named, place_of_name = {}, 0, {}
+for place = 1, n_posts do
+  local challenge = challenge_of[place]
+  if challenge then
+    local at = place_of_name[challenge]
+    if not at then
+      at = n_named + 1
+      n_named = at
+      named[at], place_of_name[challenge] = challenge, at
     end
+    challenge_of[place] = at
   end
-end)
-for category, list in pairs(by_category) do
-  chunks(list, function(some)
-    local days = redis.call('ZMSCORE', category, unpack(some))
-    -- A post that is in no set is as old as a post can be.
-    for place, day in ipairs(days) do rows[places[some[place]]] = day or (index + 1) % ring end
-  end)
 end
+
+local kind_of = {}
+fill(kind_of, named, n_named, 'HMGET', challenges)
+local kinds, place_of_kind, codes = {}, {}, {}
+for at = 1, n_named do
+  local info = kind_of[at]
+  if info then
+    local kind = place_of_kind[info]
+    if not kind then
+      kind = #kinds + 1
+      kinds[kind], place_of_kind[info] = info, kind
+      codes[kind] = tonumber(string.match(info, '^%s*(%d+)')) or false
+    end
+    kind_of[at] = kind
+  end
+end
+
+-- A post that is in no set has no day.
+for place = 1, n_posts do
+  local kind = challenge_of[place] and kind_of[challenge_of[place]]
+  code_of[place] = kind and codes[kind]
+end
+for number = 10, #KEYS do fill(day_of, posts, n_posts, 'ZMSCORE', KEYS[number], number - 10) end
 
 return {
   index, ring, tonumber(known[4] or '5') or 5,
   redis.call('HGET', contributions, ARGV[1]) or '',
-  redis.call('HGETALL', weights), near, infos, rows,
+  redis.call('HGETALL', weights), near,
+  { posts, challenge_of, author_of, shown_of, likes_of, day_of },
+  { named, kind_of, kinds },
 }

@@ -64,8 +64,8 @@ type Reply = (
     String,
     Vec<(String, String)>,
     Vec<(u64, String)>,
-    Vec<(u64, String)>,
-    Vec<Value>,
+    [Vec<Value>; 6],
+    [Vec<Value>; 3],
 );
 
 impl Recommender {
@@ -104,19 +104,12 @@ impl Recommender {
             .arg("n_alike", ALIKE)
             .arg("n_preferred", PREFERRED)
             .args("values", values);
-        let (index, ring, categories, days, weights, near, infos, rows): Reply = call.run().await?;
+        let (index, ring, categories, days, weights, near, posts, challenges): Reply =
+            call.run().await?;
         reader.days = numbers(&days).unwrap_or_else(|| vec![0; CATEGORIES_MAX]);
-        let challenges: HashMap<u64, Challenge> = infos
-            .into_iter()
-            .filter_map(|(id, text)| Some((id, Challenge::from_text(id, &text)?)))
-            .collect();
-        let public = |candidate: &Candidate| {
-            challenges.get(&candidate.challenge).is_some_and(|challenge| challenge.public)
-        };
-        let candidates = rows.chunks_exact(6).filter_map(|row| read(row, index, ring, &challenges));
         let parsed = |(id, text): (u64, String)| Some((id, serde_json::from_str(&text).ok()?));
         Ok(Gathered {
-            candidates: candidates.filter(public).collect(),
+            candidates: read(posts, &shown_to_all(&challenges), index, ring.max(1)),
             neighbours: near.into_iter().filter_map(parsed).collect(),
             weights: Weights::read(&weights),
             categories: categories.clamp(1, CATEGORIES_MAX),
@@ -124,22 +117,70 @@ impl Recommender {
     }
 }
 
-/// A candidate out of its six values; nothing when one of them is not what a load writes.
+/// The id and the category of each challenge that everybody may see; nothing in the place of any other.
+fn shown_to_all([ids, kinds, infos]: &[Vec<Value>; 3]) -> Vec<Option<(u64, usize)>> {
+    let category = |info: &Value| {
+        let challenge = Challenge::from_text(0, text(info)?)?;
+        (challenge.public && challenge.category < CATEGORIES_MAX).then_some(challenge.category)
+    };
+    let categories: Vec<Option<usize>> = infos.iter().map(category).collect();
+    let challenge = |(id, kind)| Some((number(id)?, *at(&categories, kind)?.as_ref()?));
+    ids.iter().zip(kinds).map(challenge).collect()
+}
+
+/// The candidates out of their columns, without those of which a value is not what a load writes.
 fn read(
-    row: &[Value],
+    [posts, of, authors, shown, likes, days]: [Vec<Value>; 6],
+    challenges: &[Option<(u64, usize)>],
     index: u64,
     ring: u64,
-    challenges: &HashMap<u64, Challenge>,
-) -> Option<Candidate> {
-    let number = |at: usize| redis::from_redis_value_ref::<f64>(&row[at]).ok().map(|n| n as u64);
-    let challenge = number(1)?;
-    Some(Candidate {
-        post: number(0)?,
-        challenge,
-        category: challenges.get(&challenge)?.category,
-        author: redis::from_redis_value_ref(&row[2]).ok()?,
-        shown: number(3)?,
-        likes: number(4)?,
-        age: day::age(index, number(5)?, ring.max(1)),
-    })
+) -> Vec<Candidate> {
+    let counts = shown.iter().zip(&likes).zip(&days);
+    let rows = posts.iter().zip(&of).zip(authors).zip(counts);
+    let candidate = |(((post, of), author), ((shown, likes), day))| {
+        let (challenge, category) = (*at(challenges, of)?)?;
+        Some(Candidate {
+            post: number(post)?,
+            challenge,
+            category,
+            author: match author {
+                Value::BulkString(bytes) => String::from_utf8(bytes).ok()?,
+                _ => String::new(),
+            },
+            shown: count(shown)?,
+            likes: count(likes)?,
+            // A post that is in no set is as old as a post can be.
+            age: match day {
+                &Value::Nil => ring - 1,
+                day => day::age(index, count(day)?, ring),
+            },
+        })
+    };
+    rows.filter_map(candidate).collect()
+}
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> Option<u64> {
+    text(value)?.parse().ok()
+}
+
+/// A number of the store, which may be a score; what is not there counts as 0.
+fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Nil => Some(0),
+        Value::Double(score) => Some(*score as u64),
+        value => number(value).or_else(|| Some(text(value)?.parse::<f64>().ok()? as u64)),
+    }
+}
+
+/// What stands at a place that Lua gave, which counts from 1.
+fn at<'a, T>(column: &'a [T], place: &Value) -> Option<&'a T> {
+    let Value::Int(place) = place else { return None };
+    column.get(usize::try_from(*place).ok()?.checked_sub(1)?)
 }
