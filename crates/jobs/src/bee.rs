@@ -31,6 +31,7 @@ macro_rules! bee_script {
     };
 }
 
+mod alone;
 mod bulk;
 mod cancel;
 mod claim;

@@ -303,6 +303,7 @@ async fn info(hive: &Hive, claim: &Claim) -> Result<WorkerInfo, Problem> {
         concurrency: claim.max as u64,
         lock_ms: claim.lock.as_millis() as u64,
         listens: false,
+        isolates: false,
     })
 }
 

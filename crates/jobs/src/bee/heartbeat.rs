@@ -27,6 +27,9 @@ pub struct WorkerInfo {
     pub lock_ms: u64,
     /// Whether it listens on its channel as long as it lives.
     pub listens: bool,
+    /// Whether it runs a job alone, and notes that, before the job would fail for the workers it has lost.
+    #[serde(default)]
+    pub isolates: bool,
 }
 
 impl Hive {

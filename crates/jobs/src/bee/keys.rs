@@ -65,6 +65,7 @@ const WORKER: json::Schema = json::Object(&[
     ("concurrency", json::Number),
     ("lock_ms", json::Number),
     ("listens", json::Bool),
+    ("isolates", json::Maybe(&json::Bool)),
 ]);
 
 const EVENT: json::Schema = json::Object(&[
@@ -147,8 +148,10 @@ keys! {
             dependants: Optional(&Json(&json::LuaArray(&json::String))),
             /// How often keyrack workers took it. Added by keyrack: who settles a job must name the attempt.
             attempts: Optional(&POSITIVE),
-            /// How many workers were lost while they ran it. Added by keyrack.
+            /// How many workers were lost that had it, until it ran alone; from then on those lost while it did. Added by keyrack.
             deaths: Optional(&POSITIVE),
+            /// The last attempt in which it ran with nothing else in its worker's process. Added by keyrack.
+            alone: Optional(&POSITIVE),
             /// On whose behalf it runs. Added by keyrack.
             tenant: Optional(&Id(&Tenant::KIND)),
         }),
@@ -255,7 +258,7 @@ keys! {
     workers(queue: QueueName) in group: Group = "bee:h:workers:<queue>"
         => map(
             Id(&WorkerId::KIND).means("a worker"),
-            Json(&WORKER).means("its start, its concurrency, its lock, and whether it listens on its channel"),
+            Json(&WORKER).means("its start, its concurrency, its lock, whether it listens on its channel, and whether it runs suspects alone"),
         ),
         origin = Added,
         removed = "a worker leaves when it stops, or when the sweep finds it gone",

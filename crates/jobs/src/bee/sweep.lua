@@ -2,9 +2,11 @@
   Cleans up a queue: results that expired, locks that were not renewed, workers that are gone, counters grown old.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 lock_ms   6 waits_max   7 deaths_max   8 finished_max   9 cursor   10 gone...
+  ARGV  1 tag   2 hive   3 now   4 queue_name   5 lock_ms   6 waits_max   7 deaths_max   8 last_chance_after
+        9 finished_max   10 cursor   11 gone...
         A lock may expire waits_max times before its job is taken away; the workers under gone lose theirs at once. A job
-        that lost deaths_max workers fails; 0 for no such limit. The cursor walks the tenants.
+        that lost deaths_max workers fails; 0 for no such limit. One that lost last_chance_after has to run alone to be
+        believed the cause. The cursor walks the tenants.
   Derives the keys of the queue, the workers and the jobs under the same hash tag.
   Returns how many results expired, how many jobs were taken from their workers, and the next cursor.
 ]]
@@ -22,7 +24,7 @@ local MINUTES_KEPT = 60
 local MINUTES_FIELDS_MAX = 4 * (MINUTES_KEPT + 30)
 
 local queue, lock_ms, waits_max = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-local deaths_max, finished_max = tonumber(ARGV[7]), tonumber(ARGV[8])
+local deaths_max, last_chance_after, finished_max = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local expired, taken = 0, 0
 
 -- Ends a result that is not kept any longer. Returns whether it was one.
@@ -50,7 +52,18 @@ local function expire_surplus()
   end
 end
 
+-- Whether the worker of the job died of nothing else. Workers that do not run suspects alone are given no such credit.
+local function is_to_blame(job)
+  local info = call('HGET', workers_key(queue), job[WORKER])
+  if table_of(info).isolates ~= true then return true end
+  return call('HGET', job_key(job[JID]), 'alone') == job[ATTEMPTS]
+end
+
 -- Takes a job from a worker that is gone: to another, or to its end if it has lost enough of them.
+--
+-- The first deaths are counted against all jobs that the worker had. A job that has its last chance is noted before it
+-- begins, so without that note it had not begun, and the death costs it nothing. Hence neighbours of a job that kills its
+-- workers lose a few retries and never fail for it, and the job itself fails when it has died alone.
 local function take_away(job)
   local jid, old_worker = job[JID], job[WORKER]
   taken = taken + 1
@@ -58,9 +71,12 @@ local function take_away(job)
   tell_worker('lost', job)
   job[HISTORY] = with_entry(job[HISTORY], entry('expiredLock', ',"old_worker":' .. quoted(old_worker)))
   local deaths, retries = tonumber(job[DEATHS] or '0') + 1, tonumber(job[RETRIES]) or 0
-  local key = job_key(jid)
-  call('HSET', key, 'deaths', string.format('%d', deaths))
-  if deaths_max > 0 and deaths >= deaths_max then
+  local key, to_blame = job_key(jid), deaths_max > 0 and is_to_blame(job)
+  local is_counted = deaths_max == 0 or to_blame or deaths <= last_chance_after
+  if is_counted then call('HSET', key, 'deaths', string.format('%d', deaths)) end
+  if not is_counted then
+    enter_stored(jid, job)
+  elseif to_blame and deaths >= deaths_max then
     fail(job, string.format('%d workers were lost while they ran this job, the last was "%s"', deaths, old_worker))
   elseif retries >= option(table_of(job[OPTIONS]), 'retries') then
     fail(job, 'no more retries available')
@@ -140,8 +156,8 @@ end
 expire_due()
 expire_surplus()
 miss_locks()
-for at = 10, #ARGV do bury(ARGV[at]) end
+for at = 11, #ARGV do bury(ARGV[at]) end
 prune_minutes()
 forget_workers()
-local cursor = heal_tenants(ARGV[9])
+local cursor = heal_tenants(ARGV[10])
 return { expired, taken, cursor }

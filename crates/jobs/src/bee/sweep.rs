@@ -21,7 +21,8 @@ pub struct Care {
     pub heartbeat: Duration,
     /// How often a lock may expire before the job goes to another worker.
     pub waits_max: u32,
-    /// A job that has lost so many workers fails; 0 for no such limit.
+    /// A job that has lost so many workers fails; 0 for no such limit. Before that it runs alone, so that it does not
+    /// fail for what another job did.
     pub deaths_max: u32,
     /// How many results a queue keeps beyond which the oldest go early.
     pub finished_max: u64,
@@ -82,6 +83,7 @@ impl Hive {
             .arg("lock_ms", care.lock.as_millis() as u64)
             .arg("waits_max", care.waits_max)
             .arg("deaths_max", care.deaths_max)
+            .arg("last_chance_after", care.last_chance_after())
             .arg("finished_max", care.finished_max)
             .arg("cursor", if cursor.is_empty() { "0" } else { cursor })
             .args("gone", gone);

@@ -3,14 +3,17 @@
 //! A [`Worker`] has a station for each queue it serves. The station claims jobs, runs each in a task of its own, and
 //! settles what has ended in the same call that claims the next; beside it a caretaker sends heartbeats and sweeps.
 //!
-//! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `station` is the loop,
+//! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `gate` and `run` let it run beside
+//! others or alone, `station` is the loop,
 //! `pace` is how far ahead it claims, `ears` are how it hears of new jobs, `caretaker` keeps it alive and notices when others are not.
 
 mod caretaker;
 mod context;
 mod ears;
+mod gate;
 mod handler;
 mod pace;
+mod run;
 mod station;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -23,7 +26,7 @@ pub use self::{
     caretaker::Watch,
     context::{Context, Stop},
 };
-use self::{handler::Handler, station::Station};
+use self::{gate::Gate, handler::Handler, station::Station};
 use super::{
     hive::Hive,
     job::Job,
@@ -164,8 +167,9 @@ impl Worker {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
         let (stop, stopping) = watch::channel(false);
         let mut stations = tokio::task::JoinSet::new();
+        let gate = Gate::default();
         for post in self.posts {
-            let station = Station::new(&self.hive, post, self.care, self.drain)?;
+            let station = Station::new(&self.hive, post, self.care, self.drain, gate.clone())?;
             stations.spawn(station.run(stopping.clone()));
         }
         shutdown.await;

@@ -4,5 +4,6 @@ mod bench;
 mod ends;
 mod line;
 mod outages;
+mod poison;
 mod regains;
 mod stops;

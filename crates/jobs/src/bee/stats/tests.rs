@@ -23,7 +23,13 @@ async fn every_place_of_a_job_is_counted() {
             hive.submit(Submission::to(queue()).tenant(tenant.clone())).await.expect("submitted");
         }
         hive.put("c").await;
-        let info = WorkerInfo { started_at: 7, concurrency: 3, lock_ms: 10_000, listens: false };
+        let info = WorkerInfo {
+            started_at: 7,
+            concurrency: 3,
+            lock_ms: 10_000,
+            listens: false,
+            isolates: false,
+        };
         hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("alive");
         let running = hive.take(&worker, 2).await;
         hive.end(&worker, &running[1], End::Failed(Failure::fatal("no"))).await;

@@ -26,8 +26,9 @@ use super::{
     caretaker::{obey, take_care, wait_after},
     context::{Context, Stop},
     ears::Ears,
-    handler::Handler,
+    gate::Gate,
     pace::Pace,
+    run::Runner,
 };
 use crate::{
     Error,
@@ -119,14 +120,13 @@ struct Answer {
 pub(super) struct Station {
     shared: Arc<Shared>,
     settings: Arc<Settings>,
-    handler: Handler,
+    runner: Arc<Runner>,
     care: Care,
     drain: Duration,
     ears: Ears,
     /// Ends that are not settled yet.
     outcomes: Vec<Outcome>,
     finished: mpsc::UnboundedReceiver<Outcome>,
-    finish: mpsc::UnboundedSender<Outcome>,
     /// Each in a task of its own: on an embedded store a call is work, which other cores can do meanwhile.
     calls: JoinSet<Answer>,
     /// Jobs whose handler runs.
@@ -151,6 +151,7 @@ impl Station {
         post: Post,
         care: Care,
         drain: Duration,
+        gate: Gate,
     ) -> Result<Station, Error> {
         let worker = hive.new_worker(&post.queue)?;
         let (finish, finished) = mpsc::unbounded_channel();
@@ -158,16 +159,24 @@ impl Station {
         let shared =
             Shared { hive: hive.clone(), queue: post.queue, worker, registry: Registry::default() };
         let pace = Pace::new(post.settings.concurrency, Instant::now());
-        Ok(Station {
-            shared: Arc::new(shared),
-            settings: Arc::new(post.settings),
+        let (shared, settings) = (Arc::new(shared), Arc::new(post.settings));
+        let runner = Runner {
+            shared: Arc::clone(&shared),
+            settings: Arc::clone(&settings),
+            care,
             handler: post.handler,
+            gate,
+            finish,
+        };
+        Ok(Station {
+            shared,
+            settings,
+            runner: Arc::new(runner),
             care,
             drain,
             ears,
             outcomes: Vec::new(),
             finished,
-            finish,
             calls: JoinSet::new(),
             busy: 0,
             line: VecDeque::new(),
@@ -189,6 +198,7 @@ impl Station {
             concurrency: self.settings.concurrency as u64,
             lock_ms: self.care.lock.as_millis() as u64,
             listens: true,
+            isolates: true,
         };
         let care = self.care;
         if !self.register(&info, &mut stopping).await {
@@ -424,17 +434,7 @@ impl Station {
 
     fn run_handler(&mut self, context: Context) {
         self.busy += 1;
-        let (handler, settings, finish) =
-            (self.handler.clone(), Arc::clone(&self.settings), self.finish.clone());
-        tokio::spawn(async move {
-            let outcome = match context.stop_reason() {
-                // It was lost or cancelled before its turn came, so whatever is said of it changes nothing.
-                Some(_) => Outcome::of(context.job(), End::Released),
-                None => handler.run(context, &settings).await,
-            };
-            // Nobody takes it when the station has stopped; the job was given back then.
-            let _ = finish.send(outcome);
-        });
+        tokio::spawn(Arc::clone(&self.runner).run(context));
     }
 }
 

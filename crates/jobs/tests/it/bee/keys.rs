@@ -168,7 +168,13 @@ async fn missed_locks_are_counted_for_a_day(rig: &Rig) {
 async fn workers_are_listed_by_their_last_sign_of_life(rig: &Rig) {
     let (bees, workers) = (rig.of_queue(keys::bees), rig.of_queue(keys::workers));
     let other = rig.with_worker("w2");
-    let info = WorkerInfo { started_at: NOW, concurrency: 4, lock_ms: LOCK_MS, listens: true };
+    let info = WorkerInfo {
+        started_at: NOW,
+        concurrency: 4,
+        lock_ms: LOCK_MS,
+        listens: true,
+        isolates: true,
+    };
     let beat = other.hive.heartbeat(&rig.queue, &other.worker, CARE.lock, Some(&info));
     beat.await.expect("a heartbeat");
     let told: Vec<String> = rig.ask("HGETALL", &workers, &[]).await;

@@ -1,6 +1,6 @@
 //! The sweep: expiry, lost locks, workers that are gone, and what must not stop it.
 
-use keyrack_jobs::bee::{Care, End, Failure, Job, Status, keys};
+use keyrack_jobs::bee::{Care, End, Failure, Job, Status, Verdict, WorkerInfo, keys};
 
 use super::rig::{CARE, LOCK_MS, NOW, Rig, TTL_MS, completed, everywhere, failed_for_good, jid};
 
@@ -12,6 +12,8 @@ async fn a_worker_that_is_gone_loses_its_jobs() {
         a_worker_known_to_be_gone_loses_them_at_once(&rig.on("q3")).await;
         a_job_that_loses_too_many_workers_fails_and_says_why(&rig.on("q4")).await;
         a_worker_that_leaves_gives_them_back_first_in_line(&rig.on("q5")).await;
+        a_job_that_never_ran_alone_never_fails_for_lost_workers(&rig.on("q6")).await;
+        a_job_fails_if_its_worker_is_lost_while_it_runs_alone(&rig.on("q7")).await;
     })
     .await;
 }
@@ -73,6 +75,62 @@ async fn a_job_that_loses_too_many_workers_fails_and_says_why(rig: &Rig) {
     assert_eq!(rig.in_queue(keys::failed).await, [jid.as_str()]);
     rig.hive.retry(&jid).await.expect("again");
     assert_eq!(rig.read(&jid).await.deaths(), 0, "by hand it gets all its chances again");
+}
+
+/// A heartbeat of a worker that runs suspects alone.
+async fn isolates(rig: &Rig) {
+    let info = WorkerInfo {
+        started_at: NOW,
+        concurrency: 10,
+        lock_ms: LOCK_MS,
+        listens: true,
+        isolates: true,
+    };
+    let kept = rig.hive.heartbeat(&rig.queue, &rig.worker, CARE.lock, Some(&info)).await;
+    kept.expect("a heartbeat");
+}
+
+/// Claims the only job, alone if told so, and loses the worker.
+async fn lose_worker(rig: &Rig, is_alone: bool) {
+    isolates(rig).await;
+    let job = rig.claim_one().await;
+    if is_alone {
+        let noted = rig.hive.runs_alone(&rig.queue, &rig.worker, &job).await;
+        assert_eq!(noted.expect("noted"), Verdict::Ok);
+    }
+    rig.sweep_with(&CARE, std::slice::from_ref(&rig.worker)).await;
+    let late = rig.hive.runs_alone(&rig.queue, &rig.worker, &job).await.expect("an answer");
+    assert_eq!(late, Verdict::Lost, "it is not its job any more");
+}
+
+async fn a_job_that_never_ran_alone_never_fails_for_lost_workers(rig: &Rig) {
+    let jid = rig.submit(rig.job().retries(2)).await;
+    for _ in 0..10 {
+        lose_worker(rig, false).await;
+    }
+    let stored = rig.read(&jid).await;
+    assert_eq!((stored.status(), stored.deaths()), (Status::Queued, 2));
+    assert_eq!(stored.retries(), 2, "beyond suspicion it costs nothing");
+    let job = rig.claim_one().await;
+    assert!(CARE.is_last_chance(job.deaths()));
+    assert_eq!(rig.settle(&job, completed("1")).await, Verdict::Ok);
+}
+
+async fn a_job_fails_if_its_worker_is_lost_while_it_runs_alone(rig: &Rig) {
+    let jid = rig.submit(rig.job().retries(100)).await;
+    lose_worker(rig, true).await;
+    lose_worker(rig, true).await;
+    lose_worker(rig, false).await;
+    let stored = rig.read(&jid).await;
+    assert_eq!((stored.status(), stored.deaths()), (Status::Queued, 2), "an old note says nothing");
+    assert_eq!(rig.fields(&jid).await["alone"], "2");
+    lose_worker(rig, true).await;
+    let stored = rig.read(&jid).await;
+    assert_eq!((stored.status(), stored.deaths()), (Status::Failed, 3));
+    let reason = stored.failed_reason().expect("a reason");
+    assert!(reason.starts_with("3 workers were lost while they ran this job"), "{reason}");
+    rig.hive.retry(&jid).await.expect("again");
+    assert!(!rig.fields(&jid).await.contains_key("alone"));
 }
 
 async fn a_worker_that_leaves_gives_them_back_first_in_line(rig: &Rig) {

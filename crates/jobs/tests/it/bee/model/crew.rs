@@ -118,7 +118,13 @@ impl World {
 
     pub(super) async fn heartbeat(&mut self, at: usize) -> Checks {
         let Worker { id, queue, .. } = self.workers[at].clone();
-        let info = WorkerInfo { started_at: START_MS, concurrency: 1, lock_ms: 1, listens: false };
+        let info = WorkerInfo {
+            started_at: START_MS,
+            concurrency: 1,
+            lock_ms: 1,
+            listens: false,
+            isolates: false,
+        };
         let kept = self
             .hive
             .heartbeat(&queue_name(queue), &id, self.care.lock, Some(&info))

@@ -1,0 +1,69 @@
+//! Running one claimed job: beside others, or alone at its last chance.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::mpsc;
+
+use super::{Settings, context::Context, gate::Gate, handler::Handler, station::Shared};
+use crate::bee::{
+    settle::{End, Outcome, Verdict},
+    sweep::Care,
+};
+
+/// The wait between attempts to settle a job that ran alone while the store cannot be reached.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+
+/// What it takes to run the jobs of a station.
+#[derive(Debug)]
+pub(super) struct Runner {
+    pub(super) shared: Arc<Shared>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) care: Care,
+    pub(super) handler: Handler,
+    pub(super) gate: Gate,
+    /// Where ends go. Nobody takes them when the station has stopped; the jobs were given back then.
+    pub(super) finish: mpsc::UnboundedSender<Outcome>,
+}
+
+impl Runner {
+    /// Runs a job to its end and tells the station.
+    pub(super) async fn run(self: Arc<Self>, context: Context) {
+        let outcome = if self.care.is_last_chance(context.job().deaths()) {
+            self.run_alone(context).await
+        } else {
+            let _pass = self.gate.beside_others(context.job().parent().is_some()).await;
+            self.run_handler(context).await
+        };
+        let _ = self.finish.send(outcome);
+    }
+
+    async fn run_handler(&self, context: Context) -> Outcome {
+        match context.stop_reason() {
+            // It was lost or cancelled before its turn came, so whatever is said of it changes nothing.
+            Some(_) => Outcome::of(context.job(), End::Released),
+            None => self.handler.run(context, &self.settings).await,
+        }
+    }
+
+    /// Runs a job while nothing else does. It is noted before and settled after that, so that as long as the note counts,
+    /// nothing but this job can be the end of the process. (The station settles it once more, which changes nothing.)
+    async fn run_alone(&self, context: Context) -> Outcome {
+        let released = Outcome::of(context.job(), End::Released);
+        let _pass = tokio::select! {
+            pass = self.gate.alone() => pass,
+            _ = context.stopped() => return released,
+        };
+        let Shared { hive, queue, worker, .. } = &*self.shared;
+        if !matches!(hive.runs_alone(queue, worker, context.job()).await, Ok(Verdict::Ok)) {
+            return released;
+        }
+        let outcome = self.run_handler(context).await;
+        let ends = std::slice::from_ref(&outcome);
+        while !self.finish.is_closed()
+            && hive.settle(queue, worker, ends, 0, self.care.lock).await.is_err()
+        {
+            tokio::time::sleep(AGAIN_AFTER).await;
+        }
+        outcome
+    }
+}
