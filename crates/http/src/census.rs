@@ -69,6 +69,11 @@ impl Census {
         Census { shared: Arc::new(shared) }
     }
 
+    /// The latest result, however old.
+    pub(crate) fn known(&self) -> Option<Arc<Counts>> {
+        self.shared.latest.borrow().clone()
+    }
+
     /// The latest result, made anew if it is old and that does not take long; `None` if there is none yet.
     pub(crate) async fn latest(&self) -> Option<Arc<Counts>> {
         let mut results = self.shared.latest.subscribe();

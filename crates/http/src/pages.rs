@@ -62,7 +62,10 @@ use axum::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-pub(crate) use self::frame::{Frame, Visit};
+pub(crate) use self::{
+    frame::{Frame, Visit},
+    overview::take_pulse,
+};
 use crate::{access, app::App, assets, problem::Problem};
 
 /// The parts of the dashboard: path, name, and the key that leads there after `g`.

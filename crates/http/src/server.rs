@@ -3,6 +3,7 @@
 use std::{future::Future, io, net::SocketAddr, sync::Arc};
 
 use axum::{Extension, Router, extract::DefaultBodyLimit, middleware, routing::get};
+use futures_util::future::BoxFuture;
 use keyrack_files::Buckets;
 use keyrack_identity::Identity;
 use keyrack_jobs::recurring::Definition;
@@ -112,19 +113,33 @@ impl Server {
     ///
     /// # Errors
     /// When the listener breaks.
-    pub async fn run(
+    pub fn run(
         self,
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
-    ) -> io::Result<()> {
-        let app = self.app();
-        let router = router(app.clone()).into_make_service_with_connect_info::<SocketAddr>();
-        let stop = async move {
-            stop.await;
-            // Requests that wait would otherwise hold up the end.
-            app.stop();
-        };
-        axum::serve(listener, router).with_graceful_shutdown(stop).await
+    ) -> BoxFuture<'static, io::Result<()>> {
+        self.serve(listener, Box::pin(stop))
+    }
+
+    /// Boxed on both sides, so that everything behind it is compiled here and not again by each who runs a server.
+    fn serve(
+        self,
+        listener: TcpListener,
+        stop: BoxFuture<'static, ()>,
+    ) -> BoxFuture<'static, io::Result<()>> {
+        Box::pin(async move {
+            let app = self.app();
+            let router = router(app.clone()).into_make_service_with_connect_info::<SocketAddr>();
+            let stop = async move {
+                tokio::select! {
+                    () = stop => {}
+                    () = pages::take_pulse(&app) => {}
+                }
+                // Requests that wait would otherwise hold up the end.
+                app.stop();
+            };
+            axum::serve(listener, router).with_graceful_shutdown(stop).await
+        })
     }
 
     fn app(self) -> Arc<App> {

@@ -10,6 +10,7 @@ use axum::{extract::State, response::Response};
 use futures_util::future::try_join_all;
 use keyrack_jobs::bee::{Filter, Hive, Place, Stats};
 use keyrack_store::{Info, Kind};
+use tokio::time::MissedTickBehavior;
 
 use self::services::{Glance, Service, services};
 pub(crate) use self::{services::Glances, spoken::Spoken};
@@ -18,6 +19,7 @@ use super::{
     attention::{Concern, Other, concerns},
     chart::Spark,
     live::{View, live_page, show},
+    pulse::APART,
     queues::all_stats,
 };
 use crate::{app::App, human, problem::Problem};
@@ -68,9 +70,6 @@ impl View for Overview {
             Err(_) => (None, None, Queues::default(), Arc::default(), Arc::default()),
         };
         let counts = counts.as_deref();
-        if let Some(info) = &info {
-            app.dashboard.pulse.note(info, counts, glance.levels());
-        }
         let other = Other {
             store_trouble: ping.as_ref().err().cloned(),
             undeclared: counts.map_or(0, |counts| counts.undeclared),
@@ -98,6 +97,20 @@ impl View for Overview {
 /// `GET /`
 pub(crate) async fn overview(State(app): State<Arc<App>>, visit: Visit) -> Response {
     show(app, visit, Overview).await
+}
+
+/// Takes the pulse of the store for the lines of this page, whether or not somebody looks at it, for as long as it is polled.
+pub(crate) async fn take_pulse(app: &App) {
+    let mut moments = tokio::time::interval(APART);
+    moments.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        moments.tick().await;
+        // Keys are counted only for somebody who looks, because all of them have to be walked.
+        if let Ok(info) = app.store.info().await {
+            let (glance, counts) = (Glance::take(app).await, app.census.known());
+            app.dashboard.pulse.note(&info, counts.as_deref(), glance.levels());
+        }
+    }
 }
 
 /// What is known about the queues.
@@ -140,7 +153,7 @@ fn cards(app: &App, info: Option<&Info>) -> Vec<Card> {
             name: "Commands a second",
             value: now,
             note: format!("{} since its start", human::count(info.commands)),
-            spark: Some(Spark::of(&rates, true, "commands a second while this page was open")),
+            spark: Some(Spark::of(&rates, true, "commands a second in the last minutes")),
         });
         let note = databases(info);
         cards.push(Card { name: "Keys", value: human::count(info.keys()), note, spark: None });

@@ -1,4 +1,4 @@
-//! What the store has been doing while somebody watched, for the small lines of the overview.
+//! What the store has been doing in the last minutes, for the small lines of the overview.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,14 +10,14 @@ use parking_lot::Mutex;
 
 use crate::census::Counts;
 
-/// How many moments are kept.
-const MOMENTS_MAX: usize = 60;
-/// How far they are apart at least: many may watch at once.
-const APART: Duration = Duration::from_secs(1);
-/// After so long without anybody watching a line would tell of a time that it does not show.
+/// How far moments are apart. Somebody who has just opened the page wants to see what was before.
+pub(super) const APART: Duration = Duration::from_secs(1);
+/// How many moments are kept: five minutes.
+const MOMENTS_MAX: usize = 300;
+/// After so long without any, as when the store is away, a line would tell of a time that it does not show.
 const GAP: Duration = Duration::from_secs(30);
 
-/// The last moments in which somebody watched.
+/// The last moments.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
     moments: Mutex<VecDeque<Moment>>,
@@ -34,7 +34,7 @@ struct Moment {
 }
 
 impl Pulse {
-    /// Adds a moment, unless there was one just now.
+    /// Adds a moment.
     pub(super) fn note(
         &self,
         info: &Info,
@@ -54,9 +54,6 @@ impl Pulse {
         let mut moments = self.moments.lock();
         if let Some(last) = moments.back() {
             let passed = moment.at.duration_since(last.at);
-            if passed < APART {
-                return;
-            }
             if passed > GAP || moment.commands < last.commands {
                 moments.clear();
             }
@@ -128,15 +125,13 @@ mod tests {
     #[test]
     fn moments_are_bounded_and_begin_anew_after_a_gap_or_a_restart() {
         let (pulse, start) = (Pulse::default(), Instant::now());
-        for s in 0..100 {
+        for s in 0..400 {
             pulse.add(moment(start, s, s));
         }
         assert_eq!(pulse.keys("jobs").len(), MOMENTS_MAX);
-        pulse.add(moment(start, 99, 1_000));
-        assert_eq!(pulse.keys("jobs").len(), MOMENTS_MAX, "too soon after the last");
-        pulse.add(moment(start, 200, 1_000));
+        pulse.add(moment(start, 500, 1_000));
         assert_eq!(pulse.keys("jobs").len(), 1);
-        pulse.add(moment(start, 202, 5));
+        pulse.add(moment(start, 502, 5));
         assert_eq!(pulse.keys("jobs").len(), 1);
     }
 }

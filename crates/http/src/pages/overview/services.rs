@@ -220,7 +220,7 @@ pub(super) fn services(
             "reads a second" => pulse.rates(name),
             _ => pulse.levels(name),
         };
-        let label = format!("{line} of {name} while this page was open");
+        let label = format!("{line} of {name} in the last minutes");
         Service {
             name,
             link: link(name),
