@@ -114,6 +114,30 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         None
     }
 
+    /// Looks up keys one after the other and gives each value, or none, to `found`.
+    ///
+    /// In a table that no cache holds, a look-up is mostly waiting for memory. These wait together: the buckets of
+    /// some keys are read before the first of them is compared, and all are compared before `found` does its work.
+    pub(crate) fn get_each<'a>(&'a self, keys: &[&[u8]], mut found: impl FnMut(Option<&'a V>)) {
+        if self.rehash_from.is_some() || self.is_empty() {
+            return keys.iter().for_each(|key| found(self.get(key)));
+        }
+        const TOGETHER: usize = 16;
+        let Table { buckets, .. } = &self.tables[0];
+        for keys in keys.chunks(TOGETHER) {
+            let mut chains: [Option<&Node<V, K>>; TOGETHER] = [None; TOGETHER];
+            for (chain, key) in chains.iter_mut().zip(keys) {
+                *chain = buckets[self.hash(key) & self.tables[0].mask()].as_deref();
+            }
+            for (chain, key) in chains.iter_mut().zip(keys) {
+                while chain.is_some_and(|node| node.key.as_ref() != *key) {
+                    *chain = chain.and_then(|node| node.next.as_deref());
+                }
+            }
+            chains[..keys.len()].iter().for_each(|chain| found(chain.map(|node| &node.value)));
+        }
+    }
+
     pub(crate) fn get_mut(&mut self, key: &[u8]) -> Option<&mut V> {
         self.rehash_step();
         let hash = self.hash(key);

@@ -33,6 +33,12 @@ fn agrees_with_a_map_over_random_changes() {
             }
             prop_assert_eq!(dict.len(), model.len());
         }
+        // Those that are there and those that are not, more than are looked up together.
+        let keys: Vec<Box<[u8]>> = (0..512).map(key).collect();
+        let names: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+        let mut found = Vec::new();
+        dict.get_each(&names, |value| found.push(value.copied()));
+        prop_assert_eq!(found, keys.iter().map(|key| model.get(key).copied()).collect::<Vec<_>>());
         let all: BTreeMap<_, _> = dict.iter().map(|(k, v)| (k.clone(), *v)).collect();
         prop_assert_eq!(all, model);
     });

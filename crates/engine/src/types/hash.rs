@@ -41,6 +41,18 @@ impl Hash {
         }
     }
 
+    /// Gives the value of each field, or none, to `found`.
+    pub(crate) fn get_each<'a>(
+        &'a self,
+        fields: &[&[u8]],
+        mut found: impl FnMut(Option<&'a [u8]>),
+    ) {
+        match self {
+            Hash::Small(_) => fields.iter().for_each(|field| found(self.get(field))),
+            Hash::Large(dict) => dict.get_each(fields, |value| found(value.map(|value| &**value))),
+        }
+    }
+
     pub(crate) fn contains(&self, field: &[u8]) -> bool {
         self.get(field).is_some()
     }

@@ -109,6 +109,14 @@ impl ZSet {
         }
     }
 
+    /// Gives the score of each member, or none, to `found`.
+    pub(crate) fn score_each(&self, members: &[&[u8]], mut found: impl FnMut(Option<f64>)) {
+        match self {
+            ZSet::Small(_) => members.iter().for_each(|member| found(self.score(member))),
+            ZSet::Large(large) => large.scores.get_each(members, |score| found(score.copied())),
+        }
+    }
+
     /// Gives a member its score and returns the one it had. `seed` is for the table, should this grow into one.
     pub(crate) fn insert(&mut self, member: &[u8], score: f64, seed: u64) -> Option<f64> {
         if let ZSet::Small(entries) = self {

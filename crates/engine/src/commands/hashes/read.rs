@@ -13,9 +13,13 @@ pub(super) fn hget(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 }
 
 pub(super) fn hmget(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
-    let hash = ctx.hash(args[1])?;
-    let value = |field: &&[u8]| Reply::bulk_or_nil(hash.and_then(|hash| hash.get(field)));
-    Ok(Reply::Array(args[2..].iter().map(value).collect()))
+    let fields = &args[2..];
+    let Some(hash) = ctx.hash(args[1])? else {
+        return Ok(Reply::Array(fields.iter().map(|_| Reply::Nil).collect()));
+    };
+    let mut values = Vec::with_capacity(fields.len());
+    hash.get_each(fields, |value| values.push(Reply::bulk_or_nil(value)));
+    Ok(Reply::Array(values))
 }
 
 pub(super) fn hexists(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {

@@ -18,8 +18,13 @@ pub(super) fn zscore(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> 
 }
 
 pub(super) fn zmscore(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
-    let zset = ctx.zset(args[1])?;
-    Ok(Reply::Array(args[2..].iter().map(|member| score(zset, member)).collect()))
+    let members = &args[2..];
+    let Some(zset) = ctx.zset(args[1])? else {
+        return Ok(Reply::Array(members.iter().map(|_| Reply::Nil).collect()));
+    };
+    let mut scores = Vec::with_capacity(members.len());
+    zset.score_each(members, |score| scores.push(score.map_or(Reply::Nil, Reply::Double)));
+    Ok(Reply::Array(scores))
 }
 
 fn score(zset: Option<&ZSet>, member: &[u8]) -> Reply {
