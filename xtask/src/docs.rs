@@ -8,21 +8,27 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::shell::{cargo, run, workspace};
+use crate::shell::{cargo, output, run, workspace};
 
 /// A generated file: its path in the workspace and what belongs in it.
 struct Generated {
     path: &'static str,
-    content: fn() -> String,
+    content: fn() -> Result<String>,
 }
 
 const FILES: &[Generated] = &[
     Generated {
         path: "docs/keys.md",
-        content: || keyrack_keys::docs(keyrack_contract::registry()),
+        content: || Ok(keyrack_keys::docs(keyrack_contract::registry())),
     },
-    Generated { path: "docs/openapi.json", content: keyrack_http::openapi },
+    Generated { path: "docs/openapi.json", content: openapi },
 ];
+
+/// The description of the API, from a program of its own: with the server linked into this one, every command would wait
+/// for the server to be compiled.
+fn openapi() -> Result<String> {
+    output(&mut cargo("run --quiet --package keyrack-http --example openapi"))
+}
 
 /// Writes every generated file that is not up to date.
 pub(crate) fn write() -> Result<()> {
@@ -41,11 +47,11 @@ pub(crate) fn check() -> Result<()> {
 }
 
 fn write_in(root: &Path, files: &[Generated]) -> Result<()> {
-    for file in files.iter().filter(|file| !is_current(root, file)) {
+    for (file, content) in stale(root, files)? {
         let path = root.join(file.path);
         let folder = path.parent().expect("a generated file lies in a folder");
         fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&path, (file.content)()))
+            .and_then(|()| fs::write(&path, content))
             .with_context(|| format!("could not write \"{}\"", file.path))?;
         println!("wrote {}", file.path);
     }
@@ -53,23 +59,30 @@ fn write_in(root: &Path, files: &[Generated]) -> Result<()> {
 }
 
 fn check_in(root: &Path, files: &[Generated]) -> Result<()> {
-    let stale: Vec<&str> =
-        files.iter().filter(|file| !is_current(root, file)).map(|file| file.path).collect();
+    let stale: Vec<&str> = stale(root, files)?.iter().map(|(file, _)| file.path).collect();
     if !stale.is_empty() {
         bail!("out of date: {}; run `cargo xtask docs` and commit the result", stale.join(", "));
     }
     Ok(())
 }
 
-fn is_current(root: &Path, file: &Generated) -> bool {
-    fs::read_to_string(root.join(file.path)).is_ok_and(|content| content == (file.content)())
+/// The files that are not up to date, and what belongs in them.
+fn stale<'a>(root: &Path, files: &'a [Generated]) -> Result<Vec<(&'a Generated, String)>> {
+    let mut stale = Vec::new();
+    for file in files {
+        let content = (file.content)()?;
+        if fs::read_to_string(root.join(file.path)).ok().as_ref() != Some(&content) {
+            stale.push((file, content));
+        }
+    }
+    Ok(stale)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FILE: Generated = Generated { path: "docs/page.md", content: || "text\n".to_owned() };
+    const FILE: Generated = Generated { path: "docs/page.md", content: || Ok("text\n".to_owned()) };
 
     #[test]
     fn check_fails_until_the_file_is_written_and_after_an_edit() {

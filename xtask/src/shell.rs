@@ -12,6 +12,11 @@ pub(crate) fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
 /// A command that runs in the workspace, with arguments separated by single spaces.
 pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &str) -> Command {
     let mut command = Command::new(program);

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::shell::{self, cargo, succeeds};
 use crate::step::step;
-use crate::{docs, fuzz, setup};
+use crate::{fuzz, setup};
 
 /// Runs all checks, the quick ones first, and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
@@ -13,7 +13,6 @@ pub(crate) fn run() -> Result<()> {
     step("clippy", || {
         shell::run(&mut cargo("clippy --workspace --all-targets --quiet -- -D warnings"))
     })?;
-    step("generated files", docs::check)?;
     step("tests", || shell::run(&mut tests()))?;
     step("doc tests", || shell::run(&mut cargo("test --workspace --doc --quiet")))?;
     fuzz::smoke()?;

@@ -88,9 +88,7 @@ fn build() -> Result<Programs> {
         shell::cargo("build --release -p keyrack-calculations --example measure_calculations");
     shell::run(&mut example)?;
     shell::run(&mut shell::cargo("build --release -p keyrack"))?;
-    let folder = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| shell::workspace().join("target"), PathBuf::from)
-        .join("release");
+    let folder = shell::target().join("release");
     Ok(Programs {
         measure: folder.join("examples/measure_calculations"),
         keyrack: folder.join("keyrack"),

@@ -59,9 +59,7 @@ impl Programs {
         let build =
             "build --release --package keyrack-engine --bin keyrack-engine --example script_rate";
         shell::run(&mut shell::cargo(build))?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        let target = target.unwrap_or_else(|| shell::workspace().join("target"));
-        Ok(Programs { folder: target.join("release") })
+        Ok(Programs { folder: shell::target().join("release") })
     }
 
     /// The engine as a server, without persistence like the reference.

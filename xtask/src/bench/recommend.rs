@@ -92,9 +92,7 @@ fn build(is_short: bool) -> Result<PathBuf> {
     let (flags, folder) = if is_short { ("", "debug") } else { (" --release", "release") };
     let line = format!("build{flags} --package keyrack-recommender --example lists");
     shell::run(&mut shell::cargo(&line))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| shell::workspace().join("target"));
-    Ok(target.join(folder).join("examples/lists"))
+    Ok(shell::target().join(folder).join("examples/lists"))
 }
 
 /// What was measured on an app of one size on one store.

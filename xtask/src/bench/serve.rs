@@ -14,9 +14,7 @@ use crate::shell;
 /// Builds something in release and returns where the program is.
 pub(super) fn released(what: &str, path: &str) -> Result<PathBuf> {
     shell::run(&mut shell::cargo(&format!("build --release {what}")))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| shell::workspace().join("target"));
-    Ok(target.join("release").join(path))
+    Ok(shell::target().join("release").join(path))
 }
 
 /// A running `keyrack serve`, killed when dropped.

@@ -138,7 +138,7 @@ fn bullmq() -> Result<PathBuf> {
 }
 
 fn apalis() -> Result<PathBuf> {
-    let folder = target().join("bench-apalis");
+    let folder = shell::target().join("bench-apalis");
     let build = "build --quiet --locked --release --manifest-path xtask/bench-apalis/Cargo.toml";
     shell::run(shell::cargo(build).arg("--target-dir").arg(&folder))?;
     Ok(folder.join("release/bench-apalis"))
@@ -147,12 +147,7 @@ fn apalis() -> Result<PathBuf> {
 fn ours() -> Result<PathBuf> {
     let build = "build --quiet --release --package keyrack-jobs --example contender";
     shell::run(&mut shell::cargo(build))?;
-    Ok(target().join("release/examples/contender"))
-}
-
-fn target() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    target.unwrap_or_else(|| shell::workspace().join("target"))
+    Ok(shell::target().join("release/examples/contender"))
 }
 
 #[cfg(test)]
