@@ -19,10 +19,10 @@
 mod assemble;
 mod header;
 
-use std::sync::OnceLock;
+use std::{pin::Pin, sync::OnceLock};
 
 use keyrack_keys::{Key, Layout};
-use redis::{FromRedisValue, ToRedisArgs};
+use redis::{FromRedisValue, RedisError, ToRedisArgs, Value};
 
 use self::{assemble::assemble, header::Header};
 use crate::{error::Error, store::Store};
@@ -135,7 +135,7 @@ pub struct Call<'a> {
     more_args: Vec<Vec<u8>>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// Passes a key under the name that the header gives it.
     ///
     /// # Panics
@@ -196,16 +196,25 @@ impl Call<'_> {
     /// # Panics
     /// When a key or argument of the header was not passed.
     pub async fn run<T: FromRedisValue>(self) -> Result<T, Error> {
-        let text = self.script.text(self.store.native_layout());
-        let mut connection = self.store.connection();
-        let by_hash = self.command("EVALSHA", &text.sha).query_async(&mut connection).await;
-        match by_hash {
-            // EVAL runs it and leaves it loaded, on the very node that has the keys.
-            Err(error) if error.code() == Some("NOSCRIPT") => {
-                Ok(self.command("EVAL", &text.body).query_async(&mut connection).await?)
+        let reply = self.reply().await?;
+        Ok(redis::from_redis_value(reply).map_err(RedisError::from)?)
+    }
+
+    /// What the script returns, as the server sends it. Boxed, so that it is compiled here once, and not wherever
+    /// something else is made of the reply.
+    fn reply(self) -> Pin<Box<dyn Future<Output = Result<Value, Error>> + Send + 'a>> {
+        Box::pin(async move {
+            let text = self.script.text(self.store.native_layout());
+            let mut connection = self.store.connection();
+            let by_hash = self.command("EVALSHA", &text.sha).query_async(&mut connection).await;
+            match by_hash {
+                // EVAL runs it and leaves it loaded, on the very node that has the keys.
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    Ok(self.command("EVAL", &text.body).query_async(&mut connection).await?)
+                }
+                result => Ok(result?),
             }
-            result => Ok(result?),
-        }
+        })
     }
 
     /// Adds the call to a transaction. The script goes along whole: nothing could load it once the rest has happened.
