@@ -39,10 +39,11 @@ pub enum Blocked {
 
 impl Claimed {
     pub(crate) fn from_reply(
+        queue: &QueueName,
         worker: &WorkerId,
         (fields, blocked, again_at): (Vec<Option<Vec<u8>>>, String, String),
     ) -> Claimed {
-        let jobs = Job::from_claim(fields, worker);
+        let jobs = Job::from_claim(fields, queue, worker);
         let blocked = match blocked.as_str() {
             "paused" => Some(Blocked::Paused),
             "concurrency" => Some(Blocked::Concurrency),
@@ -72,6 +73,6 @@ impl Hive {
             .arg("worker", worker.as_str())
             .arg("lock_ms", lock.as_millis() as u64)
             .arg("max", max);
-        Ok(Claimed::from_reply(worker, call.run().await?))
+        Ok(Claimed::from_reply(queue, worker, call.run().await?))
     }
 }

@@ -37,7 +37,7 @@ const FIELDS: [&str; 19] = [
 ];
 
 /// The fields that a claim tells, in the order of the script.
-const TOLD: [&str; 14] = [
+const TOLD: [&str; 13] = [
     "jid",
     "data",
     "options",
@@ -50,7 +50,6 @@ const TOLD: [&str; 14] = [
     "attempts",
     "deaths",
     "tenant",
-    "queue",
     "dependants",
 ];
 
@@ -394,9 +393,14 @@ impl Job {
     }
 
     /// Jobs that were just claimed: what the script tells of them, one after the other, and what the worker knows.
-    pub(crate) fn from_claim(told: Vec<Option<Vec<u8>>>, worker: &WorkerId) -> Vec<Job> {
+    pub(crate) fn from_claim(
+        told: Vec<Option<Vec<u8>>>,
+        queue: &QueueName,
+        worker: &WorkerId,
+    ) -> Vec<Job> {
         let at = |name| FIELDS.iter().position(|field| *field == name).expect("a field of a job");
-        let (places, worker_at, status_at) = (TOLD.map(at), at("worker"), at("status"));
+        let (places, queue_at) = (TOLD.map(at), at("queue"));
+        let (worker_at, status_at) = (at("worker"), at("status"));
         let mut jobs = Vec::with_capacity(told.len() / TOLD.len());
         let mut told = told.into_iter();
         while told.len() >= TOLD.len() {
@@ -404,6 +408,7 @@ impl Job {
             for (place, value) in places.into_iter().zip(&mut told) {
                 fields[place] = value.map(into_text);
             }
+            fields[queue_at] = Some(queue.as_str().to_owned());
             fields[worker_at] = Some(worker.as_str().to_owned());
             fields[status_at] = Some(Status::Running.as_str().to_owned());
             jobs.push(Job { fields });

@@ -189,7 +189,7 @@ impl Hive {
             call.run().await?;
         Ok(Settled {
             verdicts: batch.verdicts(&refused),
-            claimed: Claimed::from_reply(worker, (jobs, blocked, again_at)),
+            claimed: Claimed::from_reply(queue, worker, (jobs, blocked, again_at)),
         })
     }
 }

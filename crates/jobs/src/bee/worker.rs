@@ -4,8 +4,8 @@
 //! settles what has ended in the same call that claims the next; beside it a caretaker sends heartbeats and sweeps.
 //!
 //! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `gate` and `run` let it run beside
-//! others or alone, `station` is the loop,
-//! `pace` is how far ahead it claims, `ears` are how it hears of new jobs, `caretaker` keeps it alive and notices when others are not.
+//! others or alone, `station` is the loop, `pace` is how far ahead it claims, `ears` are how it hears of new jobs, `caretaker`
+//! keeps it alive and notices when others are not.
 
 mod caretaker;
 mod context;
