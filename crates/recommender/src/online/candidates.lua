@@ -3,7 +3,8 @@
 
   KEYS  1 parameters   2 contributions   3 pair   4 authors   5 popularity   6 showings   7 challenges   8 neighbours   9 weights
         10 categories...
-  ARGV  1 user   2 n_newest   3 n_draws   4 n_of_draw   5 n_popular   6 n_of_challenge   7 n_alike   8 n_preferred   9 values...
+  ARGV  1 user   2 n_newest   3 n_draws   4 n_of_draw   5 n_popular   6 n_of_liked   7 n_alike   8 n_of_alike   9 n_preferred
+        10 values...
         The challenges that the user likes, then those followed, then as many random numbers from 0 to 1 as it takes:
         one and n_draws for each category; a draw gives n_of_draw posts that stand together. A list of challenges ends with an empty text.
   Derives challenge_posts(<challenge>) under the same hash tag.
@@ -16,7 +17,8 @@ local parameters, contributions, pair, authors, popularity = KEYS[1], KEYS[2], K
 local showings, challenges, neighbours, weights = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local n_newest, n_draws, n_of_draw, n_popular =
   tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local n_of_challenge, n_alike, n_preferred = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local n_of_liked, n_alike, n_of_alike, n_preferred =
+  tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 --- @include "challenge_posts"
 
 -- As many arguments as Lua's stack surely holds.
@@ -51,18 +53,18 @@ end
 -- Challenges liked, followed, and like those liked.
 local near = {}
 local visited = {}
-local function visit(challenge)
+local function visit(challenge, n)
   if visited[challenge] then return false end
   visited[challenge] = true
-  local newest = redis.call('ZREVRANGE', challenge_posts(challenge), 0, n_of_challenge - 1)
+  local newest = redis.call('ZREVRANGE', challenge_posts(challenge), 0, n - 1)
   for at = 1, #newest do challenge_of[take(newest[at])] = challenge end
   return true
 end
 
-local at = 9
+local at = 10
 local liked = {}
 while ARGV[at] ~= '' do
-  visit(ARGV[at])
+  visit(ARGV[at], n_of_liked)
   if #liked < n_preferred then liked[#liked + 1] = ARGV[at] end
   at = at + 1
 end
@@ -77,7 +79,7 @@ if #liked > 0 then
       for challenge in string.gmatch(list, '%[%s*(%d+)') do
         number = number + 1
         if n_alike == 0 or number > 5 then break end
-        if visit(challenge) then n_alike = n_alike - 1 end
+        if visit(challenge, n_of_alike) then n_alike = n_alike - 1 end
       end
     end
   end
@@ -115,28 +117,34 @@ end
 
 take_scored(redis.call('ZREVRANGE', popularity, 0, n_popular - 1, 'WITHSCORES'), likes_of)
 
--- Fills the gaps of a column by a command that takes many names; with a code, the gaps of the posts of that category.
-local code_of = {}
-local function fill(column, names, n_names, command, key, code)
-  local some, places, n = {}, {}, 0
-  for place = 1, n_names do
-    if not column[place] and (not code or code_of[place] == code) then
-      n = n + 1
-      some[n], places[n] = names[place], place
-    end
-    if n == CHUNK or (n > 0 and place == n_names) then
-      local found = redis.call(command, key, unpack(some, 1, n))
-      for at = 1, n do column[places[at]] = found[at] end
-      n = 0
-    end
+-- Fills places of a column by a command that takes many names.
+local function fill(column, places, names, command, key)
+  local n_places = #places
+  for from = 1, n_places, CHUNK do
+    local n = math.min(CHUNK, n_places - from + 1)
+    local some = {}
+    for at = 1, n do some[at] = names[places[from + at - 1]] end
+    local found = redis.call(command, key, unpack(some))
+    for at = 1, n do column[places[from + at - 1]] = found[at] end
   end
 end
 
+local function gaps(column, n_names)
+  local places, n = {}, 0
+  for place = 1, n_names do
+    if not column[place] then
+      n = n + 1
+      places[n] = place
+    end
+  end
+  return places
+end
+
 local author_of, shown_of = {}, {}
-fill(challenge_of, posts, n_posts, 'HMGET', pair)
-fill(author_of, posts, n_posts, 'HMGET', authors)
-fill(shown_of, posts, n_posts, 'HMGET', showings)
-fill(likes_of, posts, n_posts, 'ZMSCORE', popularity)
+fill(challenge_of, gaps(challenge_of, n_posts), posts, 'HMGET', pair)
+fill(author_of, gaps(author_of, n_posts), posts, 'HMGET', authors)
+fill(shown_of, gaps(shown_of, n_posts), posts, 'HMGET', showings)
+fill(likes_of, gaps(likes_of, n_posts), posts, 'ZMSCORE', popularity)
 
 -- From here on a challenge is its place among those that there are posts of.
 local named, n_named, place_of_name = {}, 0, {}
@@ -154,8 +162,8 @@ for place = 1, n_posts do
 end
 
 local kind_of = {}
-fill(kind_of, named, n_named, 'HMGET', challenges)
-local kinds, place_of_kind, codes = {}, {}, {}
+fill(kind_of, gaps(kind_of, n_named), named, 'HMGET', challenges)
+local kinds, place_of_kind, category_of_kind = {}, {}, {}
 for at = 1, n_named do
   local info = kind_of[at]
   if info then
@@ -163,18 +171,22 @@ for at = 1, n_named do
     if not kind then
       kind = #kinds + 1
       kinds[kind], place_of_kind[info] = info, kind
-      codes[kind] = tonumber(string.match(info, '^%s*(%d+)')) or false
+      local code = tonumber(string.match(info, '^%s*(%d+)'))
+      category_of_kind[kind] = code and KEYS[10 + code]
     end
     kind_of[at] = kind
   end
 end
 
--- A post that is in no set has no day.
-for place = 1, n_posts do
+-- Only the set of its category knows the day of a post that another source gave. A post that is in no set has none.
+local dayless = {}
+for number = 10, #KEYS do dayless[KEYS[number]] = {} end
+for _, place in ipairs(gaps(day_of, n_posts)) do
   local kind = challenge_of[place] and kind_of[challenge_of[place]]
-  code_of[place] = kind and codes[kind]
+  local places = kind and dayless[category_of_kind[kind]]
+  if places then places[#places + 1] = place end
 end
-for number = 10, #KEYS do fill(day_of, posts, n_posts, 'ZMSCORE', KEYS[number], number - 10) end
+for number = 10, #KEYS do fill(day_of, dayless[KEYS[number]], posts, 'ZMSCORE', KEYS[number]) end
 
 return {
   index, ring, tonumber(known[4] or '5') or 5,

@@ -18,17 +18,19 @@ use crate::{
 
 static CANDIDATES: Script = script!("candidates.lua", "../include/challenge_posts.lua");
 
-/// The newest posts of each category that are looked at.
-const NEWEST: usize = 60;
+/// The newest posts of each category that are looked at. With those drawn and the popular ones there are 500 even for somebody of whom
+/// nothing is known; more cost time, and make lists no better.
+const NEWEST: usize = 45;
 /// Draws from all days of each category, and the posts of a draw: those that stand together cost as much as one.
 const DRAWS: usize = 10;
 const OF_DRAW: usize = 4;
 /// Popular posts of all categories that are looked at.
 const POPULAR: usize = 100;
-/// The newest posts of a challenge that are looked at.
-const OF_CHALLENGE: usize = 10;
-/// Challenges that are looked at because they are like liked ones.
+/// The newest posts of a liked or followed challenge that are looked at.
+const OF_LIKED: usize = 10;
+/// Challenges that are looked at because they are like liked ones, and their newest posts.
 const ALIKE: usize = 20;
+const OF_ALIKE: usize = 6;
 /// Liked challenges whose neighbours are looked up.
 const PREFERRED: usize = 30;
 /// Followed challenges that are looked at.
@@ -100,8 +102,9 @@ impl Recommender {
             .arg("n_draws", DRAWS)
             .arg("n_of_draw", OF_DRAW)
             .arg("n_popular", POPULAR)
-            .arg("n_of_challenge", OF_CHALLENGE)
+            .arg("n_of_liked", OF_LIKED)
             .arg("n_alike", ALIKE)
+            .arg("n_of_alike", OF_ALIKE)
             .arg("n_preferred", PREFERRED)
             .args("values", values);
         let (index, ring, categories, days, weights, near, posts, challenges): Reply =

@@ -19,7 +19,7 @@ use crate::{
 /// How many posts a page has unless the request says otherwise.
 pub const LIMIT_DEFAULT: usize = 100;
 
-/// The most posts on a page, and on all pages together: a list is chosen from a thousand candidates.
+/// The most posts on a page, and on all pages together: a list is chosen from 500 to 1,000 candidates.
 pub const LIMIT_MAX: usize = 500;
 
 /// What is asked for.
