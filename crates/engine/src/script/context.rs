@@ -14,6 +14,7 @@ use std::ptr::{self, NonNull};
 use mlua::ffi::{self, lua_State};
 
 use super::Caller;
+use super::blocks::Blocks;
 use super::failure::Failure;
 use super::guards::Originals;
 use super::random::Rand48;
@@ -21,6 +22,8 @@ use super::sealed::Sealed;
 
 /// State shared by everything that runs inside one virtual machine.
 pub(super) struct Context {
+    /// Where its memory comes from.
+    blocks: Blocks,
     /// Bytes the machine holds now.
     used: Cell<usize>,
     /// Bytes the running script may not exceed.
@@ -58,6 +61,7 @@ const SCRATCH_KEPT: usize = 1 << 20;
 impl Context {
     pub(super) fn new() -> Context {
         Context {
+            blocks: Blocks::new(),
             used: Cell::new(0),
             ceiling: Cell::new(usize::MAX),
             strict: Cell::new(false),
@@ -187,9 +191,6 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// Lua keeps doubles and pointers; sixteen suits both and is what malloc gives.
-const ALIGN: usize = 16;
-
 /// The allocator of the virtual machine: counts bytes and refuses what is over the limit.
 ///
 /// # Safety
@@ -206,9 +207,7 @@ pub(super) unsafe extern "C" fn allocate(
     if new_size == 0 {
         if !block.is_null() {
             // SAFETY: the block came from this function with this size.
-            unsafe {
-                alloc::dealloc(block.cast(), Layout::from_size_align_unchecked(old_size, ALIGN))
-            };
+            unsafe { context.blocks.give(block.cast(), old_size) };
         }
         context.used.set(held);
         return ptr::null_mut();
@@ -221,32 +220,23 @@ pub(super) unsafe extern "C" fn allocate(
     {
         return ptr::null_mut();
     }
-    let Ok(layout) = Layout::from_size_align(new_size, ALIGN) else {
-        return refuse(strict, Layout::new::<u128>());
-    };
-    // SAFETY: `new_size` is not zero; an old block came from this function with `old_size`.
-    let fresh = unsafe {
-        if block.is_null() {
-            alloc::alloc(layout)
-        } else {
-            alloc::realloc(
-                block.cast(),
-                Layout::from_size_align_unchecked(old_size, ALIGN),
-                new_size,
-            )
-        }
+    let fresh = if block.is_null() {
+        context.blocks.take(new_size)
+    } else {
+        // SAFETY: the block came from this function with `old_size`, and `new_size` is not zero.
+        unsafe { context.blocks.resize(block.cast(), old_size, new_size) }
     };
     if fresh.is_null() {
-        return refuse(strict, layout);
+        return refuse(strict);
     }
     context.used.set(held + new_size);
     fresh.cast()
 }
 
 /// The system is out of memory: Lua can be told while its own code runs, Rust code cannot go on.
-fn refuse(strict: bool, layout: Layout) -> *mut c_void {
+fn refuse(strict: bool) -> *mut c_void {
     if strict {
         return ptr::null_mut();
     }
-    alloc::handle_alloc_error(layout)
+    alloc::handle_alloc_error(Layout::new::<u128>())
 }

@@ -13,6 +13,7 @@
 mod api;
 mod arguments;
 mod bit;
+mod blocks;
 mod cjson;
 mod cmsgpack;
 mod context;
