@@ -10,24 +10,30 @@ use crate::{
     num::format_double,
     reply::{Error, Reply},
     script_control::ScriptControl,
-    session::{About, ClientIndex, Delivery, Inbox},
+    session::{About, ClientIndex, Delivery, Inbox, mailbox},
 };
 
 /// Commands of a pipeline that are run before others get the lock.
 const COMMANDS_MAX: usize = 128;
 
 /// A connection inside the process. A clone is a connection of its own, on the same database.
+///
+/// Many live for a single command, so it is the first command that makes one known to the engine, which is locked then
+/// anyway.
 pub struct Connection {
     shared: Arc<Shared>,
-    client: ClientIndex,
-    inbox: Inbox,
+    client: Option<Client>,
     db: usize,
+}
+
+struct Client {
+    index: ClientIndex,
+    inbox: Inbox,
 }
 
 impl Connection {
     pub(crate) fn new(shared: Arc<Shared>, db: usize) -> Connection {
-        let (client, inbox) = shared.connect(db, true, About::default());
-        Connection { shared, client, inbox, db }
+        Connection { shared, client: None, db }
     }
 
     /// Runs commands one after the other and returns their replies, waiting where one has to.
@@ -42,14 +48,18 @@ impl Connection {
                     replies.extend(commands[next..].iter().map(|args| (self.while_busy(args), 2)));
                     break;
                 };
+                let client = self.client.get_or_insert_with(|| {
+                    let (mailbox, inbox) = mailbox(state.config.pending_output_max);
+                    Client { index: state.connect(self.db, mailbox, true, About::default()), inbox }
+                });
                 let mut blocked = false;
                 let turn_end = next + COMMANDS_MAX;
                 // Between MULTI and EXEC nobody else gets a turn, who could keep EXEC from being run.
-                while !blocked && (next < turn_end || state.is_queueing(self.client)) {
+                while !blocked && (next < turn_end || state.is_queueing(client.index)) {
                     let Some(args) = commands.get(next) else { break };
-                    let executed = state.execute(self.client, args);
+                    let executed = state.execute(client.index, args);
                     position = position.max(executed.position);
-                    resp = state.resp(self.client);
+                    resp = state.resp(client.index);
                     match executed.reply {
                         Some(reply) => replies.push((reply, resp)),
                         None => blocked = true,
@@ -58,7 +68,7 @@ impl Connection {
                 }
                 if blocked {
                     // The answer cannot be there yet: what is there was for a caller that gave up.
-                    self.inbox.clear();
+                    client.inbox.clear();
                 }
                 seen = state.logged;
                 if next < commands.len() {
@@ -67,7 +77,8 @@ impl Connection {
                 blocked
             };
             if blocked {
-                let (reply, served_at) = self.wait().await?;
+                let client = self.client.as_mut().expect("who waits is known");
+                let (reply, served_at) = client.wait(&self.shared).await?;
                 position = position.max(served_at);
                 replies.push((reply, resp));
             }
@@ -77,10 +88,21 @@ impl Connection {
         Ok(replies.into_iter().map(|(reply, resp)| value(reply, resp)).collect())
     }
 
+    /// The answer to a command while a script runs too long.
+    fn while_busy(&self, args: &[&[u8]]) -> Reply {
+        if is_script_kill(args) {
+            self.shared.script_control().kill().unwrap_or_else(Reply::Error)
+        } else {
+            Reply::Error(ScriptControl::BUSY)
+        }
+    }
+}
+
+impl Client {
     /// Waits for the answer to a blocking command.
-    async fn wait(&mut self) -> RedisResult<(Reply, u64)> {
-        self.shared.ring();
-        let waiting = Waiting { shared: &self.shared, client: self.client };
+    async fn wait(&mut self, shared: &Shared) -> RedisResult<(Reply, u64)> {
+        shared.ring();
+        let waiting = Waiting { shared, client: self.index };
         loop {
             match self.inbox.next().await {
                 Some(Delivery::Served { reply, position }) => {
@@ -93,15 +115,6 @@ impl Connection {
                     return Err(io::Error::new(io::ErrorKind::ConnectionAborted, closed).into());
                 }
             }
-        }
-    }
-
-    /// The answer to a command while a script runs too long.
-    fn while_busy(&self, args: &[&[u8]]) -> Reply {
-        if is_script_kill(args) {
-            self.shared.script_control().kill().unwrap_or_else(Reply::Error)
-        } else {
-            Reply::Error(ScriptControl::BUSY)
         }
     }
 }
@@ -169,7 +182,9 @@ impl Clone for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.shared.disconnect(self.client);
+        if let Some(client) = &self.client {
+            self.shared.leave(client.index);
+        }
     }
 }
 

@@ -187,6 +187,7 @@ impl Engine {
             shutdown: state.shutdown.clone(),
             bell: Arc::default(),
             state: Mutex::new(state),
+            leavers: Mutex::default(),
             recovery,
         });
         if is_live {
@@ -233,6 +234,8 @@ impl OpenError {
 /// What all doors share: the state behind its lock, and what must be reachable while the lock is held.
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// Clients that left while somebody else had the lock.
+    leavers: Mutex<Vec<ClientIndex>>,
     databases: usize,
     log: Option<Arc<aof::Log>>,
     script_control: Arc<ScriptControl>,
@@ -257,7 +260,7 @@ impl Shared {
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>, Busy> {
         for _ in 0..SPINS {
             if let Some(state) = self.state.try_lock() {
-                return Ok(state);
+                return Ok(self.see_off(state));
             }
             std::hint::spin_loop();
         }
@@ -266,14 +269,14 @@ impl Shared {
                 return Err(Busy);
             }
             if let Some(state) = self.state.try_lock_for(BUSY_CHECK_INTERVAL) {
-                return Ok(state);
+                return Ok(self.see_off(state));
             }
         }
     }
 
     /// Locks the state however long it takes.
     pub(crate) fn lock_patiently(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+        self.see_off(self.state.lock())
     }
 
     /// Registers a client; `trusted` ones need no password.
@@ -283,8 +286,20 @@ impl Shared {
         (state.connect(db, mailbox, trusted, about), inbox)
     }
 
-    pub(crate) fn disconnect(&self, client: ClientIndex) {
-        self.lock_patiently().disconnect(client);
+    /// Forgets a client, before anybody does anything else. That can be by the next who has the lock, so nobody has to
+    /// wait for it in order to go.
+    pub(crate) fn leave(&self, client: ClientIndex) {
+        match self.state.try_lock() {
+            Some(mut state) => state.disconnect(client),
+            None => self.leavers.lock().push(client),
+        }
+    }
+
+    fn see_off<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let mut leavers = self.leavers.lock();
+        leavers.drain(..).for_each(|client| state.disconnect(client));
+        drop(leavers);
+        state
     }
 
     /// Waits until everything up to `position` is as durable as the settings ask for.

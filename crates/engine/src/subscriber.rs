@@ -126,7 +126,7 @@ impl Stream for Subscriber {
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
-        self.shared.disconnect(self.client);
+        self.shared.leave(self.client);
     }
 }
 

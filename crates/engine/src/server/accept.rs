@@ -10,13 +10,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use super::{
-    connection::Connection,
-    input::Input,
-    output::Output,
-    peer::Peer,
-    seat::{Departed, Seat},
-};
+use super::{connection::Connection, input::Input, output::Output, peer::Peer, seat::Seat};
 use crate::{
     config::Config,
     engine::Shared,
@@ -58,7 +52,6 @@ pub(super) struct Acceptor {
     phases: watch::Receiver<Phase>,
     connections: JoinSet<()>,
     mailboxes: HashMap<Id, Mailbox>,
-    departed: Arc<Departed>,
     /// As they were when the state could last be read.
     config: Config,
     on_workers: bool,
@@ -78,7 +71,6 @@ impl Acceptor {
             phases,
             connections: JoinSet::new(),
             mailboxes: HashMap::new(),
-            departed: Arc::default(),
             on_workers: Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread,
         }
     }
@@ -118,8 +110,7 @@ impl Acceptor {
             return;
         }
         let (mailbox, inbox) = mailbox(self.config.pending_output_max);
-        let mut seat =
-            Seat::new(self.shared.clone(), self.departed.clone(), mailbox.clone(), about);
+        let mut seat = Seat::new(self.shared.clone(), mailbox.clone(), about);
         if let Some(state) = &mut state {
             seat.take(state);
         }
@@ -151,7 +142,6 @@ impl Acceptor {
         // While a script runs too long there is nothing to do.
         let Ok(mut state) = self.shared.lock() else { return };
         self.config = state.config.clone();
-        self.departed.forget(&mut state);
         hang_up_on_idle(&mut state);
     }
 
@@ -164,9 +154,6 @@ impl Acceptor {
                 self.mailboxes.values().for_each(|mailbox| mailbox.send(Delivery::Close));
                 all_ended(&mut self.connections).await;
             }
-        }
-        if let Ok(mut state) = self.shared.lock() {
-            self.departed.forget(&mut state);
         }
     }
 }
