@@ -1,4 +1,7 @@
 //! Hashes: packed in one allocation while small, a table once they grow.
+//!
+//! Redis makes a table as soon as one value is longer than 64 bytes. Most records of applications have such a value, so
+//! here they stay packed for longer; Redis' word for how a hash is kept is given all the same.
 
 use super::allocation;
 use crate::{dict::Dict, packed::Packed};
@@ -8,12 +11,17 @@ use crate::{dict::Dict, packed::Packed};
 pub(crate) enum Hash {
     /// Field, value, field, value … in the order they were first set.
     Small(Packed),
+    /// The same, where Redis would have a table.
+    Record(Packed),
     Large(Box<Dict<Box<[u8]>>>),
 }
 
 /// Redis' own defaults (`hash-max-listpack-entries`, `hash-max-listpack-value`).
 const SMALL_ENTRIES_MAX: usize = 512;
 const SMALL_ITEM_LEN_MAX: usize = 64;
+/// Longer records become tables. Up to here a walk is quicker than the way through a table, whose pieces would also take
+/// twice the memory.
+const RECORD_BYTES_MAX: usize = 4096;
 
 impl Hash {
     pub(crate) fn new() -> Hash {
@@ -22,21 +30,23 @@ impl Hash {
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Hash::Small(packed) => packed.iter().count() / 2,
+            Hash::Small(packed) | Hash::Record(packed) => packed.iter().count() / 2,
             Hash::Large(dict) => dict.len(),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Hash::Small(packed) => packed.n_bytes() == 0,
+            Hash::Small(packed) | Hash::Record(packed) => packed.n_bytes() == 0,
             Hash::Large(dict) => dict.is_empty(),
         }
     }
 
     pub(crate) fn get(&self, field: &[u8]) -> Option<&[u8]> {
         match self {
-            Hash::Small(packed) => find(packed, field).map(|found| found.value),
+            Hash::Small(packed) | Hash::Record(packed) => {
+                find(packed, field).map(|found| found.value)
+            }
             Hash::Large(dict) => dict.get(field).map(|value| &**value),
         }
     }
@@ -48,7 +58,7 @@ impl Hash {
         mut found: impl FnMut(Option<&'a [u8]>),
     ) {
         match self {
-            Hash::Small(_) => fields.iter().for_each(|field| found(self.get(field))),
+            Hash::Small(packed) | Hash::Record(packed) => get_each_packed(packed, fields, found),
             Hash::Large(dict) => dict.get_each(fields, |value| found(value.map(|value| &**value))),
         }
     }
@@ -59,34 +69,41 @@ impl Hash {
 
     /// Sets a field and says whether it is new. `seed` is for the table, should this grow into one.
     pub(crate) fn set(&mut self, field: &[u8], value: &[u8], seed: u64) -> bool {
-        if field.len().max(value.len()) > SMALL_ITEM_LEN_MAX {
+        self.set_each(&[[field, value]], seed) == 1
+    }
+
+    /// Sets fields and says how many are new. `seed` is for the table, should this grow into one.
+    pub(crate) fn set_each(&mut self, pairs: &[[&[u8]; 2]], seed: u64) -> usize {
+        if let Hash::Small(packed) = self
+            && pairs.iter().flatten().any(|item| item.len() > SMALL_ITEM_LEN_MAX)
+        {
+            *self = Hash::Record(std::mem::take(packed));
+        }
+        if let Hash::Record(packed) = self
+            && packed.n_bytes() + pairs.iter().flatten().map(|item| item.len()).sum::<usize>()
+                > RECORD_BYTES_MAX
+        {
             self.enlarge(seed);
         }
-        let grown = match self {
-            Hash::Large(dict) => return set_large(dict, field, value),
-            Hash::Small(packed) => match find(packed, field) {
-                Some(found) => {
-                    let (from, to) = (found.value_at, found.end);
-                    packed.splice(from, to, &[value]);
-                    return false;
-                }
-                None => {
-                    packed.push(&[field, value]);
-                    // Counting the items is a walk of its own; short of this many bytes it cannot matter.
-                    packed.n_bytes() > 2 * SMALL_ENTRIES_MAX
-                        && packed.iter().count() > 2 * SMALL_ENTRIES_MAX
-                }
-            },
+        let n_new = match self {
+            Hash::Large(dict) => {
+                return pairs.iter().filter(|[field, value]| set_large(dict, field, value)).count();
+            }
+            Hash::Small(packed) | Hash::Record(packed) => set_packed(packed, pairs),
         };
-        if grown {
+        // Counting the items is a walk of its own; short of this many bytes it cannot matter.
+        if let Hash::Small(packed) = self
+            && packed.n_bytes() > 2 * SMALL_ENTRIES_MAX
+            && packed.iter().count() > 2 * SMALL_ENTRIES_MAX
+        {
             self.enlarge(seed);
         }
-        true
+        n_new
     }
 
     pub(crate) fn remove(&mut self, field: &[u8]) -> bool {
         match self {
-            Hash::Small(packed) => {
+            Hash::Small(packed) | Hash::Record(packed) => {
                 let Some(found) = find(packed, field) else { return false };
                 let (from, to) = (found.at, found.end);
                 packed.splice(from, to, &[]);
@@ -98,7 +115,7 @@ impl Hash {
 
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (&[u8], &[u8])> + '_> {
         match self {
-            Hash::Small(packed) => {
+            Hash::Small(packed) | Hash::Record(packed) => {
                 let mut items = packed.iter();
                 Box::new(std::iter::from_fn(move || Some((items.next()?, items.next()?))))
             }
@@ -109,8 +126,10 @@ impl Hash {
     /// A random field; `random` gives uniform 64-bit numbers.
     pub(crate) fn random(&self, mut random: impl FnMut() -> u64) -> Option<(&[u8], &[u8])> {
         match self {
-            Hash::Small(_) if self.is_empty() => None,
-            Hash::Small(_) => self.iter().nth((random() % self.len() as u64) as usize),
+            _ if self.is_empty() => None,
+            Hash::Small(_) | Hash::Record(_) => {
+                self.iter().nth((random() % self.len() as u64) as usize)
+            }
             Hash::Large(dict) => dict.random(random).map(|(field, value)| (&**field, &**value)),
         }
     }
@@ -122,7 +141,7 @@ impl Hash {
         mut visit: impl FnMut(&'a [u8], &'a [u8]),
     ) -> u64 {
         match self {
-            Hash::Small(_) => {
+            Hash::Small(_) | Hash::Record(_) => {
                 self.iter().for_each(|(field, value)| visit(field, value));
                 0
             }
@@ -133,13 +152,13 @@ impl Hash {
     pub(super) fn encoding(&self) -> &'static str {
         match self {
             Hash::Small(_) => "listpack",
-            Hash::Large(_) => "hashtable",
+            Hash::Record(_) | Hash::Large(_) => "hashtable",
         }
     }
 
     pub(super) fn memory(&self) -> usize {
         match self {
-            Hash::Small(packed) => allocation(packed.n_bytes()),
+            Hash::Small(packed) | Hash::Record(packed) => allocation(packed.n_bytes()),
             Hash::Large(dict) => {
                 let node = allocation(size_of::<usize>() * 5);
                 allocation(size_of::<Dict<Box<[u8]>>>())
@@ -155,7 +174,7 @@ impl Hash {
     }
 
     fn enlarge(&mut self, seed: u64) {
-        let Hash::Small(packed) = self else { return };
+        let (Hash::Small(packed) | Hash::Record(packed)) = self else { return };
         let mut dict = Dict::with_capacity(seed, packed.iter().count() / 2);
         let mut items = packed.iter();
         while let (Some(field), Some(value)) = (items.next(), items.next()) {
@@ -176,6 +195,53 @@ fn set_large(dict: &mut Dict<Box<[u8]>>, field: &[u8], value: &[u8]) -> bool {
     }
     dict.insert_new(field.into(), value.into());
     true
+}
+
+/// Sets the fields of a packed hash and says how many are new.
+fn set_packed(packed: &mut Packed, pairs: &[[&[u8]; 2]]) -> usize {
+    let is_new = |(n, [field, _]): (usize, &[&[u8]; 2])| {
+        pairs[..n].iter().all(|[earlier, _]| earlier != field)
+    };
+    // Most are made with all their fields at once: then one allocation is enough.
+    if packed.n_bytes() == 0 && pairs.len() <= WALK && pairs.iter().enumerate().all(is_new) {
+        packed.push(pairs.as_flattened());
+        return pairs.len();
+    }
+    let mut n_new = 0;
+    for [field, value] in pairs {
+        match find(packed, field).map(|found| (found.value_at, found.end)) {
+            Some((from, to)) => packed.splice(from, to, &[value]),
+            None => {
+                packed.push(&[field, value]);
+                n_new += 1;
+            }
+        }
+    }
+    n_new
+}
+
+/// Fields that are looked for in one walk.
+const WALK: usize = 16;
+
+/// Gives the value of each field, or none, to `found`.
+fn get_each_packed<'a>(
+    packed: &'a Packed,
+    fields: &[&[u8]],
+    mut found: impl FnMut(Option<&'a [u8]>),
+) {
+    for fields in fields.chunks(WALK) {
+        let mut values = [None; WALK];
+        let mut items = packed.iter();
+        while let (Some(field), Some(value)) = (items.next(), items.next()) {
+            for (wanted, place) in fields.iter().zip(&mut values) {
+                // Most differ in their first letter, which is quicker seen than told by a comparison.
+                if wanted.first() == field.first() && *wanted == field {
+                    *place = Some(value);
+                }
+            }
+        }
+        values[..fields.len()].iter().for_each(|value| found(*value));
+    }
 }
 
 /// A field of a packed hash, and where it stands.

@@ -56,7 +56,7 @@ fn repeated(hash: &Hash, n: usize, mut chance: SplitMix) -> Result<Vec<Pair<'_>>
         return Err(Error::fixed("ERR value is out of range"));
     }
     let mut random = || chance.next();
-    if let Hash::Small(_) = hash {
+    if !matches!(hash, Hash::Large(_)) {
         let all: Vec<_> = hash.iter().collect();
         return Ok((0..n).map(|_| all[(random() % all.len() as u64) as usize]).collect());
     }

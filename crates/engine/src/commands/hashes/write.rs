@@ -18,13 +18,9 @@ pub(super) fn hmset(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 fn set_pairs(ctx: &mut Ctx<'_>, args: &[&[u8]], command: &str) -> Result<i64, Error> {
     let (key, seed) = (args[1], ctx.seed());
     let (pairs, []) = args[2..].as_chunks() else { return Err(wrong_arity(command)) };
-    let hash = ctx.hash_or_new(key)?;
-    let mut n_new = 0;
-    for [field, value] in pairs {
-        n_new += i64::from(hash.set(field, value, seed));
-    }
+    let n_new = ctx.hash_or_new(key)?.set_each(pairs, seed);
     ctx.changed(key);
-    Ok(n_new)
+    Ok(n_new as i64)
 }
 
 pub(super) fn hset_nx(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
