@@ -17,7 +17,7 @@ use crate::{app::App, problem::Problem};
 /// Jobs on a page.
 const PAGE: usize = 50;
 /// How long one page may look; what it has found by then is shown, with a way to go on.
-const PATIENCE: Duration = Duration::from_millis(450);
+const PATIENCE: Duration = Duration::from_millis(600);
 /// Jobs that are looked at for one page.
 const LOOKED_AT_MAX: usize = 100_000;
 /// Letters of a job's data in the table.
