@@ -3,7 +3,10 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use keyrack_recommender::{
-    Memory, Post, Reaction, Recommender as Service, Request, Settings, Table, keys::UserId, user_id,
+    Memory, Post, Reaction, Recommender as Service, Request, Settings, Table,
+    eval::{Size, World, evaluate},
+    keys::UserId,
+    user_id,
 };
 use keyrack_store::Store;
 
@@ -22,6 +25,9 @@ const POSTS: u64 = 300;
 const REACTIONS: u64 = 900;
 /// So many people take part in something.
 const MEMBERS: u64 = PEOPLE / 5;
+
+/// The app that lists are judged on: small, so that it does not take long.
+const LESSON: Size = Size { users: 200, challenges: 30, days: 21 };
 
 /// Everything live has ids beyond what was there at the beginning.
 const LIVE: u64 = 1_000_000;
@@ -132,6 +138,22 @@ impl Desk {
             tables.push(Table::Reactions, &[&id, &post, &whom, taken_back]);
         }
         tables
+    }
+
+    /// Judges lists on an app that is made up, and uses what that teaches.
+    pub(crate) async fn learn(
+        self,
+        seed: u64,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), Error> {
+        let learning = async {
+            let found = evaluate(&World::generate(LESSON, seed), LESSON.days, seed).await?;
+            Ok(self.service.adopt(found).await?)
+        };
+        tokio::select! {
+            learned = learning => learned,
+            () = stop => Ok(()),
+        }
     }
 
     pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {

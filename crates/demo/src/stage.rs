@@ -221,6 +221,9 @@ impl Demo {
         if self.claims.contains(&RECURRING) {
             others.spawn(said("the calendar", recurring::schedule(self.store.clone(), told())));
         }
+        if let Some(desk) = self.desks.recommender.clone() {
+            others.spawn(said("the recommender", desk.learn(self.options.seed, told())));
+        }
         let (record, told) = (self.record.clone(), told());
         others.spawn(async move {
             tokio::select! { () = stay_alive(record) => {}, () = told => {} }

@@ -3,7 +3,9 @@
 use keyrack_contract::registry;
 use keyrack_demo::{Cleaned, clean};
 use keyrack_lint::{Options, lint};
-use keyrack_testkit::{on_every_store, simulated_store};
+use keyrack_recommender::{Recommender, Settings};
+use keyrack_store::Store;
+use keyrack_testkit::{on_every_store, simulated_store, wait_until_async};
 
 use crate::world::{demo, picture, put_other_data, run_a_while};
 
@@ -40,6 +42,20 @@ async fn cleaning_up_leaves_an_empty_store_empty() {
         assert_eq!(picture(&store).await, Default::default());
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recommendations_are_judged_while_it_runs() {
+    let store = Store::open("embedded:memory").await.expect("a store");
+    let mut demo = demo(&store).await;
+    demo.begin().await.expect("the past");
+    let recommender = Recommender::new(store.clone(), Settings::default());
+    let judged = wait_until_async("lists to be judged", async || {
+        recommender.adopted().await.expect("read").is_some()
+    });
+    demo.run(judged).await;
+    demo.clean(registry()).await.expect("cleaned");
+    assert_eq!(picture(&store).await, Default::default());
 }
 
 #[tokio::test(flavor = "multi_thread")]
