@@ -58,29 +58,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     };
     let programs = build()?;
     let sections = [speed(&programs, EVENTS / scale)?, cost(&programs, scale)?];
-    for section in &sections {
-        println!("\n{section}");
-    }
-    if write {
-        page::write_chapter("Calculations", &chapter(&sections)?)?;
-    }
-    let missed: Vec<&str> =
-        sections.iter().flat_map(Section::missed).map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
-}
-
-fn chapter(sections: &[Section]) -> Result<String> {
-    let sections: Vec<String> = sections.iter().map(ToString::to_string).collect();
-    Ok(format!(
-        "What an event costs that updates five calculations over three intervals each: `cargo xtask bench calc --write`.\n\n{}\
-         - redis-server {} without persistence\n\n{}",
-        machine::describe()?,
-        machine::redis_version()?,
-        sections.join("\n")
-    ))
+    let about = format!(
+        "What an event costs that updates five calculations over three intervals each: `cargo xtask bench calc --write`.\n\n{}",
+        machine::with_redis()?
+    );
+    page::conclude("Calculations", &about, &sections, write)
 }
 
 fn build() -> Result<Programs> {

@@ -38,19 +38,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
                  over TCP."
         .to_owned();
     let section = Section { title: "Reads and purges", words, table, limits };
-    println!("\n{section}");
-    if write {
-        let chapter = format!(
-            "`cargo xtask bench entitlements --write`, {}.\n\n{section}",
-            machine::describe()?
-        );
-        page::write_chapter("Entitlements", &chapter)?;
-    }
-    let missed: Vec<&str> = section.missed().map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
+    let about = format!(
+        "How quickly entitlements are read and forgotten: `cargo xtask bench entitlements --write`.\n\n{}",
+        machine::describe()?
+    );
+    page::conclude("Entitlements", &about, &[section], write)
 }
 
 fn measure(url: &str) -> Result<(f64, f64)> {

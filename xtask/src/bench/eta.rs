@@ -41,6 +41,10 @@ struct Measured {
     scores: Scores,
 }
 
+const ABOUT: &str = "How long a run will still take, against bars of other kinds: `cargo xtask bench eta --write`. Runs are generated from fixed \
+    seeds, so the figures are the same on every machine; how the estimate is made is in the documentation of \
+    `keyrack_progress::estimate`.";
+
 /// Measures, prints, and fails when a limit was missed.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let write = match arguments {
@@ -50,28 +54,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     };
     let all: Vec<Measured> = Kind::ALL.into_iter().flat_map(measure).collect();
     let sections = [by_kind(&all), by_past(&all)];
-    for section in &sections {
-        println!("\n{section}");
-    }
-    if write {
-        page::write_chapter("Estimates", &chapter(&sections))?;
-    }
-    let missed = sections.iter().flat_map(Section::missed).map(|limit| limit.what.as_str());
-    let missed: Vec<&str> = missed.collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
-}
-
-fn chapter(sections: &[Section]) -> String {
-    let sections: Vec<String> = sections.iter().map(ToString::to_string).collect();
-    format!(
-        "How long a run will still take, against bars of other kinds: `cargo xtask bench eta --write`. Runs are generated from fixed \
-         seeds, so the figures are the same on every machine; how the estimate is made is in the documentation of \
-         `keyrack_progress::estimate`.\n\n{}",
-        sections.join("\n")
-    )
+    page::conclude("Estimates", ABOUT, &sections, write)
 }
 
 fn measure(kind: Kind) -> impl Iterator<Item = Measured> {

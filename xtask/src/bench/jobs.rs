@@ -24,7 +24,7 @@ use anyhow::{Context, Result, bail};
 use self::contender::{Programs, apalis_version, bullmq_version};
 use self::options::Options;
 use self::quiet::Quiet;
-use super::report::Section;
+use super::report::{Section, check};
 use super::{machine, page};
 
 type Measure = fn(&Bench) -> Result<Section>;
@@ -69,12 +69,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     if options.write {
         page::write_chapter("Jobs", &chapter(&participants, &results))?;
     }
-    let missed: Vec<&str> =
-        results.iter().flat_map(Section::missed).map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
+    check(&results)
 }
 
 fn participants() -> Result<String> {

@@ -67,19 +67,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
          share the machine; an event counts from before it is stored until a client has read it."
     );
     let section = Section { title: "Watchers", words, table, limits };
-    println!("\n{section}");
-    if write {
-        let text = format!(
-            "How late events come: `cargo xtask bench journeys --write`.\n\n{}\n{section}",
-            machine::describe()?
-        );
-        page::write_chapter("Journeys", &text)?;
-    }
-    let missed: Vec<&str> = section.missed().map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
+    let about = format!(
+        "How late events come: `cargo xtask bench journeys --write`.\n\n{}",
+        machine::describe()?
+    );
+    page::conclude("Journeys", &about, &[section], write)
 }
 
 fn measure(program: &PathBuf, url: &str) -> Result<Outcome> {

@@ -46,21 +46,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     command.args([&store, &serve.http, &serve.pid().to_string()]);
     command.args([EVENTS_PER_SECOND, seconds].map(|number| number.to_string()));
     let section = section(seconds, &parse(&shell::output(&mut command)?)?);
-    println!("\n{section}");
-    if write {
-        let words = "What a live page takes: `cargo xtask bench live --write`.";
-        let about = format!(
-            "{words}\n\n{}- redis-server {}\n",
-            machine::describe()?,
-            machine::redis_version()?
-        );
-        page::write_chapter("A live page", &format!("{about}\n{section}"))?;
-    }
-    let missed: Vec<&str> = section.missed().map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
+    let about = format!(
+        "What a live page takes: `cargo xtask bench live --write`.\n\n{}",
+        machine::with_redis()?
+    );
+    page::conclude("A live page", &about, &[section], write)
 }
 
 fn section(seconds: u32, outcome: &Outcome) -> Section {

@@ -23,6 +23,11 @@ pub(super) fn describe() -> Result<String> {
     ))
 }
 
+/// The same, where a redis-server takes part.
+pub(super) fn with_redis() -> Result<String> {
+    Ok(format!("{}- redis-server {} without persistence\n", describe()?, redis_version()?))
+}
+
 /// The version of the redis-server that is installed.
 pub(super) fn redis_version() -> Result<String> {
     let line = printed("redis-server", "--version")?;

@@ -4,12 +4,24 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
+use super::report::{Section, check};
 use crate::shell;
 
 const PAGE: &str = "docs/benchmarks.md";
 const TITLE: &str = "# Benchmarks\n\n\
     Every chapter is written by the command it names, in one run with whatever it compares to. Other machines give other numbers; \
     the ratios differ much less.\n";
+
+/// Prints what was found, puts it into the page behind some words about it if that is wanted, and fails when a limit was missed.
+pub(super) fn conclude(title: &str, about: &str, sections: &[Section], write: bool) -> Result<()> {
+    let sections_text: Vec<String> = sections.iter().map(ToString::to_string).collect();
+    let text = sections_text.join("\n");
+    println!("\n{text}");
+    if write {
+        write_chapter(title, &format!("{}\n\n{text}", about.trim_end()))?;
+    }
+    check(sections)
+}
 
 /// Puts a chapter in place of the one with its title, or at the end.
 pub(super) fn write_chapter(title: &str, text: &str) -> Result<()> {

@@ -63,28 +63,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         privacy(&program, &extent)?,
         quality(&program, &extent)?,
     ];
-    for section in &sections {
-        println!("\n{section}");
-    }
-    if write {
-        page::write_chapter("Recommendations", &chapter(&sections)?)?;
-    }
-    let missed: Vec<&str> =
-        sections.iter().flat_map(Section::missed).map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
-}
-
-fn chapter(sections: &[Section]) -> Result<String> {
-    let sections: Vec<String> = sections.iter().map(ToString::to_string).collect();
-    Ok(format!(
-        "How fast and how good lists are: `cargo xtask bench recommend --write`.\n\n{}- redis-server {} without persistence\n\n{}",
-        machine::describe()?,
-        machine::redis_version()?,
-        sections.join("\n")
-    ))
+    let about = format!(
+        "How fast and how good lists are: `cargo xtask bench recommend --write`.\n\n{}",
+        machine::with_redis()?
+    );
+    page::conclude("Recommendations", &about, &sections, write)
 }
 
 /// Few figures of a program that is not optimised are worth anything, so only the short run has one.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anyhow::{Result, ensure};
+
 /// One part of the benchmark: what was measured and what had to hold.
 pub(super) struct Section {
     pub(super) title: &'static str,
@@ -16,6 +18,14 @@ impl Section {
     pub(super) fn missed(&self) -> impl Iterator<Item = &Limit> {
         self.limits.iter().filter(|limit| !limit.is_kept())
     }
+}
+
+/// Fails when a limit was not kept.
+pub(super) fn check(sections: &[Section]) -> Result<()> {
+    let missed: Vec<&str> =
+        sections.iter().flat_map(Section::missed).map(|limit| limit.what.as_str()).collect();
+    ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
+    Ok(())
 }
 
 impl fmt::Display for Section {

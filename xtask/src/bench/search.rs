@@ -45,23 +45,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         search: released("--package keyrack-http --example find_jobs", "examples/find_jobs")?,
     };
     let sections = [embedded(&programs, jobs)?, redis(&programs, jobs)?];
-    let text = sections.each_ref().map(ToString::to_string).join("\n");
-    println!("\n{text}");
-    if write {
-        let words = "How long the dashboard searches: `cargo xtask bench search --write`.";
-        let about = format!(
-            "{words}\n\n{}- redis-server {}\n",
-            machine::describe()?,
-            machine::redis_version()?
-        );
-        page::write_chapter("Search", &format!("{about}\n{text}"))?;
-    }
-    let missed = sections.iter().flat_map(Section::missed);
-    let missed: Vec<&str> = missed.map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
+    let about = format!(
+        "How long the dashboard searches: `cargo xtask bench search --write`.\n\n{}",
+        machine::with_redis()?
+    );
+    page::conclude("Search", &about, &sections, write)
 }
 
 fn embedded(programs: &Programs, jobs: u32) -> Result<Section> {

@@ -38,19 +38,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let programs = build()?;
     let outcome = measure(&programs)?;
     let section = section(&outcome);
-    println!("\n{section}");
-    if write {
-        let text = format!(
-            "How late updates of a trace come: `cargo xtask bench watch --write`.\n\n{}\n{section}",
-            machine::describe()?
-        );
-        page::write_chapter("Watched traces", &text)?;
-    }
-    let missed: Vec<&str> = section.missed().map(|limit| limit.what.as_str()).collect();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join("; "));
-    }
-    Ok(())
+    let about = format!(
+        "How late updates of a trace come: `cargo xtask bench watch --write`.\n\n{}",
+        machine::describe()?
+    );
+    page::conclude("Watched traces", &about, &[section], write)
 }
 
 fn section(outcome: &Outcome) -> Section {
