@@ -104,6 +104,8 @@ pub struct Page {
 impl Hive {
     /// Up to `max` jobs that meet the filter, from a cursor on.
     ///
+    /// A job is read after its place was, so it may have moved on meanwhile; its status tells.
+    ///
     /// # Errors
     /// When the cursor is none of ours, or when the store fails.
     pub async fn list(
