@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Commands of a pipeline that are run before others get the lock.
-const COMMANDS_MAX: usize = 128;
+const COMMANDS_MAX: usize = 256;
 
 /// A connection inside the process. A clone is a connection of its own, on the same database.
 ///
