@@ -26,6 +26,7 @@ macro_rules! bee_script {
             "include/die.lua",
             "include/fence.lua",
             "include/give_back.lua",
+            "include/reserved.lua",
             "include/claim.lua",
         )
     };
@@ -46,6 +47,7 @@ pub mod job;
 mod keeper;
 pub mod keys;
 mod list;
+mod lot;
 mod progress;
 mod queue;
 mod read;
@@ -71,6 +73,7 @@ pub use self::{
     job::{HistoryEntry, Job, Options, Status},
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
+    lot::{Closing, Exchange},
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Told, Verdict},
     stats::{Minute, Stats, WorkerStats},

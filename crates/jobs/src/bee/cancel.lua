@@ -9,6 +9,7 @@
 --- @include "ready"
 --- @include "die"
 --- @include "unlock"
+--- @include "reserved"
 
 local canceled, seen = {}, {}
 
@@ -22,7 +23,7 @@ end
 local function take_from_queue(job)
   local jid, queue, tenant = job[JID], job[QUEUE], job[TENANT]
   call('ZREM', delayed_key(queue), jid)
-  call('ZREM', queue_key(queue), jid)
+  if call('ZREM', queue_key(queue), jid) == 0 and job[STATUS] == 'queued' then leave_lot(job) end
   call('ZREM', waiting_key(queue), jid)
   if tenant then
     call('ZREM', parked_key(queue, tenant), jid)

@@ -8,4 +8,4 @@
 ]]
 --- @include "claim"
 
-return claim(ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[6]))
+return (claim(ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[6])))

@@ -9,7 +9,7 @@
 --- @include "keys"
 
 local queue = ARGV[4]
-local left = call('HLEN', tenants_key(queue))
+local left = call('HLEN', tenants_key(queue)) + call('HLEN', reserved_key(queue))
 for _, key in ipairs({ queue_key, delayed_key, waiting_key, locks_key, expires_key, failed_key }) do
   left = left + call('ZCARD', key(queue))
 end

@@ -53,6 +53,10 @@ const TOLD: [&str; 13] = [
     "dependants",
 ];
 
+static TOLD_AT: LazyLock<[usize; TOLD.len()]> = LazyLock::new(|| {
+    TOLD.map(|name| FIELDS.iter().position(|field| *field == name).expect("a field of a job"))
+});
+
 /// Where in its life a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -247,6 +251,7 @@ pub struct HistoryEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     fields: [Option<String>; FIELDS.len()],
+    lot: Option<u64>,
 }
 
 impl Job {
@@ -339,6 +344,11 @@ impl Job {
         self.list("dependants")
     }
 
+    /// Whether jobs wait for it, or did when it was read.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.field("dependants").is_some()
+    }
+
     /// What happened to it, as it is stored.
     pub(crate) fn history_json(&self) -> &str {
         self.field("history").unwrap_or_default()
@@ -392,28 +402,71 @@ impl Job {
         self.field("tenant")
     }
 
+    /// The lot in which its worker took it, if it did not claim it by itself.
+    pub fn lot(&self) -> Option<u64> {
+        self.lot
+    }
+
     /// Jobs that were just claimed: what the script tells of them, one after the other, and what the worker knows.
     pub(crate) fn from_claim(
         told: Vec<Option<Vec<u8>>>,
         queue: &QueueName,
         worker: &WorkerId,
     ) -> Vec<Job> {
-        let at = |name| FIELDS.iter().position(|field| *field == name).expect("a field of a job");
-        let (places, queue_at) = (TOLD.map(at), at("queue"));
-        let (worker_at, status_at) = (at("worker"), at("status"));
         let mut jobs = Vec::with_capacity(told.len() / TOLD.len());
         let mut told = told.into_iter();
         while told.len() >= TOLD.len() {
-            let mut fields = [const { None }; FIELDS.len()];
-            for (place, value) in places.into_iter().zip(&mut told) {
-                fields[place] = value.map(into_text);
-            }
-            fields[queue_at] = Some(queue.as_str().to_owned());
-            fields[worker_at] = Some(worker.as_str().to_owned());
-            fields[status_at] = Some(Status::Running.as_str().to_owned());
-            jobs.push(Job { fields });
+            jobs.push(Job::from_told(&mut told, queue, worker));
         }
         jobs
+    }
+
+    /// A job that was just taken in a lot: what is stored of it, and what will be when its worker tells of it. Nothing if
+    /// there is no such job, or if it waits no longer.
+    pub(crate) fn from_lot(
+        jid: &str,
+        stored: Vec<Option<Vec<u8>>>,
+        lot: u64,
+        queue: &QueueName,
+        worker: &WorkerId,
+        popped: &str,
+    ) -> Option<Job> {
+        let mut stored = stored.into_iter();
+        if stored.next().flatten().as_deref() != Some(Status::Queued.as_str().as_bytes()) {
+            return None;
+        }
+        let mut told = std::iter::once(Some(jid.as_bytes().to_vec())).chain(stored);
+        let mut job = Job { lot: Some(lot), ..Job::from_told(&mut told, queue, worker) };
+        job.field("data")?;
+        job.field("options")?;
+        let history = match job.history_json().strip_suffix(']') {
+            Some(entries) if entries.len() > 1 => format!("{entries},{popped}]"),
+            _ => format!("[{popped}]"),
+        };
+        job.set("attempts", (job.attempts() + 1).to_string());
+        job.set("history", history);
+        Some(job)
+    }
+
+    fn from_told(
+        told: &mut impl Iterator<Item = Option<Vec<u8>>>,
+        queue: &QueueName,
+        worker: &WorkerId,
+    ) -> Job {
+        let mut job = Job { fields: [const { None }; FIELDS.len()], lot: None };
+        for (&place, value) in TOLD_AT.iter().zip(told) {
+            job.fields[place] = value.map(into_text);
+        }
+        job.set("queue", queue.as_str().to_owned());
+        job.set("worker", worker.as_str().to_owned());
+        job.set("status", Status::Running.as_str().to_owned());
+        job
+    }
+
+    fn set(&mut self, name: &'static str, value: String) {
+        if let Some(at) = FIELDS.iter().position(|field| *field == name) {
+            self.fields[at] = Some(value);
+        }
     }
 
     /// The job in an event, which is a snapshot in the dialect of Node hives.
@@ -429,7 +482,7 @@ impl Job {
             "duplicate" => snapshot.get(name)?.get("jid")?.as_str().map(Into::into),
             name => text(name),
         });
-        fields[0].is_some().then_some(Job { fields })
+        fields[0].is_some().then_some(Job { fields, lot: None })
     }
 }
 
@@ -441,7 +494,7 @@ impl FromRedisValue for Job {
         let fields = texts.try_into().map_err(|_| {
             ParsingError::from(format!("a job has {} fields, not {count}", FIELDS.len()))
         })?;
-        Ok(Job { fields })
+        Ok(Job { fields, lot: None })
     }
 }
 
@@ -449,6 +502,12 @@ impl FromRedisValue for Job {
 fn into_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// The names of the fields that [`Job::from_lot`] takes, in order.
+pub(crate) fn names_for_lots() -> impl Iterator<Item = &'static str> {
+    // The id is known.
+    std::iter::once("status").chain(TOLD.into_iter().skip(1))
 }
 
 /// The names of the fields in the order of the scripts, for reads without a script.

@@ -197,6 +197,19 @@ keys! {
         removed = "a job leaves when it ends, is cancelled, or loses its lock for good",
         example = "bee:ss:locks:Items.applyProfile.static";
 
+    /// Jobs that workers took a moment ago and have told nothing of since.
+    ///
+    /// A worker whose jobs take next to no time takes some at once, and tells what became of all of them in one call,
+    /// or that they run, after some milliseconds at most. Until then this entry is all that says that it has them.
+    reserved(queue: QueueName) in group: Group = "bee:h:reserved:<queue>"
+        => map(
+            Text.means("the worker, `#`, and the number it has given to what it took"),
+            Text.means("until when it has them, in unix milliseconds, and the jobs, a space after each; `!` in front when others have changed one of them"),
+        ),
+        origin = Added,
+        removed = "an entry goes when its worker tells about its jobs or stops; the sweep takes what was not told of in time",
+        example = "bee:h:reserved:emails";
+
     /// How often a worker let the lock of a job expire; the fourth time the job goes to another worker.
     lock_waits(worker: WorkerId, jid: Jid) in group: Group = "bee:str:lock-waits:<worker>:<jid>"
         => string(POSITIVE.means("missed expiries in a row")),

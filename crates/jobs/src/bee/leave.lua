@@ -8,6 +8,7 @@
 ]]
 --- @include "fence"
 --- @include "give_back"
+--- @include "reserved"
 --- @include "unlock"
 
 local queue, worker = ARGV[4], ARGV[5]
@@ -19,6 +20,15 @@ for _, jid in ipairs(call('SMEMBERS', worker_locks_key(worker))) do
     give_back(job)
     if job[TENANT] then left_worker(jid, queue, job[TENANT]) end
     given_back[#given_back + 1] = jid
+  end
+end
+local lots = call('HGETALL', reserved_key(queue))
+for at = 1, #lots, 2 do
+  if worker_of(lots[at]) == worker then
+    for _, job in ipairs(dissolve(queue, lots[at], lots[at + 1])) do
+      give_back(job)
+      given_back[#given_back + 1] = job[JID]
+    end
   end
 end
 call('ZREM', bees_key(queue), worker)

@@ -5,13 +5,19 @@
   nothing. Empty options leave the stored ones; an empty attempt is not compared.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max   8 plain_ttl   9 n_plain   10 outcomes...
-        The first n_plain outcomes are of completed jobs of no tenant, which were claimed from this queue, all with the
-        same ttl. Each is four values: jid, attempt, result as JSON, and the history that it will have.
-        Any other is six values: what (completed, failed, released), jid, attempt, text (the result as JSON, or the
-        message), options, and how: the ttl of a completed job or empty, the exception of a failed one as JSON.
+  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max   8 reserve   9 closes   10 plain_ttl
+        11 n_reserved   12 n_plain   13 n_begun   14 values...
+        The next jobs are reserved under the number reserve, unless that is empty, and the lot with the number closes is
+        told of: each of its jobs is among the n_reserved or n_begun ones, or there is no such job.
+        The first n_reserved outcomes, of jobs of that lot, and the n_plain after them, of claimed ones, are of completed
+        jobs of no tenant, taken from this queue, all with the same ttl. Each is four values: jid, attempt, result as
+        JSON, and the history that it will have.
+        Then come the n_begun jobs of the lot that run from now on, each with its attempt.
+        Any other outcome is six values: what (completed, failed, released), jid, attempt, text (the result as JSON, or
+        the message), options, and how: the ttl of a completed job or empty, the exception of a failed one as JSON.
   Derives the keys of the queue, the worker and the jobs under the same hash tag.
-  Returns the outcomes that do not count, each by its position and a word (GONE, CANCELED, LOST); then what claim returns.
+  Returns the outcomes that do not count, each by its position and a word (GONE, CANCELED, LOST); what claim returns;
+  the ids that it reserved; and those of the lot that could not begin.
 ]]
 --- @include "claim"
 --- @include "fail"
@@ -19,7 +25,8 @@
 --- @include "give_back"
 
 local queue, worker, lock_ms, max = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local plain_ttl, n_plain = ARGV[8], tonumber(ARGV[9])
+local reserve_as, closes, plain_ttl = ARGV[8], ARGV[9], ARGV[10]
+local n_reserved, n_plain, n_begun = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local unlocked, expiring = {}, {}
 
 -- The moment so long after now. Most jobs have the same ttl, and printing a number takes its time.
@@ -101,18 +108,56 @@ local function complete_plain(position, jid, attempt, result, history)
   end
 end
 
-local others_at = 10 + 4 * n_plain
-for position = 1, n_plain do
-  local at = 6 + 4 * position
-  complete_plain(position, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+-- The lot, if it is still the worker's: when it was silent for too long, others have its jobs.
+local field = reservation_field(worker, closes)
+local lot = closes ~= '' and call('HGET', reserved_key(queue), field)
+if lot then call('HDEL', reserved_key(queue), field) end
+local needs_no_look = lot and not heard_here and is_untouched(lot)
+
+-- Lets a job of the lot run from now on. Returns whether it does. When the worker tells it again because it has not
+-- heard the answer, it does already.
+local function begin(jid, attempt)
+  local job = call('HMGET', job_key(jid), 'status', 'worker', 'attempts')
+  if job[1] == 'running' and job[2] == worker and job[3] == attempt then return true end
+  -- One that was cancelled has left the lot, and may be in the queue again.
+  local is_ours = lot and place_in(lot, jid) and job[1] == 'queued'
+  if not (is_ours and start(jid, queue, worker)) then return false end
+  call('ZADD', locks_key(queue), now + lock_ms, jid)
+  call('SADD', worker_locks_key(worker), jid)
+  return true
 end
-for at = others_at, #ARGV, 6 do
-  settle_if_allowed(n_plain + 1 + (at - others_at) / 6, unpack(ARGV, at, at + 5))
+
+-- Completes a job of the lot.
+local function complete_reserved(position, jid, attempt, result, history)
+  if needs_no_look then
+    call('HSET', job_key(jid), 'status', 'completed', 'result', result, 'history', history, 'worker', worker,
+      'attempts', attempt)
+    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
+  else
+    begin(jid, attempt)
+    settle_if_allowed(position, 'completed', jid, attempt, result, '', plain_ttl)
+  end
+end
+
+local at, not_begun = 14, {}
+for position = 1, n_reserved + n_plain do
+  local complete_one = position <= n_reserved and complete_reserved or complete_plain
+  complete_one(position, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+  at = at + 4
+end
+for _ = 1, n_begun do
+  if not begin(ARGV[at], ARGV[at + 1]) then not_begun[#not_begun + 1] = ARGV[at] end
+  at = at + 2
+end
+for position = n_reserved + n_plain + 1, n_reserved + n_plain + (#ARGV - at + 1) / 6 do
+  settle_if_allowed(position, unpack(ARGV, at, at + 5))
+  at = at + 6
 end
 in_chunks('ZREM', locks_key(queue), unlocked)
 in_chunks('SREM', worker_locks_key(worker), unlocked)
 in_chunks('ZADD', expires_key(queue), expiring)
 if #expiring > 0 then count(queue, 'completed', #expiring / 2) end
 
-local claimed = max > 0 and claim(queue, worker, max, lock_ms) or { {}, '', '' }
-return { refused, claimed[1], claimed[2], claimed[3] }
+local claimed, reserved = { {}, '', '' }, {}
+if max > 0 then claimed, reserved = claim(queue, worker, max, lock_ms, reserve_as ~= '' and reserve_as or nil) end
+return { refused, claimed[1], claimed[2], claimed[3], reserved, not_begun }

@@ -14,6 +14,7 @@ use super::{
     hive::Hive,
     job::Job,
     keys::{QueueName, WorkerId},
+    lot::Exchange,
 };
 use crate::Error;
 
@@ -40,6 +41,9 @@ pub struct Told {
     jid: String,
     queue: String,
     history: String,
+    lot: Option<u64>,
+    /// Whether others wait for it.
+    is_awaited: bool,
 }
 
 /// How an attempt at a job ended.
@@ -101,6 +105,8 @@ impl Outcome {
             jid: job.jid().to_owned(),
             queue: job.queue().to_owned(),
             history: job.history_json().to_owned(),
+            lot: job.lot(),
+            is_awaited: job.is_awaited(),
         };
         Outcome {
             jid: job.jid().to_owned(),
@@ -110,6 +116,11 @@ impl Outcome {
             // When the job of a tenant ends, the tenant's next is let in, which is never quick.
             told: job.tenant().is_none().then(told),
         }
+    }
+
+    /// The lot in which its worker took the job, if it did not claim it by itself.
+    pub(super) fn lot(&self) -> Option<u64> {
+        self.told.as_ref().and_then(|told| told.lot)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -154,6 +165,10 @@ pub struct Settled {
     pub verdicts: Vec<Verdict>,
     /// The next jobs.
     pub claimed: Claimed,
+    /// Or the ids of those that were reserved.
+    pub reserved: Vec<String>,
+    /// Jobs of the lot that were to begin and are not the worker's any more.
+    pub not_begun: Vec<String>,
 }
 
 impl Hive {
@@ -172,27 +187,55 @@ impl Hive {
         max: usize,
         lock: Duration,
     ) -> Result<Settled, Error> {
+        let exchange = Exchange { outcomes, max, lock, reserve: None, closes: None };
+        self.exchange(queue, worker, &exchange).await
+    }
+
+    /// The same, with lots: closes one, and reserves the next jobs instead of claiming them.
+    ///
+    /// # Errors
+    /// As [`Hive::settle`]. Who has lost the connection asks again with the same numbers.
+    pub async fn exchange(
+        &self,
+        queue: &QueueName,
+        worker: &WorkerId,
+        exchange: &Exchange<'_>,
+    ) -> Result<Settled, Error> {
+        let Exchange { outcomes, max, lock, reserve, closes } = exchange;
         outcomes.iter().try_for_each(Outcome::check)?;
         let now = self.now_ms().to_string();
-        let completed = needs_no_escapes(self.id()).then(|| entry("completed", &now, self.id()));
-        let mut batch = Batch::new(outcomes, queue, completed.as_deref());
+        let completed = self.writes_history().then(|| entry("completed", &now, self.id()));
+        let mut batch = Batch::new(outcomes, closes.as_ref(), queue, completed.as_deref());
+        let number = |lot: Option<u64>| lot.map(|lot| lot.to_string()).unwrap_or_default();
         let call = self
             .call_on_queue(&SETTLE, queue)
             .arg("now", &now)
             .arg("worker", worker.as_str())
             .arg("lock_ms", lock.as_millis() as u64)
             .arg("max", max)
+            .arg("reserve", number(*reserve))
+            .arg("closes", number(closes.as_ref().map(|closing| closing.lot)))
             .arg("plain_ttl", batch.plain_ttl_ms())
+            .arg("n_reserved", batch.n_reserved())
             .arg("n_plain", batch.n_plain())
-            .owned_args("outcomes", batch.take_args());
-        let (refused, jobs, blocked, again_at): (Vec<(usize, String)>, _, _, _) =
-            call.run().await?;
+            .arg("n_begun", batch.n_begun())
+            .owned_args("values", batch.take_args());
+        let (refused, jobs, blocked, again_at, reserved, not_begun): Reply = call.run().await?;
         Ok(Settled {
             verdicts: batch.verdicts(&refused),
             claimed: Claimed::from_reply(queue, worker, (jobs, blocked, again_at)),
+            reserved,
+            not_begun,
         })
     }
+
+    /// Whether entries of a history can be written without the script.
+    pub(super) fn writes_history(&self) -> bool {
+        needs_no_escapes(self.id())
+    }
 }
+
+type Reply = (Vec<(usize, String)>, Vec<Option<Vec<u8>>>, String, String, Vec<String>, Vec<String>);
 
 /// The most bytes a result may have.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;

@@ -8,7 +8,7 @@
   job, when the next delayed one is due, the settings, the counters of the last minutes, and for each worker its id,
   its last heartbeat, how many jobs it has, and what it tells about itself.
 ]]
---- @include "keys"
+--- @include "reserved"
 
 -- With more tenants than this the number of parked jobs is told from a sample.
 local TENANTS_MAX = 500
@@ -24,13 +24,26 @@ local function parked(tenants)
   return math.floor(found * tenants / math.max(looked, 1) + 0.5)
 end
 
+-- How many jobs each worker has reserved, and all of them together.
+local function reserved()
+  local of_workers, all = {}, 0
+  local lots = call('HGETALL', reserved_key(queue))
+  for at = 1, #lots, 2 do
+    local worker, n = worker_of(lots[at]), #jobs_in(lots[at + 1])
+    of_workers[worker], all = (of_workers[worker] or 0) + n, all + n
+  end
+  return of_workers, all
+end
+
+local reserved_by, n_reserved = reserved()
+
 local function workers()
   local list = {}
   local bees = call('ZREVRANGE', bees_key(queue), 0, WORKERS_MAX - 1, 'WITHSCORES')
   for at = 1, #bees, 2 do
     local worker = bees[at]
-    list[#list + 1] = { worker, bees[at + 1], call('SCARD', worker_locks_key(worker)),
-      call('HGET', workers_key(queue), worker) or '' }
+    local running = call('SCARD', worker_locks_key(worker)) + (reserved_by[worker] or 0)
+    list[#list + 1] = { worker, bees[at + 1], running, call('HGET', workers_key(queue), worker) or '' }
   end
   return list
 end
@@ -38,7 +51,7 @@ end
 local tenants = call('HLEN', tenants_key(queue))
 local counts = {
   call('ZCARD', queue_key(queue)), call('ZCARD', delayed_key(queue)), call('ZCARD', waiting_key(queue)),
-  call('ZCARD', locks_key(queue)), call('ZCARD', expires_key(queue)), call('ZCARD', failed_key(queue)),
+  call('ZCARD', locks_key(queue)) + n_reserved, call('ZCARD', expires_key(queue)), call('ZCARD', failed_key(queue)),
   tenants, parked(tenants),
 }
 return {

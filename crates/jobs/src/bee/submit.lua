@@ -9,6 +9,7 @@
   Returns a word for each job: ok, EXISTS, PARENT_CANCELED.
 ]]
 --- @include "ready"
+--- @include "reserved"
 
 local queue = ARGV[4]
 local NOTHING = {}
@@ -17,8 +18,9 @@ local ENDED = { completed = true, failed = true, canceled = true, duplicate = tr
 -- Lets a job wait for another, if there is such a job and it has not ended.
 local function wait_for(jid, dependency)
   local key = job_key(dependency)
-  local job = call('HMGET', key, 'status', 'dependants')
+  local job = call('HMGET', key, 'status', 'dependants', 'queue')
   if not job[1] or ENDED[job[1]] then return end
+  if job[1] == 'queued' then touch(dependency, job[3] or '') end
   local dependants = job[2]
   local listed = (not dependants or #dependants <= 2) and '[' or dependants:sub(1, -2) .. ','
   call('HSET', key, 'dependants', listed .. quoted(jid) .. ']')

@@ -12,6 +12,7 @@
 ]]
 --- @include "fail"
 --- @include "die"
+--- @include "reserved"
 --- @include "unlock"
 
 -- Entries looked at in one call; the next sweep goes on.
@@ -107,6 +108,18 @@ local function miss_locks()
   for _, jid in ipairs(call('ZRANGEBYSCORE', locks_key(queue), 0, now, 'LIMIT', 0, SWEPT_MAX)) do missed_lock(jid) end
 end
 
+-- Takes the lots of workers that are gone, and those that were not told of in time. Heartbeats do not count: a worker that
+-- is there tells of its lots at once, or has not heard that it has them.
+local function take_lots(gone)
+  local lots = call('HGETALL', reserved_key(queue))
+  for at = 1, #lots, 2 do
+    local _, locked_until = jobs_in(lots[at + 1])
+    if gone[worker_of(lots[at])] or locked_until <= now then
+      for _, job in ipairs(dissolve(queue, lots[at], lots[at + 1])) do take_away(job) end
+    end
+  end
+end
+
 local function bury(worker)
   for _, jid in ipairs(call('SMEMBERS', worker_locks_key(worker))) do
     local job = read_job(jid)
@@ -156,7 +169,10 @@ end
 expire_due()
 expire_surplus()
 miss_locks()
-for at = 11, #ARGV do bury(ARGV[at]) end
+local gone = {}
+for at = 11, #ARGV do gone[ARGV[at]] = true end
+take_lots(gone)
+for worker in pairs(gone) do bury(worker) end
 prune_minutes()
 forget_workers()
 local cursor = heal_tenants(ARGV[10])

@@ -32,7 +32,7 @@ end
 local facts = {
   rank = call('ZRANK', queue_key(queue), jid) or nil,
   queued = call('ZCARD', queue_key(queue)),
-  running = call('ZCARD', locks_key(queue)),
+  running = call('ZCARD', locks_key(queue)) + n_in_lots(queue),
   workers = call('ZCOUNT', bees_key(queue), now - ALIVE_MS, '+inf'),
   due = tonumber(call('ZSCORE', delayed_key(queue), jid) or nil),
   dependencies = call('SCARD', dependencies_key(jid)),

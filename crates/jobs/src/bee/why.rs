@@ -156,7 +156,9 @@ impl Hive {
 impl Why {
     fn of(job: &Job, facts: &Facts, now: u64) -> Why {
         let status = job.status();
-        if status == Status::Running || status.is_final() {
+        // A job that has left the queue and does not run yet is in a lot.
+        let is_taken = status == Status::Queued && facts.rank.is_none();
+        if is_taken || status == Status::Running || status.is_final() {
             let explanation = tell::beyond_waiting(job);
             return Why {
                 status,

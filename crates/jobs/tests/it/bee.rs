@@ -9,6 +9,7 @@ mod groups;
 mod keys;
 mod life;
 mod limits;
+mod lots;
 mod model;
 mod outages;
 mod quick;

@@ -1,5 +1,6 @@
 -- Taking waiting jobs for a worker.
 --- @include "ready"
+--- @include "reserved"
 
 -- Jobs that become due in one call; the next call goes on.
 local PROMOTED_MAX = 1000
@@ -38,7 +39,7 @@ local function allowance(queue, max, settings)
   if settings.paused then return 0, 'paused' end
   local blocked, again_at
   if settings.concurrency then
-    local free = settings.concurrency - call('ZCARD', locks_key(queue))
+    local free = settings.concurrency - call('ZCARD', locks_key(queue)) - n_in_lots(queue)
     if free < max then max, blocked = math.max(free, 0), 'concurrency' end
   end
   if settings.rate_max then
@@ -53,6 +54,11 @@ local function settings_of(queue)
   return {
     paused = s[1] == '1', concurrency = tonumber(s[2] or nil), rate_max = tonumber(s[3] or nil), rate_ms = tonumber(s[4] or nil),
   }
+end
+
+-- Limits count the jobs that run, and those of tenants are counted one by one.
+local function may_reserve(queue, settings)
+  return not settings.concurrency and not settings.rate_max and call('EXISTS', tenants_key(queue)) == 0
 end
 
 -- No worker takes more than its share of what waits while others are there to take it. Parked jobs are not counted,
@@ -126,20 +132,44 @@ local function take(queue, worker, max, lock_ms)
   return all, n
 end
 
+-- What a worker took under this number, if it has told nothing of it yet.
+local function reserved_under(queue, worker, number)
+  local lot = call('HGET', reserved_key(queue), reservation_field(worker, number))
+  return lot and (jobs_in(lot))
+end
+
+-- Takes the first jobs of the queue for a worker that will tell of all of them in a moment. The jobs are not touched.
+local function reserve(queue, worker, max, lock_ms, number)
+  local jids = pop(queue, math.min(max, CHUNK))
+  if #jids > 0 then
+    call('HSET', reserved_key(queue), reservation_field(worker, number), entry_of(jids, now + lock_ms))
+  end
+  return jids
+end
+
 -- When the next delayed job is due, if there is one.
 local function next_due(queue)
   return call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2]
 end
 
 -- Claims up to `max` jobs. Returns what the worker is told of each, what blocks more of them, and when to ask again.
-local function claim(queue, worker, max, lock_ms)
+-- With a number, jobs are reserved under it where nothing limits how many may run; returns their ids besides. A worker
+-- that has not heard what came of its call asks with the same number again.
+local function claim(queue, worker, max, lock_ms, number)
+  local again = number and reserved_under(queue, worker, number)
+  if again then return { {}, '', '' }, again end
   promote(queue)
   local settings = settings_of(queue)
   local allowed, blocked, again_at = allowance(queue, max, settings)
-  local jobs, n_jobs = {}, 0
+  local jobs, n_jobs, reserved = {}, 0, {}
   if allowed > 0 then
     local share = fair_share(queue, allowed)
-    jobs, n_jobs = take(queue, worker, share, lock_ms)
+    if number and may_reserve(queue, settings) then
+      reserved = reserve(queue, worker, share, lock_ms, number)
+      n_jobs = #reserved
+    else
+      jobs, n_jobs = take(queue, worker, share, lock_ms)
+    end
     local has_left = share < allowed and call('EXISTS', queue_key(queue)) == 1
     if has_left then blocked, again_at = 'share', now + SHARE_AGAIN_MS end
   end
@@ -152,5 +182,5 @@ local function claim(queue, worker, max, lock_ms)
   end
   local due = n_jobs < max and next_due(queue)
   if due and not again_at then again_at = tonumber(due) end
-  return { jobs, blocked or '', again_at and string.format('%.0f', math.ceil(again_at)) or '' }
+  return { jobs, blocked or '', again_at and string.format('%.0f', math.ceil(again_at)) or '' }, reserved
 end

@@ -26,6 +26,7 @@ local function waiting_key(queue) return tag .. 'bee:ss:waiting:' .. coded(queue
 local function failed_key(queue) return tag .. 'bee:ss:failed:' .. coded(queue) end
 local function expires_key(queue) return tag .. 'bee:ss:expires:' .. coded(queue) end
 local function locks_key(queue) return tag .. 'bee:ss:locks:' .. coded(queue) end
+local function reserved_key(queue) return tag .. 'bee:h:reserved:' .. coded(queue) end
 local function bees_key(queue) return tag .. 'bee:ss:bees:' .. coded(queue) end
 local function workers_key(queue) return tag .. 'bee:h:workers:' .. coded(queue) end
 local function settings_key(queue) return tag .. 'bee:h:settings:' .. coded(queue) end
@@ -45,3 +46,6 @@ local function lock_waits_key(worker, jid) return tag .. 'bee:str:lock-waits:' .
 local function queue_events_key(queue) return tag .. 'bee:ch:q:' .. coded(queue) end
 local function host_events_key(host) return tag .. 'bee:ch:host:' .. coded(host) end
 local function worker_events_key(worker) return tag .. 'bee:ch:worker:' .. coded_worker(worker) end
+
+-- What Node hives write when they start, and nobody else.
+local function scripts_key() return 'bee:scripts' end

@@ -55,7 +55,8 @@ mod tests {
 
     fn job(stored: &[(&str, &str)]) -> Job {
         let field = |name: &str| stored.iter().find(|(field, _)| *field == name);
-        Job { fields: FIELDS.map(|name| field(name).map(|(_, text)| (*text).to_owned())) }
+        let fields = FIELDS.map(|name| field(name).map(|(_, text)| (*text).to_owned()));
+        Job { fields, lot: None }
     }
 
     #[test]

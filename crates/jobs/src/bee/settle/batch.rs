@@ -1,7 +1,9 @@
 //! Outcomes as the script takes them: first those that need next to nothing, then the others.
 
+use std::collections::HashSet;
+
 use super::{End, Outcome, Verdict};
-use crate::bee::keys::QueueName;
+use crate::bee::{keys::QueueName, lot::Closing};
 
 /// The most bytes of a failure's message that are kept: it stands in the job, in its history and in an event.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
@@ -12,7 +14,9 @@ const HISTORY_BYTES_MAX: usize = 16 * 1024;
 pub(super) struct Batch {
     args: Vec<Vec<u8>>,
     plain_ttl_ms: u64,
+    n_reserved: usize,
     n_plain: usize,
+    n_begun: usize,
     /// Where each outcome stands for the caller, in the order of the script.
     places: Vec<usize>,
 }
@@ -28,33 +32,68 @@ struct Plain<'a> {
 
 impl Batch {
     /// The outcomes, with the history entry of those that are completed. Without it none is plain.
-    pub(super) fn new(outcomes: &[Outcome], queue: &QueueName, completed: Option<&str>) -> Batch {
+    pub(super) fn new(
+        outcomes: &[Outcome],
+        closes: Option<&Closing>,
+        queue: &QueueName,
+        completed: Option<&str>,
+    ) -> Batch {
         let plain = |outcome| completed.and_then(|_| Plain::of(outcome, queue));
         let plain_ttl_ms = outcomes.iter().find_map(plain).map_or(0, |plain| plain.ttl_ms);
         let mut batch = Batch {
             args: Vec::with_capacity(4 * outcomes.len()),
             plain_ttl_ms,
+            n_reserved: 0,
             n_plain: 0,
+            n_begun: 0,
             places: Vec::with_capacity(outcomes.len()),
         };
-        let mut others = Vec::new();
+        let is_of_lot = |outcome: &Outcome| {
+            outcome.lot().is_some() && outcome.lot() == closes.map(|closing| closing.lot)
+        };
+        // The script does not look at each of them, so that a job told of twice would count twice.
+        let mut told_of = HashSet::new();
+        let (mut claimed, mut others) = (Vec::new(), Vec::new());
         for (place, outcome) in outcomes.iter().enumerate() {
             match plain(outcome).filter(|plain| plain.ttl_ms == plain_ttl_ms) {
-                Some(plain) => {
-                    let history = format!("{},{}]", plain.history, completed.unwrap_or_default());
-                    let attempt = plain.attempt.to_string();
-                    batch.add([outcome.jid.clone(), attempt, plain.result.to_owned(), history]);
-                    batch.places.push(place);
+                Some(plain) if is_of_lot(outcome) && told_of.insert(&outcome.jid) => {
+                    batch.add_plain(place, outcome, &plain, completed);
                 }
+                Some(plain) => claimed.push((place, plain)),
                 None => others.push(place),
             }
         }
-        batch.n_plain = batch.places.len();
+        batch.n_reserved = batch.places.len();
+        for (place, plain) in claimed {
+            batch.add_plain(place, &outcomes[place], &plain, completed);
+        }
+        batch.n_plain = batch.places.len() - batch.n_reserved;
+        // What ended in any other way has to begin before it can end.
+        let unusual = others.iter().map(|&place| &outcomes[place]).filter(|one| is_of_lot(one));
+        let unusual = unusual.map(|outcome| (outcome.jid.clone(), outcome.attempt.unwrap_or(0)));
+        let begun = closes.map_or(&[][..], |closing| &closing.begun);
+        for (jid, attempt) in begun.iter().cloned().chain(unusual) {
+            batch.add([jid, attempt.to_string()]);
+            batch.n_begun += 1;
+        }
         for place in others {
             batch.add(args_of(&outcomes[place]));
             batch.places.push(place);
         }
         batch
+    }
+
+    fn add_plain(
+        &mut self,
+        place: usize,
+        outcome: &Outcome,
+        plain: &Plain<'_>,
+        completed: Option<&str>,
+    ) {
+        let history = format!("{},{}]", plain.history, completed.unwrap_or_default());
+        let attempt = plain.attempt.to_string();
+        self.add([outcome.jid.clone(), attempt, plain.result.to_owned(), history]);
+        self.places.push(place);
     }
 
     fn add<const N: usize>(&mut self, args: [String; N]) {
@@ -64,6 +103,14 @@ impl Batch {
     /// For how long the plain ones are kept.
     pub(super) fn plain_ttl_ms(&self) -> u64 {
         self.plain_ttl_ms
+    }
+
+    pub(super) fn n_reserved(&self) -> usize {
+        self.n_reserved
+    }
+
+    pub(super) fn n_begun(&self) -> usize {
+        self.n_begun
     }
 
     pub(super) fn n_plain(&self) -> usize {
@@ -96,7 +143,7 @@ impl Plain<'_> {
         };
         let history = told.history.strip_suffix(']').filter(|entries| entries.ends_with('}'))?;
         let is_of_it = told.jid == outcome.jid && told.queue == queue.as_str();
-        let is_plain = is_of_it && history.len() <= HISTORY_BYTES_MAX;
+        let is_plain = is_of_it && !told.is_awaited && history.len() <= HISTORY_BYTES_MAX;
         is_plain.then_some(Plain { attempt, result, ttl_ms: *ttl_ms, history })
     }
 }

@@ -25,6 +25,7 @@ pub(super) fn beyond_waiting(job: &Job) -> String {
         Status::Running => {
             format!("it runs on \"{}\", attempt {}", job.worker(), job.attempts().max(1))
         }
+        Status::Queued => "a worker has taken it a moment ago".into(),
         Status::Failed => format!(
             "it has failed: {}; retry it to run it again",
             job.failed_reason().unwrap_or("no reason given")

@@ -1,14 +1,14 @@
 //! Random lives of many jobs in simulated time, held against a plain model after every step.
 //!
-//! Submits, claims, ends of all kinds, cancels, restarts, changed limits, silent and slow workers and clock jumps by
+//! Submits, claims, lots, ends of all kinds, cancels, restarts, changed limits, silent and slow workers and clock jumps by
 //! the thousand. No job may be lost, end twice, or run on two live workers; dependants are released once; limits and
 //! the order of the queue hold; the keyspace is as declared, and empty when everything has expired.
 //!
 //! `KEYRACK_SEED=n` repeats one run, `KEYRACK_SEEDS=n` makes as many others. A run that fails is cut down to the
 //! shortest one that still does.
 //!
-//! In reading order: `steps` is what can happen, `facts` and `limits` what must follow, `world` and `crew` make the steps,
-//! `seen` reads the store, `check` and `history` compare, `ears` listens, `finale` ends a run.
+//! In reading order: `steps` is what can happen, `facts`, `reserved` and `limits` what must follow, `world`, `crew`
+//! and `lots` make the steps, `seen` reads the store, `check` and `history` compare, `ears` listens, `finale` ends a run.
 
 mod check;
 mod crew;
@@ -17,7 +17,9 @@ mod facts;
 mod finale;
 mod history;
 mod limits;
+mod lots;
 mod random;
+mod reserved;
 mod seen;
 mod steps;
 mod world;

@@ -16,7 +16,7 @@ use keyrack_store::Store;
 use keyrack_testkit::RedisServer;
 
 /// Keys that no script names: they belong to no group.
-const GLOBAL: [&str; 3] = ["queues", "hive_options", "scripts"];
+const GLOBAL: [&str; 2] = ["queues", "hive_options"];
 
 /// What the generated script calls its arguments: the parameters of the functions that make keys.
 const PARAMETERS: [&str; 7] = ["jid", "name", "queue", "hash", "tenant", "worker", "host"];
@@ -52,6 +52,7 @@ fn declared() -> BTreeMap<&'static str, Key> {
         ("failed", keys::failed(&queue, &group)),
         ("expires", keys::expires(&queue, &group)),
         ("locks", keys::locks(&queue, &group)),
+        ("reserved", keys::reserved(&queue, &group)),
         ("bees", keys::bees(&queue, &group)),
         ("workers", keys::workers(&queue, &group)),
         ("settings", keys::settings(&queue, &group)),
@@ -66,6 +67,7 @@ fn declared() -> BTreeMap<&'static str, Key> {
         ("queue_events", keys::queue_events(&queue, &group)),
         ("host_events", keys::host_events(&host, &group)),
         ("worker_events", keys::worker_events(&worker, &group)),
+        ("scripts", keys::scripts()),
     ])
 }
 

@@ -22,6 +22,8 @@ pub(super) fn check(facts: &Facts, seen: &Seen) -> Result<(), String> {
     }
     for (queue, name) in QUEUES.iter().enumerate() {
         check_queue(facts, seen, queue, name)?;
+        let reserved = seen.map("reserved", name);
+        same(&format!("what is reserved in {name}"), &facts.entries(queue), &reserved)?;
         check_tenants(facts, seen, queue, name)?;
     }
     check_relations(facts, seen)
@@ -42,7 +44,7 @@ fn check_job(jid: &str, job: &Fact, seen: &SeenJob, now: u64) -> Result<(), Stri
         Place::Waiting | Place::Delayed { retried: false, .. } => &["new"],
         Place::Delayed { retried: true, .. } => &["retried"],
         Place::Ready if job.asked.tenant.is_some() => &["queued", "new"],
-        Place::Ready => &["queued"],
+        Place::Ready | Place::Reserved { .. } => &["queued"],
         Place::Running { .. } => &["running"],
         Place::Completed => &["completed"],
         Place::Failed => &["failed"],

@@ -1,14 +1,15 @@
-//! What workers do: claim, tell of duplicates, give signs of life, settle, leave and die.
+//! What workers do: take jobs, tell of duplicates, give signs of life, settle, leave and die.
 
 use std::collections::BTreeSet;
 
 use keyrack_jobs::bee::{
-    Checked, Claimed, End, Failure, Job, Outcome, Status, Verdict, WorkerInfo,
+    Checked, End, Failure, Job, Settled, Status, Verdict, WorkerInfo,
     keys::{JobHash, WorkerId},
 };
 
 use super::{
     check::same,
+    lots::{Errand, Lot, split},
     steps::{Ending, QUEUES},
     world::{Checks, START_MS, World, failed, queue_name},
 };
@@ -19,24 +20,40 @@ pub(super) struct Worker {
     pub(super) id: WorkerId,
     pub(super) queue: usize,
     pub(super) claims: Vec<Claim>,
+    /// Its open lots, oldest first.
+    pub(super) lots: Vec<Lot>,
+    pub(super) n_lots: u64,
 }
 
 /// A job that a worker believes to have.
 #[derive(Debug, Clone)]
 pub(super) struct Claim {
     pub(super) worker: WorkerId,
-    queue: usize,
+    pub(super) queue: usize,
     pub(super) jid: String,
     pub(super) attempt: u64,
-    job: Job,
+    pub(super) job: Job,
     pub(super) locked_until: u64,
+}
+
+impl Claim {
+    pub(super) fn new(worker: &WorkerId, queue: usize, job: Job, locked_until: u64) -> Claim {
+        let (jid, attempt) = (job.jid().to_owned(), job.attempts());
+        Claim { worker: worker.clone(), queue, jid, attempt, job, locked_until }
+    }
+
+    /// Whether both are about the same attempt.
+    pub(super) fn is_same(&self, other: &Claim) -> bool {
+        (&self.worker, &self.jid, self.attempt) == (&other.worker, &other.jid, other.attempt)
+    }
 }
 
 impl World {
     pub(super) fn new_worker(&mut self, queue: usize) -> Worker {
         self.n_workers += 1;
         let id = format!("sim:1:hive:{}:w{}", QUEUES[queue], self.n_workers);
-        Worker { id: WorkerId::new(id).expect("a worker"), queue, claims: Vec::new() }
+        let id = WorkerId::new(id).expect("a worker");
+        Worker { id, queue, claims: Vec::new(), lots: Vec::new(), n_lots: 0 }
     }
 
     pub(super) async fn claim(&mut self, at: usize, max: usize) -> Checks {
@@ -46,34 +63,27 @@ impl World {
             .claim(&queue_name(worker.queue), &worker.id, max, self.care.lock)
             .await
             .map_err(failed)?;
-        self.take(at, max, claimed).await
+        let errand = Errand { max, ..Errand::default() };
+        self.take(at, &errand, Settled { claimed, ..Settled::default() }).await
     }
 
-    /// What a claim brought is what it must bring.
-    async fn take(&mut self, at: usize, max: usize, claimed: Claimed) -> Checks {
+    /// What a worker got is what it must get.
+    pub(super) async fn take(&mut self, at: usize, errand: &Errand, got: Settled) -> Checks {
         let Worker { id, queue, .. } = self.workers[at].clone();
-        let name = QUEUES[queue];
-        self.facts.promote(queue);
-        let tenants = self.seen.map("tenants", name).into_iter();
-        let standing = tenants.filter(|(_, jid)| !jid.is_empty()).map(|(tenant, _)| tenant);
-        let expected = self.facts.claims(queue, max, &standing.collect());
-        same(
-            &format!("how many of {max} jobs are claimed from {name}"),
-            &expected,
-            &claimed.jobs.len(),
-        )?;
-        // Others may have come in between, but of those that stood there nobody is passed over.
-        let stood = self.seen.in_order("queue", name);
-        let taken: Vec<&str> = claimed.jobs.iter().map(Job::jid).collect();
-        let of_them: Vec<&str> =
-            taken.iter().copied().filter(|jid| stood.iter().any(|other| other == jid)).collect();
-        same(
-            "who was first",
-            &stood[..of_them.len()].iter().map(String::as_str).collect(),
-            &of_them,
-        )?;
+        let claimed: Vec<String> = got.claimed.jobs.iter().map(|job| job.jid().into()).collect();
+        let lot = errand.reserve.map(|number| (id.to_string(), number));
+        if let Some(before) = lot.as_ref().and_then(|lot| self.facts.lots.get(lot)) {
+            let before = (Vec::new(), before.jids.clone());
+            same("what was reserved before", &before, &(claimed, got.reserved.clone()))?;
+            return self.open(at, errand, got.reserved).await;
+        }
+        self.check_taken(queue, errand, &claimed, &got.reserved)?;
+        if let Some(lot) = lot.filter(|_| !got.reserved.is_empty()) {
+            self.facts.reserve(queue, &lot, &got.reserved, &self.care)?;
+            return self.open(at, errand, got.reserved).await;
+        }
         let locked_until = self.facts.now + self.lock_ms();
-        for job in &claimed.jobs {
+        for job in &got.claimed.jobs {
             self.facts.start(job.jid(), id.as_str(), &self.care)?;
             same("the attempt", &self.facts.job(job.jid()).attempts, &job.attempts())?;
             same(
@@ -83,19 +93,39 @@ impl World {
             )?;
             // A worker that gets a job again which it had lost knows by that.
             self.forget(at, |claim| claim.jid == job.jid());
-            self.workers[at].claims.push(Claim {
-                worker: id.clone(),
-                queue,
-                jid: job.jid().into(),
-                attempt: job.attempts(),
-                job: job.clone(),
-                locked_until,
-            });
+            self.workers[at].claims.push(Claim::new(&id, queue, job.clone(), locked_until));
         }
-        if self.finds_duplicates { self.find_duplicates(at, &claimed.jobs).await } else { Ok(()) }
+        let finds_duplicates = self.finds_duplicates;
+        if finds_duplicates { self.find_duplicates(at, &got.claimed.jobs).await } else { Ok(()) }
     }
 
-    async fn find_duplicates(&mut self, at: usize, jobs: &[Job]) -> Checks {
+    /// As many jobs are taken as must be, in order, and reserved only where they may be.
+    fn check_taken(
+        &mut self,
+        queue: usize,
+        errand: &Errand,
+        claimed: &[String],
+        reserved: &[String],
+    ) -> Checks {
+        let (name, max) = (QUEUES[queue], errand.max);
+        self.facts.promote(queue);
+        let tenants = self.seen.map("tenants", name).into_iter();
+        let standing = tenants.filter(|(_, jid)| !jid.is_empty()).map(|(tenant, _)| tenant);
+        let expected = self.facts.claims(queue, max, &standing.collect());
+        let reserves = errand.reserve.is_some() && self.facts.may_reserve(queue);
+        same(
+            &format!("how many of {max} jobs are claimed from {name}, and how many reserved"),
+            &(if reserves { (0, expected) } else { (expected, 0) }),
+            &(claimed.len(), reserved.len()),
+        )?;
+        // Others may have come in between, but of those that stood there nobody is passed over.
+        let stood = self.seen.in_order("queue", name);
+        let taken = claimed.iter().chain(reserved).cloned();
+        let of_them: Vec<String> = taken.filter(|jid| stood.contains(jid)).collect();
+        same("who was first", &stood[..of_them.len()].to_vec(), &of_them)
+    }
+
+    pub(super) async fn find_duplicates(&mut self, at: usize, jobs: &[Job]) -> Checks {
         let Worker { id, queue, .. } = self.workers[at].clone();
         let hashed: Vec<(&Job, JobHash)> = jobs
             .iter()
@@ -140,16 +170,12 @@ impl World {
 
     pub(super) async fn settle(&mut self, at: usize, ends: &[Ending], max: usize) -> Checks {
         let claims = std::mem::take(&mut self.workers[at].claims);
-        let mut settled = Vec::new();
-        for (n, claim) in claims.into_iter().enumerate() {
-            match ends.get(n) {
-                None | Some(Ending::Keep) => self.workers[at].claims.push(claim),
-                Some(end) => settled.push((claim, *end)),
-            }
-        }
+        let (settled, kept) = split(claims, &mut ends.iter().copied());
+        self.workers[at].claims = kept;
         let Worker { id, queue, .. } = self.workers[at].clone();
-        let claimed = self.settle_claims(&id, queue, &settled, max).await?;
-        if max > 0 { self.take(at, max, claimed).await } else { Ok(()) }
+        let errand = Errand { settled, max, ..Errand::default() };
+        let (answer, _) = self.exchange(&id, queue, &errand).await?;
+        if max > 0 { self.take(at, &errand, answer).await } else { Ok(()) }
     }
 
     pub(super) async fn settle_late(&mut self, claim: u64, end: Ending) -> Checks {
@@ -158,7 +184,8 @@ impl World {
         }
         let claim = self.stale[(claim % self.stale.len() as u64) as usize].clone();
         let (worker, queue) = (claim.worker.clone(), claim.queue);
-        self.settle_claims(&worker, queue, &[(claim, end)], 0).await?;
+        let errand = Errand { settled: vec![(claim, end)], ..Errand::default() };
+        self.exchange(&worker, queue, &errand).await?;
         Ok(())
     }
 
@@ -177,49 +204,14 @@ impl World {
         same("a late check", &vec![Checked::NotOurs(verdict)], &checked.map_err(failed)?)
     }
 
-    async fn settle_claims(
-        &mut self,
-        worker: &WorkerId,
-        queue: usize,
-        settled: &[(Claim, Ending)],
-        max: usize,
-    ) -> Result<Claimed, String> {
-        let outcomes: Vec<Outcome> = settled
-            .iter()
-            .map(|(claim, end)| Outcome {
-                jid: claim.jid.clone(),
-                attempt: Some(claim.attempt),
-                ..Outcome::of(&claim.job, end_of(*end))
-            })
-            .collect();
-        let settled_now = self
-            .hive
-            .settle(&queue_name(queue), worker, &outcomes, max, self.care.lock)
-            .await
-            .map_err(failed)?;
-        let mut expected = Vec::new();
-        for (claim, end) in settled {
-            let verdict = self.facts.verdict(&claim.jid, worker.as_str(), claim.attempt);
-            expected.push(verdict);
-            if verdict == Verdict::Ok {
-                match *end {
-                    Ending::Complete { ttl } => self.facts.complete(&claim.jid, ttl),
-                    Ending::Fail { retry, delay } => {
-                        self.facts.fail_attempt(&claim.jid, retry, delay);
-                    }
-                    Ending::Release | Ending::Keep => self.facts.release(&claim.jid),
-                }
-            }
-        }
-        same(&format!("the verdicts on {outcomes:?}"), &expected, &settled_now.verdicts)?;
-        Ok(settled_now.claimed)
-    }
-
     pub(super) async fn leave(&mut self, at: usize) -> Checks {
         let Worker { id, queue, .. } = self.workers[at].clone();
         let given_back = self.hive.leave(&queue_name(queue), &id).await.map_err(failed)?;
         let running = self.facts.running(queue).filter(|(_, job)| job.worker == id.as_str());
-        let expected: BTreeSet<String> = running.map(|(jid, _)| jid.clone()).collect();
+        let mut expected: BTreeSet<String> = running.map(|(jid, _)| jid.clone()).collect();
+        for lot in self.facts.lots_of(id.as_str()) {
+            expected.extend(self.facts.dissolve(&lot));
+        }
         same("what was given back", &expected, &given_back.iter().cloned().collect())?;
         for jid in &given_back {
             self.facts.release(jid);
@@ -234,6 +226,7 @@ impl World {
         let fresh = self.new_worker(self.workers[at].queue);
         let dead = std::mem::replace(&mut self.workers[at], fresh);
         self.stale.extend(dead.claims.clone());
+        self.stale_lots.extend(dead.lots.clone());
         self.dead.push(dead);
     }
 
@@ -246,7 +239,7 @@ impl World {
     }
 }
 
-fn end_of(end: Ending) -> End {
+pub(super) fn end_of(end: Ending) -> End {
     match end {
         Ending::Complete { ttl } => End::Completed { result: "1".into(), ttl_ms: ttl },
         Ending::Fail { retry, delay } => End::Failed(Failure {

@@ -7,7 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyrack_jobs::bee::{Care, Verdict};
 
-use super::{limits::Limits, steps::Request};
+use super::{
+    limits::Limits,
+    reserved::{LotId, Reserved},
+    steps::{Ending, Request},
+};
 
 /// A missed lock is remembered for so long.
 const LOCK_WAITS_MS: u64 = 86_400_000;
@@ -17,6 +21,7 @@ pub(super) enum Place {
     Waiting,
     Delayed { due: u64, retried: bool },
     Ready,
+    Reserved { lot: LotId },
     Running { worker: String, locked_until: u64 },
     Completed,
     Failed,
@@ -42,6 +47,8 @@ pub(super) struct Fact {
     pub(super) worker: String,
     pub(super) retries: u64,
     pub(super) attempts: u64,
+    /// Attempts that nobody told of: it was in a lot, and the lot was given up.
+    pub(super) unseen: u64,
     pub(super) deaths: u64,
     pub(super) hash: Option<String>,
     pub(super) duplicate_of: Option<String>,
@@ -67,6 +74,7 @@ pub(super) struct Facts {
     pub(super) hashes: BTreeMap<(usize, String), Vec<String>>,
     /// How often a worker let the lock of a job expire, and until when that counts.
     pub(super) lock_waits: BTreeMap<(String, String), (u64, u64)>,
+    pub(super) lots: BTreeMap<LotId, Reserved>,
     pub(super) limits: [Limits; 2],
 }
 
@@ -108,6 +116,9 @@ impl Facts {
         let named = after.iter().filter_map(|jid| self.jobs.get_key_value(jid));
         let open = tagged.chain(named).filter(|(_, job)| !job.place.has_ended());
         let open: BTreeSet<String> = open.map(|(jid, _)| jid.clone()).collect();
+        for jid in &open {
+            self.touch(jid);
+        }
         let place = if !open.is_empty() { Place::Waiting } else { self.place_after(asked.delay) };
         if !open.is_empty() {
             self.dependencies.insert(jid.clone(), open);
@@ -123,6 +134,7 @@ impl Facts {
             worker: String::new(),
             retries: 0,
             attempts: 0,
+            unseen: 0,
             deaths: 0,
             hash: None,
             duplicate_of: None,
@@ -181,7 +193,16 @@ impl Facts {
         }
     }
 
-    pub(super) fn complete(&mut self, jid: &str, ttl: Option<u64>) {
+    /// An attempt has ended.
+    pub(super) fn settle(&mut self, jid: &str, end: Ending) {
+        match end {
+            Ending::Complete { ttl } => self.complete(jid, ttl),
+            Ending::Fail { retry, delay } => self.fail_attempt(jid, retry, delay),
+            Ending::Release | Ending::Keep => self.release(jid),
+        }
+    }
+
+    fn complete(&mut self, jid: &str, ttl: Option<u64>) {
         let now = self.now;
         let job = self.job(jid);
         job.expires_at = Some(now + ttl.unwrap_or(job.asked.ttl));
@@ -189,7 +210,7 @@ impl Facts {
     }
 
     /// An attempt failed: the job is tried again, or fails for good.
-    pub(super) fn fail_attempt(&mut self, jid: &str, retry: bool, delay: Option<u64>) {
+    fn fail_attempt(&mut self, jid: &str, retry: bool, delay: Option<u64>) {
         let now = self.now;
         let job = self.job(jid);
         if !retry || job.retries >= u64::from(job.asked.retries) {
@@ -266,6 +287,7 @@ impl Facts {
         if !self.jobs.contains_key(jid) || !seen.insert(jid.into()) {
             return;
         }
+        self.leave_lot(jid);
         self.die(jid, Place::Canceled);
         for child in self.children.get(jid).cloned().unwrap_or_default() {
             self.cancel_into(&child, canceled, seen);
@@ -358,6 +380,7 @@ impl Facts {
         for jid in &running {
             taken += u64::from(self.miss_lock(jid, care));
         }
+        taken += self.take_lots(queue, care, gone);
         for jid in &running {
             if let Place::Running { worker, .. } = &self.jobs[jid].place
                 && gone.contains(worker)
@@ -410,7 +433,7 @@ impl Facts {
         true
     }
 
-    fn take_away(&mut self, jid: &str, care: &Care) {
+    pub(super) fn take_away(&mut self, jid: &str, care: &Care) {
         let job = self.job(jid);
         job.deaths += 1;
         let is_poison = care.deaths_max > 0 && job.deaths >= u64::from(care.deaths_max);

@@ -5,20 +5,23 @@ use keyrack_lint::{Options, lint};
 use super::{
     check::same,
     seen::{REGISTRY, SeenJob},
-    steps::{Ending, QUEUES, Setting, TENANTS},
-    world::World,
+    steps::{Ending, QUEUES, Report, Setting, TENANTS, Wish},
+    world::{World, failed, queue_name},
 };
 
 /// Rounds in which all jobs must end: more than the longest delay and all lock times together.
 const ROUNDS_MAX: usize = 120;
 const ROUND_MS: u64 = 20_000;
 const DAY_MS: u64 = 86_400_000;
+/// Lots are told of while they end, as most of them are.
+const LAST_ENDS: [Ending; 10] = [Ending::Complete { ttl: Some(60_000) }; 10];
 /// Families whose keys outlive all jobs.
 const PERMANENT: [&str; 1] = ["queues"];
 
 /// Checks that every job comes to its end and that no key is left behind.
 pub(super) async fn finale(world: &mut World) -> Result<(), String> {
     check_declarations(world).await?;
+    check_counts(world).await?;
     lift_limits(world).await?;
     drain(world).await?;
     world.look().await?;
@@ -31,6 +34,23 @@ async fn check_declarations(world: &World) -> Result<(), String> {
         .await
         .map_err(|error| error.to_string())?;
     same("what the lint finds", &Default::default(), &report.findings)
+}
+
+/// What is reserved counts as running.
+async fn check_counts(world: &World) -> Result<(), String> {
+    for queue in 0..QUEUES.len() {
+        let stats = world.hive.stats(&queue_name(queue)).await.map_err(failed)?;
+        let running = world.facts.running(queue).map(|(_, job)| job.worker.clone());
+        let lots = world.facts.lots.iter().filter(|(_, lot)| lot.queue == queue);
+        let reserved = lots.flat_map(|((worker, _), lot)| vec![worker.clone(); lot.jids.len()]);
+        let holders: Vec<String> = running.chain(reserved).collect();
+        same("how many jobs run", &(holders.len() as u64), &stats.running)?;
+        for worker in &stats.workers {
+            let n = holders.iter().filter(|holder| **holder == worker.worker).count() as u64;
+            same(&format!("how many jobs {} has", worker.worker), &n, &worker.running)?;
+        }
+    }
+    Ok(())
 }
 
 async fn lift_limits(world: &mut World) -> Result<(), String> {
@@ -52,7 +72,7 @@ async fn lift_limits(world: &mut World) -> Result<(), String> {
 
 /// One worker for each queue does everything. The others are not heard of again, nor are their jobs lost.
 async fn drain(world: &mut World) -> Result<(), String> {
-    for _ in 0..ROUNDS_MAX {
+    for round in 0..ROUNDS_MAX {
         if world.facts.jobs.values().all(|job| job.place.has_ended()) {
             return Ok(());
         }
@@ -63,9 +83,16 @@ async fn drain(world: &mut World) -> Result<(), String> {
         }
         world.look().await?;
         for at in 0..QUEUES.len() {
-            world.claim(at, 100).await?;
+            match round % 2 {
+                0 => world.claim(at, 100).await?,
+                _ => world.reserve(at, Wish { max: 100, ..Wish::default() }).await?,
+            }
         }
         for at in 0..QUEUES.len() {
+            while !world.workers[at].lots.is_empty() {
+                let report = Report { ends: LAST_ENDS.into(), ..Report::default() };
+                world.close_oldest(at, &report).await?;
+            }
             let all = vec![Ending::Complete { ttl: None }; world.workers[at].claims.len()];
             world.settle(at, &all, 0).await?;
         }

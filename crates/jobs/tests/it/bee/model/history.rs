@@ -31,11 +31,15 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
         ));
     }
     let claims = count(&["popped"]) as u64;
-    if claims != job.attempts {
+    if claims != job.attempts - job.unseen {
         return Err(format!(
-            "{jid} was claimed {} times, but its history tells {claims}",
-            job.attempts
+            "{jid} was claimed {} times, {} of them unseen, but its history tells {claims}",
+            job.attempts, job.unseen
         ));
+    }
+    let from_lots = events.windows(2).filter(|pair| is_out_of_a_lot(pair)).count() as u64;
+    if from_lots > job.unseen {
+        return Err(format!("{jid} lost a worker that it had not, {}: {events:?}", job.unseen));
     }
     let last = events.last().copied().unwrap_or_default();
     if !is_last_of(&job.place, last) {
@@ -44,16 +48,21 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
     Ok(())
 }
 
+/// Whether a job was given back or taken away that nobody had seen to run.
+fn is_out_of_a_lot(pair: &[&str]) -> bool {
+    matches!(pair, ["queued" | "released", "released" | "expiredLock"])
+}
+
 fn may_follow(event: &str) -> &'static [&'static str] {
     match event {
         "submitted" => &["queued", "parked", "delayed", "dependancyWaiting"],
         "dependancyWaiting" => &["queued", "parked", "delayed", "canceled"],
         "delayed" => &["queued", "parked", "canceled"],
         "parked" => &["queued", "canceled"],
-        "queued" => &["popped", "canceled"],
+        "queued" => &["popped", "released", "expiredLock", "canceled"],
         "popped" => &["completed", "exception", "duplicate", "released", "expiredLock", "canceled"],
         // A tenant's job goes back to its tenant's others first.
-        "released" => &["popped", "queued", "canceled"],
+        "released" => &["popped", "queued", "released", "expiredLock", "canceled"],
         "exception" => &["failed", "delayed"],
         "expiredLock" => &["failed", "queued", "parked"],
         // Expiry leaves no entry, and what has expired may be run again.
@@ -70,6 +79,7 @@ fn is_last_of(place: &Place, event: &str) -> bool {
         Place::Waiting => &["dependancyWaiting"],
         Place::Delayed { .. } => &["delayed"],
         Place::Ready => &["queued", "parked", "released"],
+        Place::Reserved { .. } => &["queued", "released"],
         Place::Running { .. } => &["popped"],
         Place::Completed => &["completed"],
         Place::Failed => &["failed"],

@@ -93,13 +93,20 @@ impl Facts {
         if limits.paused {
             return 0;
         }
-        let running = self.running(queue).count() as u64;
+        let running = self.running(queue).count() as u64 + self.n_reserved(queue);
         let free = limits.set.concurrency.map_or(u64::MAX, |most| most.saturating_sub(running));
         let allowed = (max as u64).min(free).min(limits.rate_allows(self.now));
         let (ready, has_tenants) = self.claimable(queue, standing);
         let workers = limits.workers_that_share(self.now);
         let share = if workers > 1 && !has_tenants { ready.div_ceil(workers) } else { u64::MAX };
         allowed.min(ready).min(share) as usize
+    }
+
+    /// Whether jobs of the queue may be reserved: nothing is counted that runs.
+    pub(super) fn may_reserve(&self, queue: usize) -> bool {
+        let set = &self.limits[queue].set;
+        let has_tenants = self.claimable(queue, &BTreeSet::new()).1;
+        set.concurrency.is_none() && set.rate.is_none() && !has_tenants
     }
 
     /// How many jobs are ready and may run as far as their tenants go, and whether there are tenants at all.

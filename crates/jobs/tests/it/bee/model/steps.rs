@@ -41,6 +41,21 @@ pub(super) enum Step {
         ends: Vec<Ending>,
         max: usize,
     },
+    /// A worker takes jobs in a lot.
+    Reserve {
+        worker: u64,
+        wish: Wish,
+    },
+    /// A worker tells of its oldest lot, and of its claims if there are ends left.
+    Close {
+        worker: u64,
+        report: Report,
+    },
+    /// A worker tells of a lot that it has told of before, or that it had when it died.
+    CloseLate {
+        lot: u64,
+        ends: Vec<Ending>,
+    },
     /// What a worker does that lost its jobs without knowing.
     SettleLate {
         claim: u64,
@@ -100,6 +115,28 @@ pub(super) struct Request {
     pub(super) data: u8,
 }
 
+/// How a worker takes jobs in a lot.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wish {
+    pub(super) max: usize,
+    /// It has not heard what came of it when it did, and asks once more.
+    pub(super) again: bool,
+    /// It hears which jobs it has, but reads them only when it tells of them.
+    pub(super) reads_late: bool,
+}
+
+/// How a worker tells of a lot.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Report {
+    pub(super) ends: Vec<Ending>,
+    /// How many jobs it takes next.
+    pub(super) max: usize,
+    /// Whether these are a lot, too.
+    pub(super) reserves: bool,
+    /// Whether it does not hear the answer, and says the same again.
+    pub(super) twice: bool,
+}
+
 /// How a worker ends one of its jobs.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending {
@@ -137,27 +174,49 @@ impl Plan {
         };
         let care = random.pick(&[Care::KEYRACK, Care::BEE, short]);
         let finds_duplicates = random.once_in(2);
-        let (listens, has_tenants) = (random.once_in(2), random.once_in(2));
-        let steps = (0..n_steps).map(|_| step(&mut random, has_tenants)).collect();
+        let listens = random.once_in(2);
+        let crowd =
+            random.pick(&[Crowd::Tenants, Crowd::Tenants, Crowd::Lots, Crowd::Lots, Crowd::Plain]);
+        let steps = (0..n_steps).map(|_| step(&mut random, crowd)).collect();
         Plan { care, finds_duplicates, listens, steps }
     }
 }
 
-fn step(random: &mut Random, has_tenants: bool) -> Step {
+/// What a run is mostly about: where there are tenants or limits, there are no lots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Crowd {
+    Tenants,
+    Lots,
+    Plain,
+}
+
+fn step(random: &mut Random, crowd: Crowd) -> Step {
     let (job, worker, queue) = (random.next(), random.next(), random.below(QUEUES.len()));
     match random.below(100) {
         0..18 => {
             let n = random.pick(&[1, 1, 1, 2, 5]);
-            Step::Submit((0..n).map(|_| request(random, has_tenants)).collect())
+            Step::Submit((0..n).map(|_| request(random, crowd)).collect())
         }
         18..20 => Step::SubmitAgain { job },
-        20..35 => Step::Claim { worker, max: random.pick(&[1, 1, 2, 3, 10]) },
-        35..43 => Step::Heartbeat { worker },
-        43..63 => Step::Settle {
+        20..28 if crowd == Crowd::Lots && !random.once_in(4) => reserve(random, worker),
+        20..28 => Step::Claim { worker, max: random.pick(&[1, 1, 2, 3, 10]) },
+        28..36 => reserve(random, worker),
+        36..42 => Step::Heartbeat { worker },
+        42..52 => Step::Settle {
             worker,
             ends: (0..4).map(|_| ending(random)).collect(),
             max: random.pick(&[0, 0, 1, 2, 5]),
         },
+        52..61 => {
+            let report = Report {
+                ends: (0..random.below(6)).map(|_| ending(random)).collect(),
+                max: random.pick(&[0, 0, 1, 2, 5]),
+                reserves: !random.once_in(3),
+                twice: random.once_in(4),
+            };
+            Step::Close { worker, report }
+        }
+        61..63 => Step::CloseLate { lot: job, ends: (0..3).map(|_| ending(random)).collect() },
         63..66 => Step::SettleLate { claim: job, end: ending(random) },
         66 => Step::CheckLate { claim: job },
         67..69 => Step::Leave { worker },
@@ -165,7 +224,7 @@ fn step(random: &mut Random, has_tenants: bool) -> Step {
         72..76 => Step::Cancel { job },
         76..79 => Step::Retry { job },
         79..81 => Step::SetTags { job, tags: random.some(&TAGS) },
-        81..86 => Step::Set { queue, setting: setting(random) },
+        81..86 => Step::Set { queue, setting: setting(random, crowd) },
         86..92 => Step::Sweep { queue, names_the_dead: random.once_in(2) },
         _ => Step::Wait {
             ms: random.pick(&[
@@ -176,7 +235,13 @@ fn step(random: &mut Random, has_tenants: bool) -> Step {
     }
 }
 
-fn request(random: &mut Random, has_tenants: bool) -> Request {
+fn reserve(random: &mut Random, worker: u64) -> Step {
+    let (again, reads_late) = (random.once_in(4), random.once_in(4));
+    let wish = Wish { max: random.pick(&[1, 2, 3, 5, 10]), again, reads_late };
+    Step::Reserve { worker, wish }
+}
+
+fn request(random: &mut Random, crowd: Crowd) -> Request {
     let tags = random.some(&TAGS);
     Request {
         queue: random.below(QUEUES.len()),
@@ -186,7 +251,7 @@ fn request(random: &mut Random, has_tenants: bool) -> Request {
         after_tags: !tags.is_empty() && random.once_in(3),
         tags,
         parent: random.once_in(5).then(|| random.next()),
-        tenant: (has_tenants && !random.once_in(4)).then(|| random.pick(&TENANTS)),
+        tenant: (crowd == Crowd::Tenants && !random.once_in(4)).then(|| random.pick(&TENANTS)),
         retries: random.pick(&[0, 1, 2, 5]),
         retry_delay: random.pick(&[0, 100, 30_000]),
         progressive: random.once_in(3),
@@ -198,7 +263,7 @@ fn request(random: &mut Random, has_tenants: bool) -> Request {
 fn ending(random: &mut Random) -> Ending {
     match random.below(10) {
         0..5 => {
-            Ending::Complete { ttl: random.once_in(4).then(|| random.pick(&[1_000, 3_600_000])) }
+            Ending::Complete { ttl: random.once_in(2).then(|| random.pick(&[1_000, 3_600_000])) }
         }
         5..8 => Ending::Fail {
             retry: !random.once_in(4),
@@ -209,7 +274,10 @@ fn ending(random: &mut Random) -> Ending {
     }
 }
 
-fn setting(random: &mut Random) -> Setting {
+fn setting(random: &mut Random, crowd: Crowd) -> Setting {
+    if crowd == Crowd::Lots && !random.once_in(5) {
+        return Setting::Paused(random.once_in(3));
+    }
     match random.below(10) {
         0 => Setting::Paused(true),
         1 | 2 => Setting::Paused(false),

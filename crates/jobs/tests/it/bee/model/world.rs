@@ -17,6 +17,7 @@ use super::{
     crew::{Claim, Worker},
     ears::Ears,
     facts::Facts,
+    lots::Lot,
     seen::Seen,
     steps::{Plan, QUEUES, Request, Setting, Step},
 };
@@ -39,6 +40,8 @@ pub(super) struct World {
     n_jobs: usize,
     /// What workers believe to have that have lost it.
     pub(super) stale: Vec<Claim>,
+    /// Lots that were told of, or whose workers have died.
+    pub(super) stale_lots: Vec<Lot>,
     /// Every job there ever was.
     submitted: Vec<String>,
 }
@@ -72,6 +75,7 @@ impl World {
             n_workers: 0,
             n_jobs: 0,
             stale: Vec::new(),
+            stale_lots: Vec::new(),
             submitted: Vec::new(),
         };
         for at in 0..WORKERS_PER_QUEUE * QUEUES.len() {
@@ -91,6 +95,11 @@ impl World {
             Step::Settle { worker, ends, max } => {
                 self.settle(self.nth_worker(*worker), ends, *max).await?;
             }
+            Step::Reserve { worker, wish } => {
+                self.reserve(self.nth_worker(*worker), *wish).await?;
+            }
+            Step::Close { worker, report } => self.close(*worker, report).await?,
+            Step::CloseLate { lot, ends } => self.close_late(*lot, ends).await?,
             Step::SettleLate { claim, end } => self.settle_late(*claim, *end).await?,
             Step::CheckLate { claim } => self.check_late(*claim).await?,
             Step::Leave { worker } => self.leave(self.nth_worker(*worker)).await?,
@@ -123,7 +132,14 @@ impl World {
                 &verdict,
             )?;
         }
-        Ok(())
+        let mut lots = self.workers.iter().flat_map(|worker| &worker.lots);
+        let is_taken = |lot: &&Lot| {
+            lot.locked_until > self.facts.now && !self.facts.lots.contains_key(&lot.id())
+        };
+        match lots.find(is_taken) {
+            Some(lot) => Err(format!("{:?} was taken from its worker in time", lot.id())),
+            None => Ok(()),
+        }
     }
 
     fn nth_worker(&self, n: u64) -> usize {

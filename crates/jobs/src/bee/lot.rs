@@ -1,0 +1,73 @@
+//! Lots: jobs that a worker takes at once, and of which it tells at once.
+//!
+//! A claim writes to each job that it runs, and its end is written a moment later. Where jobs take next to no time, the
+//! first is half of what they cost the store. So a worker may *reserve* jobs instead: they leave the queue, an entry in
+//! [`keys::reserved`](super::keys::reserved) says who has them, and they themselves are not touched. One call then *closes*
+//! the lot: jobs that have ended are stored as ended, and the others begin to run, as if they had been claimed.
+//!
+//! The entry is what fences a lot. If its worker was silent for too long, the sweep removes the entry and lets the jobs
+//! into their queue again; whoever closes a lot without an entry changes nothing.
+
+use std::time::Duration;
+
+use super::{
+    history::entry,
+    hive::Hive,
+    job::{self, Job},
+    keys::{self, Jid, QueueName, WorkerId},
+    settle::Outcome,
+};
+use crate::Error;
+
+/// What a worker tells, and what it asks for, in one call.
+#[derive(Debug, Clone, Default)]
+pub struct Exchange<'a> {
+    /// What became of jobs.
+    pub outcomes: &'a [Outcome],
+    /// How many jobs it would take.
+    pub max: usize,
+    /// For how long they are locked.
+    pub lock: Duration,
+    /// The number of the lot in which to reserve them, if they are not to be claimed. Limits of the queue come first: they
+    /// may be claimed all the same. A worker uses each number once.
+    pub reserve: Option<u64>,
+    /// The lot that this call closes.
+    pub closes: Option<Closing>,
+}
+
+/// The end of a lot. Its jobs are among the outcomes of the call, or begin to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closing {
+    /// Its number.
+    pub lot: u64,
+    /// The jobs that begin, each with its attempt.
+    pub begun: Vec<(String, u64)>,
+}
+
+impl Hive {
+    /// The jobs of a lot that was just reserved. Those that were cancelled meanwhile, or never were, are left out.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn jobs_of_lot(
+        &self,
+        queue: &QueueName,
+        worker: &WorkerId,
+        lot: u64,
+        jids: &[String],
+    ) -> Result<Vec<Job>, Error> {
+        let jids: Vec<Jid> = jids.iter().filter_map(|jid| Jid::new(jid.as_str()).ok()).collect();
+        let names: Vec<&str> = job::names_for_lots().collect();
+        let mut reads = redis::pipe();
+        for jid in &jids {
+            reads.cmd("HMGET").arg(&*self.store().place(&keys::job(jid, &jid.group()))).arg(&names);
+        }
+        let stored: Vec<Vec<Option<Vec<u8>>>> =
+            reads.query_async(&mut self.store().connection()).await?;
+        let popped = entry("popped", &self.now_ms().to_string(), self.id());
+        let jobs = jids.iter().zip(stored).filter_map(|(jid, fields)| {
+            Job::from_lot(jid.as_str(), fields, lot, queue, worker, &popped)
+        });
+        Ok(jobs.collect())
+    }
+}
