@@ -4,14 +4,17 @@
 //! settles what has ended in the same call that claims the next; beside it a caretaker sends heartbeats and sweeps.
 //!
 //! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `gate` and `run` let it run beside
-//! others or alone, `station` is the loop, `pace` is how far ahead it claims, `ears` are how it hears of new jobs, `caretaker`
-//! keeps it alive and notices when others are not.
+//! others or alone. `station` is the loop, `errand` is one call of it, `lots` are jobs that it takes and tells of at once,
+//! `pace` is how far ahead it takes them, `ears` are how it hears of new ones. `caretaker` keeps it alive and notices when
+//! others are not.
 
 mod caretaker;
 mod context;
 mod ears;
+mod errand;
 mod gate;
 mod handler;
+mod lots;
 mod pace;
 mod run;
 mod station;

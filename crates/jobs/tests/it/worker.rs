@@ -3,6 +3,7 @@
 mod bench;
 mod ends;
 mod line;
+mod lots;
 mod outages;
 mod poison;
 mod regains;

@@ -187,7 +187,7 @@ async fn beat(
 }
 
 /// Why a job is no longer ours. The heartbeat can be quicker than the message that says so.
-async fn why_gone(shared: &Shared, jid: &str) -> Stop {
+pub(super) async fn why_gone(shared: &Shared, jid: &str) -> Stop {
     let Ok(jid) = Jid::new(jid) else { return Stop::Lost };
     match shared.hive.job(&jid).await {
         Ok(job) if job.status() == Status::Canceled => Stop::Canceled,

@@ -6,11 +6,14 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use super::super::{
-    hive::Hive,
-    job::{Job, Options},
-    keys::{Jid, Tag},
-    submit::Submission,
+use super::{
+    super::{
+        hive::Hive,
+        job::{Job, Options},
+        keys::{Jid, Tag},
+        submit::Submission,
+    },
+    lots::Ticket,
 };
 use crate::Error;
 
@@ -35,6 +38,8 @@ pub struct Context {
 struct Inner {
     hive: Hive,
     job: Job,
+    /// What it came with, if it was reserved.
+    ticket: Option<Arc<Ticket>>,
     /// Why it should stop, and who waits for that. A watch channel would be half of what a context costs.
     stop: Mutex<Option<Stop>>,
     stopped: Notify,
@@ -43,9 +48,21 @@ struct Inner {
 }
 
 impl Context {
-    pub(super) fn new(hive: Hive, job: Job) -> Context {
+    pub(super) fn new(hive: Hive, job: Job, ticket: Option<Arc<Ticket>>) -> Context {
         let (stop, stopped, options) = (Mutex::new(None), Notify::new(), Mutex::new(None));
-        Context { inner: Arc::new(Inner { hive, job, stop, stopped, options }) }
+        Context { inner: Arc::new(Inner { hive, job, ticket, stop, stopped, options }) }
+    }
+
+    /// Whether the store knows that the job runs.
+    pub(super) fn is_seen_running(&self) -> bool {
+        self.inner.ticket.as_ref().is_none_or(|ticket| ticket.is_closed())
+    }
+
+    /// Waits until the store knows that the job runs, which it does before anything that the handler does to it.
+    pub(super) async fn seen_running(&self) {
+        if let Some(ticket) = &self.inner.ticket {
+            ticket.closed().await;
+        }
     }
 
     /// The job, as it was claimed.
@@ -86,6 +103,7 @@ impl Context {
     /// # Errors
     /// When the store fails.
     pub async fn progress(&self, progress: impl Serialize) -> Result<(), Error> {
+        self.seen_running().await;
         let value = serde_json::to_value(progress).unwrap_or_default();
         self.inner.hive.report_progress(self.job(), &value).await
     }
@@ -95,6 +113,7 @@ impl Context {
     /// # Errors
     /// As [`Hive::submit`].
     pub async fn submit(&self, job: Submission) -> Result<Jid, Error> {
+        self.seen_running().await;
         self.inner.hive.submit(job.parent(Jid::new(self.job().jid())?)).await
     }
 
@@ -103,6 +122,7 @@ impl Context {
     /// # Errors
     /// As [`Hive::set_tags`].
     pub async fn set_tags(&self, tags: &[Tag]) -> Result<(), Error> {
+        self.seen_running().await;
         self.inner.hive.set_tags(&Jid::new(self.job().jid())?, tags).await
     }
 

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// What is claimed ahead is what was handled in this time.
-const AHEAD: Duration = Duration::from_millis(4);
-/// The most jobs that are claimed ahead: what is lost with a worker should not be much.
-const AHEAD_MAX: usize = 300;
+const AHEAD: Duration = Duration::from_millis(20);
+/// A station is quick when every handler gets to so many jobs in that time.
+const QUICK: usize = 5;
 /// For so long nothing is claimed ahead after a job had to wait for too long.
 const REST: Duration = Duration::from_secs(1);
 
@@ -19,6 +19,8 @@ const REST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Pace {
     concurrency: usize,
+    /// The most jobs that are claimed ahead: what is lost with a worker should not be much.
+    ahead_max: usize,
     ahead: usize,
     /// When the current measurement began, or will begin.
     since: Instant,
@@ -26,8 +28,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(concurrency: usize, now: Instant) -> Pace {
-        Pace { concurrency, ahead: 0, since: now, n_ended: 0 }
+    pub(super) fn new(concurrency: usize, ahead_max: usize, now: Instant) -> Pace {
+        Pace { concurrency, ahead_max, ahead: 0, since: now, n_ended: 0 }
     }
 
     /// Takes note of a handler that has ended.
@@ -37,7 +39,7 @@ impl Pace {
 
     /// Claims nothing ahead for some time.
     pub(super) fn rest(&mut self, now: Instant) {
-        *self = Pace::new(self.concurrency, now + REST);
+        *self = Pace::new(self.concurrency, self.ahead_max, now + REST);
     }
 
     /// How many jobs to have beyond those that run.
@@ -47,9 +49,8 @@ impl Pace {
             self.n_ended = 0;
         } else if took >= AHEAD {
             let handled = self.n_ended as f64 * AHEAD.as_secs_f64() / took.as_secs_f64();
-            // Only where every handler gets to several jobs in that time.
-            let is_quick = handled >= self.concurrency as f64;
-            self.ahead = if is_quick { (handled as usize).min(AHEAD_MAX) } else { 0 };
+            let is_quick = handled >= (QUICK * self.concurrency) as f64;
+            self.ahead = if is_quick { (handled as usize).min(self.ahead_max) } else { 0 };
             (self.since, self.n_ended) = (now, 0);
         }
         self.ahead
@@ -60,36 +61,38 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const AHEAD_MAX: usize = 1_000;
+
     /// What a station claims ahead after it handled so many jobs in so many milliseconds.
     fn ahead_after(concurrency: usize, n_jobs: usize, ms: u64) -> usize {
         let start = Instant::now();
-        let mut pace = Pace::new(concurrency, start);
+        let mut pace = Pace::new(concurrency, AHEAD_MAX, start);
         (0..n_jobs).for_each(|_| pace.note_end());
         pace.ahead(start + Duration::from_millis(ms))
     }
 
     #[test]
     fn quick_handlers_get_the_jobs_of_the_next_moment() {
-        assert_eq!(ahead_after(10, 400, 8), 200);
-        assert_eq!(ahead_after(100, 4_000, 8), AHEAD_MAX);
+        assert_eq!(ahead_after(10, 400, 40), 200);
+        assert_eq!(ahead_after(100, 4_000, 40), AHEAD_MAX);
     }
 
     #[test]
     fn handlers_that_take_their_time_get_nothing_ahead() {
-        assert_eq!(ahead_after(10, 0, 8), 0);
-        assert_eq!(ahead_after(10, 19, 8), 0, "more than a moment for each");
+        assert_eq!(ahead_after(10, 0, 40), 0);
+        assert_eq!(ahead_after(10, 99, 40), 0, "more than a moment for each");
         assert_eq!(ahead_after(100, 4_000, 10_000), 0, "quick, but long ago");
     }
 
     #[test]
     fn a_single_burst_is_no_pace() {
-        assert_eq!(ahead_after(10, 1_000, 3), 0);
+        assert_eq!(ahead_after(10, 1_000, 19), 0);
     }
 
     #[test]
     fn who_had_jobs_wait_rests_before_it_is_measured_again() {
         let start = Instant::now();
-        let mut pace = Pace::new(1, start);
+        let mut pace = Pace::new(1, AHEAD_MAX, start);
         let mut ahead_at = |at: Instant, rests: bool| {
             if rests {
                 pace.rest(at);

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 
-use super::{Settings, context::Context, gate::Gate, handler::Handler, station::Shared};
+use super::{
+    Settings, context::Context, gate::Gate, handler::Handler, lots::News, station::Shared,
+};
 use crate::bee::{
     settle::{End, Outcome, Verdict},
     sweep::Care,
@@ -22,7 +24,7 @@ pub(super) struct Runner {
     pub(super) handler: Handler,
     pub(super) gate: Gate,
     /// Where ends go. Nobody takes them when the station has stopped; the jobs were given back then.
-    pub(super) finish: mpsc::UnboundedSender<Outcome>,
+    pub(super) finish: mpsc::UnboundedSender<News>,
 }
 
 impl Runner {
@@ -34,7 +36,7 @@ impl Runner {
             let _pass = self.gate.beside_others(context.job().parent().is_some()).await;
             self.run_handler(context).await
         };
-        let _ = self.finish.send(outcome);
+        let _ = self.finish.send(News::Ended(outcome));
     }
 
     async fn run_handler(&self, context: Context) -> Outcome {
@@ -49,6 +51,10 @@ impl Runner {
     /// nothing but this job can be the end of the process. (The station settles it once more, which changes nothing.)
     async fn run_alone(&self, context: Context) -> Outcome {
         let released = Outcome::of(context.job(), End::Released);
+        tokio::select! {
+            () = context.seen_running() => {}
+            _ = context.stopped() => return released,
+        }
         let _pass = tokio::select! {
             pass = self.gate.alone() => pass,
             _ = context.stopped() => return released,

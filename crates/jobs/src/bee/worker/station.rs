@@ -2,7 +2,7 @@
 //!
 //! What has ended is settled in the same call that claims the next jobs. Two calls may be under way, each for half the
 //! jobs, so that neither the store nor the handlers wait for the other; under load each call is a batch by itself. A
-//! station whose handlers are quick claims some jobs ahead, which wait in line for a moment.
+//! station whose handlers are quick takes some jobs ahead, which wait in line for a moment, and takes them in lots.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -23,29 +23,34 @@ use tokio::{
 
 use super::{
     Duplicates, Post, Settings,
-    caretaker::{obey, take_care, wait_after},
+    caretaker::{obey, take_care, wait_after, why_gone},
     context::{Context, Stop},
     ears::Ears,
+    errand::{Answer, Errand, call},
     gate::Gate,
+    lots::{Lots, News},
     pace::Pace,
     run::Runner,
 };
 use crate::{
     Error,
     bee::{
-        claim::{Blocked, Claimed},
-        duplicates::Checked,
+        claim::Blocked,
         heartbeat::WorkerInfo,
         hive::Hive,
         job::Job,
-        keys::{JobHash, QueueName, WorkerId},
-        settle::{End, Failure, Outcome, Settled},
+        keys::{QueueName, WorkerId},
+        settle::{End, Outcome, Settled},
         sweep::Care,
     },
 };
 
 /// Calls under way at once.
 const CALLS_MAX: usize = 2;
+/// The same for quick handlers: the store works on some calls while others are on their way.
+const QUICK_CALLS_MAX: usize = 6;
+/// And on an embedded store, where a call is work for the cores that the handlers need too.
+const EMBEDDED_CALLS_MAX: usize = 3;
 /// Ends that go into one call, so that other clients are not kept waiting.
 const OUTCOMES_PER_CALL: usize = 200;
 /// A worker that hears nothing asks all the same, should a message have been lost.
@@ -72,8 +77,8 @@ pub(super) struct Shared {
 pub(super) struct Registry {
     running: Mutex<HashMap<String, Context>>,
     /// Calls begun, and calls ended.
-    begun: AtomicU64,
-    ended: AtomicU64,
+    pub(super) begun: AtomicU64,
+    pub(super) ended: AtomicU64,
 }
 
 impl Registry {
@@ -81,8 +86,11 @@ impl Registry {
         self.running.lock().contains_key(jid)
     }
 
+    /// The jobs that the store knows to run.
     pub(super) fn jids(&self) -> HashSet<String> {
-        self.running.lock().keys().cloned().collect()
+        let running = self.running.lock();
+        let seen = running.iter().filter(|(_, context)| context.is_seen_running());
+        seen.map(|(jid, _)| jid.clone()).collect()
     }
 
     /// Stops a job, in this attempt if one is named.
@@ -109,11 +117,8 @@ impl Registry {
     }
 }
 
-/// A call that has ended: what it was to settle, how much it was to claim, and what came of it.
-struct Answer {
-    outcomes: Vec<Outcome>,
-    max: usize,
-    result: Result<Settled, Error>,
+fn quick_calls_max(hive: &Hive) -> usize {
+    if hive.store().engine().is_some() { EMBEDDED_CALLS_MAX } else { QUICK_CALLS_MAX }
 }
 
 /// A worker at one queue.
@@ -126,7 +131,8 @@ pub(super) struct Station {
     ears: Ears,
     /// Ends that are not settled yet.
     outcomes: Vec<Outcome>,
-    finished: mpsc::UnboundedReceiver<Outcome>,
+    lots: Lots,
+    news: mpsc::UnboundedReceiver<News>,
     /// Each in a task of its own: on an embedded store a call is work, which other cores can do meanwhile.
     calls: JoinSet<Answer>,
     /// Jobs whose handler runs.
@@ -154,11 +160,13 @@ impl Station {
         gate: Gate,
     ) -> Result<Station, Error> {
         let worker = hive.new_worker(&post.queue)?;
-        let (finish, finished) = mpsc::unbounded_channel();
+        let (finish, news) = mpsc::unbounded_channel();
         let ears = Ears::new(hive.clone(), post.queue.clone());
         let shared =
             Shared { hive: hive.clone(), queue: post.queue, worker, registry: Registry::default() };
-        let pace = Pace::new(post.settings.concurrency, Instant::now());
+        let concurrency = post.settings.concurrency;
+        let ahead_max = (quick_calls_max(hive) * OUTCOMES_PER_CALL).saturating_sub(concurrency);
+        let pace = Pace::new(concurrency, ahead_max, Instant::now());
         let (shared, settings) = (Arc::new(shared), Arc::new(post.settings));
         let runner = Runner {
             shared: Arc::clone(&shared),
@@ -176,7 +184,8 @@ impl Station {
             drain,
             ears,
             outcomes: Vec::new(),
-            finished,
+            lots: Lots::default(),
+            news,
             calls: JoinSet::new(),
             busy: 0,
             line: VecDeque::new(),
@@ -238,7 +247,10 @@ impl Station {
                 self.give_line_back();
             }
             if let Some(deadline) = deadline {
-                let is_idle = self.busy == 0 && self.outcomes.is_empty() && self.calls.is_empty();
+                let is_idle = self.busy == 0
+                    && self.outcomes.is_empty()
+                    && self.lots.is_empty()
+                    && self.calls.is_empty();
                 if is_idle || deadline + self.settings.stop_grace + LAST_CALL <= Instant::now() {
                     return;
                 }
@@ -254,7 +266,7 @@ impl Station {
             let any_end = self.blocked == Some(Blocked::Concurrency);
             let wakes_at = self.wakes_at(deadline.filter(|_| !told_handlers));
             tokio::select! {
-                Some(outcome) = self.finished.recv() => self.note(outcome),
+                Some(news) = self.news.recv() => self.note(news),
                 Some(answer) = self.calls.join_next() => {
                     self.take(answer.unwrap_or_else(|error| resume_unwind(error.into_panic()))).await;
                 }
@@ -271,34 +283,49 @@ impl Station {
             .into_iter()
             .chain(self.not_before)
             .chain(line_until)
+            .chain(self.lots.due_at())
             .fold(self.ask_at, Instant::min)
     }
 
     /// Collects what has ended. Handlers that are about to end get a chance to be in the same call.
     async fn gather(&mut self) {
         self.note_all();
-        while self.busy > 0 && (1..OUTCOMES_PER_CALL).contains(&self.outcomes.len()) {
-            let n_before = self.outcomes.len();
+        while self.busy > 0 && (1..OUTCOMES_PER_CALL).contains(&self.n_ended()) {
+            let n_before = self.n_ended();
             tokio::task::yield_now().await;
             self.note_all();
-            if self.outcomes.len() == n_before {
+            if self.n_ended() == n_before {
                 return;
             }
         }
     }
 
+    fn n_ended(&self) -> usize {
+        self.outcomes.len() + self.lots.n_ended()
+    }
+
     fn note_all(&mut self) {
-        while let Ok(outcome) = self.finished.try_recv() {
-            self.note(outcome);
+        while let Ok(news) = self.news.try_recv() {
+            self.note(news);
         }
     }
 
-    /// Takes note of an end. The handler's place is for the next in line.
-    fn note(&mut self, outcome: Outcome) {
-        self.busy -= 1;
-        self.pace.note_end();
-        self.outcomes.push(outcome);
-        self.run_line();
+    fn note(&mut self, news: News) {
+        match news {
+            News::Ended(outcome) => {
+                self.busy -= 1;
+                self.pace.note_end();
+                self.keep(outcome);
+                // The handler's place is for the next in line.
+                self.run_line();
+            }
+            News::Hurry(lot) => self.lots.hurry(lot),
+        }
+    }
+
+    /// Keeps an end for the next call, or for the one that closes its lot.
+    fn keep(&mut self, outcome: Outcome) {
+        self.outcomes.extend(self.lots.note(outcome));
     }
 
     fn run_line(&mut self) {
@@ -311,8 +338,9 @@ impl Station {
 
     /// Gives back what was claimed ahead.
     fn give_line_back(&mut self) {
-        let back = self.line.drain(..);
-        self.outcomes.extend(back.map(|(_, context)| Outcome::of(context.job(), End::Released)));
+        for (_, context) in std::mem::take(&mut self.line) {
+            self.keep(Outcome::of(context.job(), End::Released));
+        }
         self.pace.rest(Instant::now());
     }
 
@@ -332,45 +360,75 @@ impl Station {
 
     /// Begins a call if there is something to settle or to ask for. True if it did.
     fn call_if_worthwhile(&mut self, is_stopping: bool) -> bool {
-        if self.calls.len() >= CALLS_MAX || self.not_before.is_some_and(|at| at > Instant::now()) {
+        let now = Instant::now();
+        if self.not_before.is_some_and(|at| at > now) {
             return false;
         }
         // A limit that is shared with others is not for holding jobs that do not run.
-        let ahead = if self.blocked.is_none() { self.pace.ahead(Instant::now()) } else { 0 };
-        let places = self.settings.concurrency + ahead;
-        let free = places.saturating_sub(self.busy + self.line.len() + self.reserved);
-        let batch = places.div_ceil(CALLS_MAX).min(OUTCOMES_PER_CALL);
-        let max = if is_stopping { 0 } else { free.min(batch) };
-        if self.outcomes.is_empty() && (max == 0 || !self.hungry) {
+        let ahead = if self.blocked.is_none() { self.pace.ahead(now) } else { 0 };
+        let calls_max = if ahead > 0 { quick_calls_max(&self.shared.hive) } else { CALLS_MAX };
+        if self.calls.len() >= calls_max {
             return false;
         }
-        let rest = self.outcomes.split_off(self.outcomes.len().min(OUTCOMES_PER_CALL));
-        let outcomes = std::mem::replace(&mut self.outcomes, rest);
+        let places = self.settings.concurrency + ahead;
+        let free = places.saturating_sub(self.busy + self.line.len() + self.reserved);
+        let batch = places.div_ceil(calls_max).min(OUTCOMES_PER_CALL);
+        let reserves = self.lots.has_unsure() || (ahead > 0 && self.may_reserve());
+        // A lot is worth its calls when it is a large one.
+        let is_waiting = self.busy == 0 && self.line.is_empty();
+        let wants_jobs = !is_stopping && (!reserves || 2 * free >= batch || is_waiting);
+        let max = if wants_jobs { free.min(batch) } else { 0 };
+        let has_due = self.lots.has_due(now);
+        if self.outcomes.is_empty() && !has_due && (max == 0 || !self.hungry) {
+            return false;
+        }
+        let (closes, mut outcomes) = match self.lots.take_due(now) {
+            Some((closing, ended)) => (Some(closing), ended),
+            None => (None, Vec::new()),
+        };
+        let room = OUTCOMES_PER_CALL.saturating_sub(outcomes.len()).min(self.outcomes.len());
+        outcomes.extend(self.outcomes.drain(..room));
+        let reserve = (reserves && max > 0).then(|| self.lots.number());
         self.reserved += max;
-        self.hungry = false;
-        self.calls.spawn(call(
-            Arc::clone(&self.shared),
-            Arc::clone(&self.settings),
-            outcomes,
-            max,
-            self.care.lock,
-        ));
+        self.hungry &= max == 0;
+        let errand = Errand { outcomes, max, reserve, closes };
+        let (shared, settings) = (Arc::clone(&self.shared), Arc::clone(&self.settings));
+        self.calls.spawn(call(shared, settings, errand, self.care.lock));
         true
     }
 
+    /// Whether others would make sense of reserved jobs: Node's programs do not, and duplicates are found while they run.
+    fn may_reserve(&self) -> bool {
+        self.care.waits_max == 0
+            && matches!(self.settings.duplicates, Duplicates::Run)
+            && self.shared.hive.writes_history()
+    }
+
     async fn take(&mut self, answer: Answer) {
-        self.reserved -= answer.max;
-        match answer.result {
+        let Answer { errand, result } = answer;
+        self.reserved -= errand.max;
+        match result {
             Ok(settled) => {
                 if self.backoff > BACKOFF_MIN {
                     tracing::info!(queue = %self.shared.queue, "the store is back");
                 }
                 self.backoff = BACKOFF_MIN;
-                self.forget(&answer.outcomes);
-                self.take_claimed(settled.claimed, answer.max).await;
+                self.forget(&errand.outcomes);
+                if let Some(closing) = &errand.closes {
+                    self.closed(closing.lot, &settled.not_begun).await;
+                }
+                self.take_claimed(settled, &errand).await;
             }
             Err(error) => {
-                self.outcomes.extend(answer.outcomes);
+                if let Some(closing) = &errand.closes {
+                    self.lots.not_closed(closing.lot);
+                }
+                if let Some(lot) = errand.reserve {
+                    self.lots.is_unsure(lot);
+                }
+                for outcome in errand.outcomes {
+                    self.keep(outcome);
+                }
                 // Told when it begins, not every time.
                 if self.backoff == BACKOFF_MIN {
                     tracing::warn!(queue = %self.shared.queue, %error, "the store cannot be reached; trying again until it can");
@@ -379,6 +437,20 @@ impl Station {
                 self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
                 self.hungry = true;
             }
+        }
+    }
+
+    /// The jobs of a lot run for everybody now, or have ended, or are not ours any more.
+    async fn closed(&mut self, lot: u64, not_begun: &[String]) {
+        let (late, jobs) = self.lots.closed(lot);
+        self.outcomes.extend(late);
+        if not_begun.is_empty() {
+            return;
+        }
+        for context in
+            jobs.iter().filter(|context| not_begun.iter().any(|jid| jid == context.job().jid()))
+        {
+            context.stop(why_gone(&self.shared, context.job().jid()).await);
         }
     }
 
@@ -394,16 +466,18 @@ impl Station {
         }
     }
 
-    async fn take_claimed(&mut self, claimed: Claimed, max: usize) {
-        if max == 0 {
+    async fn take_claimed(&mut self, settled: Settled, errand: &Errand) {
+        if errand.max == 0 {
             return;
         }
+        let Settled { claimed, reserved, .. } = settled;
         self.blocked = claimed.blocked;
         let wait =
             wait_after(&claimed, self.shared.hive.now_ms()).unwrap_or(ASK_EVERY).min(ASK_EVERY);
         self.ask_at = Instant::now() + wait;
-        let is_full = claimed.jobs.len() == max;
-        self.take_in(claimed.jobs);
+        let is_full = claimed.jobs.len().max(reserved.len()) == errand.max;
+        let lot = errand.reserve.filter(|_| !reserved.is_empty());
+        self.take_in(claimed.jobs, lot);
         if is_full {
             self.hungry = true;
             self.ears.note_full_claim();
@@ -417,87 +491,29 @@ impl Station {
     }
 
     /// Lets jobs run, or wait in line when all handlers are busy.
-    fn take_in(&mut self, jobs: Vec<Job>) {
+    fn take_in(&mut self, jobs: Vec<Job>, lot: Option<u64>) {
         let claimed_at = Instant::now();
+        let ticket = lot.map(|lot| Lots::ticket(lot, self.runner.finish.clone()));
+        let hive = &self.shared.hive;
+        let contexts: Vec<Context> =
+            jobs.into_iter().map(|job| Context::new(hive.clone(), job, ticket.clone())).collect();
         let mut running = self.shared.registry.running.lock();
-        for job in jobs {
-            let context = Context::new(self.shared.hive.clone(), job);
+        for context in &contexts {
             let jid = context.job().jid().to_owned();
             if let Some(earlier) = running.insert(jid, context.clone()) {
                 earlier.stop(Stop::Lost);
             }
-            self.line.push_back((claimed_at, context));
+            self.line.push_back((claimed_at, context.clone()));
         }
         drop(running);
+        if let Some(ticket) = ticket {
+            self.lots.open(ticket, contexts, claimed_at);
+        }
         self.run_line();
     }
 
     fn run_handler(&mut self, context: Context) {
         self.busy += 1;
         tokio::spawn(Arc::clone(&self.runner).run(context));
-    }
-}
-
-/// Settles and claims, and sorts out duplicates among what was claimed.
-async fn call(
-    shared: Arc<Shared>,
-    settings: Arc<Settings>,
-    outcomes: Vec<Outcome>,
-    max: usize,
-    lock: Duration,
-) -> Answer {
-    shared.registry.begun.fetch_add(1, Ordering::SeqCst);
-    let mut result = shared.hive.settle(&shared.queue, &shared.worker, &outcomes, max, lock).await;
-    if let Ok(settled) = &mut result {
-        let jobs = std::mem::take(&mut settled.claimed.jobs);
-        settled.claimed.jobs = without_duplicates(&shared, &settings.duplicates, jobs, lock).await;
-    }
-    shared.registry.ended.fetch_add(1, Ordering::SeqCst);
-    Answer { outcomes, max, result }
-}
-
-/// The jobs that are to be run. Those whose hash cannot be made fail; those that could not be checked are run, since
-/// twice is better than never.
-async fn without_duplicates(
-    shared: &Shared,
-    duplicates: &Duplicates,
-    jobs: Vec<Job>,
-    lock: Duration,
-) -> Vec<Job> {
-    let hash = |job: &Job| -> Result<JobHash, String> {
-        match duplicates {
-            Duplicates::By(hash) => hash(job),
-            _ => {
-                let hash = job.data_hash().map_err(|error| error.to_string())?;
-                JobHash::new(hash).map_err(|error| error.to_string())
-            }
-        }
-    };
-    if jobs.is_empty() || matches!(duplicates, Duplicates::Run) {
-        return jobs;
-    }
-    let (mut hashed, mut failed) = (Vec::new(), Vec::new());
-    for job in jobs {
-        match hash(&job) {
-            Ok(hash) => hashed.push((job, hash)),
-            Err(reason) => failed.push(Outcome::of(&job, End::Failed(Failure::new(reason)))),
-        }
-    }
-    if !failed.is_empty() {
-        let settled = shared.hive.settle(&shared.queue, &shared.worker, &failed, 0, lock).await;
-        if let Err(error) = settled {
-            tracing::debug!(queue = %shared.queue, %error, "could not fail jobs without a hash; their locks will expire");
-        }
-    }
-    let asked: Vec<(&Job, JobHash)> =
-        hashed.iter().map(|(job, hash)| (job, hash.clone())).collect();
-    match shared.hive.check_duplicates(&shared.queue, &shared.worker, &asked).await {
-        Ok(checked) => hashed
-            .into_iter()
-            .zip(checked)
-            .filter(|(_, checked)| *checked == Checked::Original)
-            .map(|((job, _), _)| job)
-            .collect(),
-        Err(_) => hashed.into_iter().map(|(job, _)| job).collect(),
     }
 }
