@@ -27,6 +27,9 @@ use redis::{FromRedisValue, RedisError, ToRedisArgs, Value};
 use self::{assemble::assemble, header::Header};
 use crate::{error::Error, store::Store};
 
+/// Room for the keys and arguments that every call of a script has.
+const USUAL_BYTES: usize = 512;
+
 /// A script, made with [`script!`](crate::script!).
 #[derive(Debug)]
 pub struct Script {
@@ -231,8 +234,14 @@ impl<'a> Call<'a> {
             panic!("{}: the {kind} \"{}\" was not passed", self.script.name(), names[at])
         };
         let header = self.script.header();
-        let mut cmd = redis::cmd(name);
-        cmd.arg(script).arg(self.keys.len() + self.more_keys.len());
+        // A batch has a thousand arguments, and a buffer that grew with them would be copied again and again.
+        let n_args = 3 + header.keys.names.len() + header.args.names.len();
+        let n_bytes: usize = self.more_args.iter().map(Vec::len).sum();
+        let mut cmd = redis::Cmd::with_capacity(
+            n_args + self.more_keys.len() + self.more_args.len(),
+            n_bytes + script.len() + USUAL_BYTES,
+        );
+        cmd.arg(name).arg(script).arg(self.keys.len() + self.more_keys.len());
         for (at, key) in self.keys.iter().enumerate() {
             cmd.arg(key.as_ref().unwrap_or_else(|| missing("key", &header.keys.names, at)));
         }

@@ -58,9 +58,14 @@ impl Hive {
     ) -> Result<Vec<Job>, Error> {
         let jids: Vec<Jid> = jids.iter().filter_map(|jid| Jid::new(jid.as_str()).ok()).collect();
         let names: Vec<&str> = job::names_for_lots().collect();
-        let mut reads = redis::pipe();
+        let names_bytes: usize = names.iter().map(|name| name.len()).sum();
+        let mut reads = redis::Pipeline::with_capacity(jids.len());
         for jid in &jids {
-            reads.cmd("HMGET").arg(&*self.store().place(&keys::job(jid, &jid.group()))).arg(&names);
+            let key = keys::job(jid, &jid.group());
+            let key = self.store().place(&key);
+            let mut read = redis::Cmd::with_capacity(2 + names.len(), names_bytes + key.len() + 8);
+            read.arg("HMGET").arg(&*key).arg(&names);
+            reads.add_command(read);
         }
         let stored: Vec<Vec<Option<Vec<u8>>>> =
             reads.query_async(&mut self.store().connection()).await?;
