@@ -5,7 +5,7 @@
 //! [`keys::reserved`](super::keys::reserved) says who has them, and they themselves are not touched. One call then *closes*
 //! the lot: jobs that have ended are stored as ended, and the others begin to run, as if they had been claimed.
 //!
-//! The entry is what fences a lot. If its worker was silent for too long, the sweep removes the entry and lets the jobs
+//! The entry is what fences a lot. If its worker has not closed it in time, the sweep removes the entry and lets the jobs
 //! into their queue again; whoever closes a lot without an entry changes nothing.
 
 use std::time::Duration;

@@ -108,7 +108,7 @@ local function complete_plain(position, jid, attempt, result, history)
   end
 end
 
--- The lot, if it is still the worker's: when it was silent for too long, others have its jobs.
+-- The lot, if it is still the worker's: when it was not told of in time, others have its jobs.
 local field = reservation_field(worker, closes)
 local lot = closes ~= '' and call('HGET', reserved_key(queue), field)
 if lot then call('HDEL', reserved_key(queue), field) end

@@ -118,7 +118,7 @@ impl Registry {
 }
 
 fn quick_calls_max(hive: &Hive) -> usize {
-    if hive.store().engine().is_some() { EMBEDDED_CALLS_MAX } else { QUICK_CALLS_MAX }
+    if hive.store().shares_cores() { EMBEDDED_CALLS_MAX } else { QUICK_CALLS_MAX }
 }
 
 /// A worker at one queue.

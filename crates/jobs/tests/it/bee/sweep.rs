@@ -78,7 +78,7 @@ async fn a_job_that_loses_too_many_workers_fails_and_says_why(rig: &Rig) {
 }
 
 /// A heartbeat of a worker that runs suspects alone.
-async fn isolates(rig: &Rig) {
+pub(super) async fn isolates(rig: &Rig) {
     let info = WorkerInfo {
         started_at: NOW,
         concurrency: 10,

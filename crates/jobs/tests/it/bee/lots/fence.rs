@@ -1,13 +1,16 @@
 //! Who has the jobs of a lot when its worker is late, gone or has left, or when somebody cancels them.
 
 use keyrack_jobs::bee::{
-    Closing, End, Exchange, Job, Outcome, Status, Verdict, WorkerInfo,
+    Closing, End, Exchange, Job, Outcome, Status, Verdict,
     keys::{self, Jid},
 };
 use keyrack_keys::Layout;
 
 use super::{
-    super::rig::{CARE, LOCK_MS, NOW, Rig, completed, everywhere, jid},
+    super::{
+        rig::{CARE, LOCK_MS, Rig, completed, everywhere, jid},
+        sweep::isolates,
+    },
     ask, check_declarations, close, complete_all, exchange, ids, lot_name, open_lots, put_many,
     quick, read, seen, take,
 };
@@ -129,17 +132,9 @@ async fn a_job_that_loses_too_many_workers_fails(rig: &Rig) {
 
 /// A job has to run alone to be believed the cause, and in a lot none does.
 async fn a_job_that_has_its_last_chance_never_fails_in_a_lot(rig: &Rig) {
-    let info = WorkerInfo {
-        started_at: NOW,
-        concurrency: 10,
-        lock_ms: LOCK_MS,
-        listens: true,
-        isolates: true,
-    };
     let jid = rig.submit(rig.job().retries(2)).await;
     for lot in 1..=10 {
-        let kept = rig.hive.heartbeat(&rig.queue, &rig.worker, CARE.lock, Some(&info)).await;
-        kept.expect("a heartbeat");
+        isolates(rig).await;
         let job = take(rig, lot, 1).await.remove(0);
         let alone = rig.hive.runs_alone(&rig.queue, &rig.worker, &job).await.expect("an answer");
         assert_eq!(alone, Verdict::Lost, "nobody knows that it runs");
