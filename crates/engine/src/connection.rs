@@ -1,20 +1,20 @@
 //! The door for the `redis` crate: commands go straight into the state, without sockets or serialisation.
 
+mod call;
+pub(crate) mod line;
+
 use std::{io, sync::Arc};
 
-use parking_lot::MutexGuard;
-use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, aio::ConnectionLike};
+use redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, aio::ConnectionLike};
 
+use self::call::{Call, Commands};
 use crate::{
-    engine::Shared,
+    engine::{Busy, Shared},
     num::format_double,
     reply::{Error, Reply},
     script_control::ScriptControl,
-    session::{About, ClientIndex, Delivery, Inbox, mailbox},
+    session::{ClientIndex, Delivery, Inbox},
 };
-
-/// Commands of a pipeline that are run before others get the lock.
-const COMMANDS_MAX: usize = 256;
 
 /// A connection inside the process. A clone is a connection of its own, on the same database.
 ///
@@ -26,7 +26,7 @@ pub struct Connection {
     db: usize,
 }
 
-struct Client {
+pub(crate) struct Client {
     index: ClientIndex,
     inbox: Inbox,
 }
@@ -37,55 +37,36 @@ impl Connection {
     }
 
     /// Runs commands one after the other and returns their replies, waiting where one has to.
-    async fn run(&mut self, commands: &[Vec<&[u8]>]) -> RedisResult<Vec<Value>> {
-        // With the protocol that each came in. They are converted when others have the lock again.
-        let mut replies = Vec::with_capacity(commands.len());
-        let (mut position, mut seen) = (0, 0);
-        let (mut next, mut resp) = (0, 2);
-        while next < commands.len() {
-            let blocked = {
-                let Ok(mut state) = self.shared.lock() else {
-                    replies.extend(commands[next..].iter().map(|args| (self.while_busy(args), 2)));
-                    break;
-                };
-                let client = self.client.get_or_insert_with(|| {
-                    let (mailbox, inbox) = mailbox(state.config.pending_output_max);
-                    Client { index: state.connect(self.db, mailbox, true, About::default()), inbox }
-                });
-                let mut blocked = false;
-                let turn_end = next + COMMANDS_MAX;
-                // Between MULTI and EXEC nobody else gets a turn, who could keep EXEC from being run.
-                while !blocked && (next < turn_end || state.is_queueing(client.index)) {
-                    let Some(args) = commands.get(next) else { break };
-                    let executed = state.execute(client.index, args);
-                    position = position.max(executed.position);
-                    resp = state.resp(client.index);
-                    match executed.reply {
-                        Some(reply) => replies.push((reply, resp)),
-                        None => blocked = true,
-                    }
-                    next += 1;
-                }
-                if blocked {
-                    // The answer cannot be there yet: what is there was for a caller that gave up.
-                    client.inbox.clear();
-                }
-                seen = state.logged;
-                if next < commands.len() {
-                    MutexGuard::unlock_fair(state);
-                }
-                blocked
-            };
-            if blocked {
+    async fn run(&mut self, commands: Commands<'_>) -> RedisResult<Vec<Value>> {
+        let mut call = Call::new(commands);
+        while !call.is_over() {
+            if let Err(Busy) = self.turn(&mut call).await {
+                call.answer_rest(|args| self.while_busy(args));
+                break;
+            }
+            if call.waits() {
                 let client = self.client.as_mut().expect("who waits is known");
-                let (reply, served_at) = client.wait(&self.shared).await?;
-                position = position.max(served_at);
-                replies.push((reply, resp));
+                let (reply, position) = client.wait(&self.shared).await?;
+                call.note_served(reply, position);
             }
         }
-        self.shared.committed(position).await.map_err(io::Error::other)?;
-        self.shared.shown(seen).await;
-        Ok(replies.into_iter().map(|(reply, resp)| value(reply, resp)).collect())
+        self.shared.committed(call.position()).await.map_err(io::Error::other)?;
+        self.shared.shown(call.seen()).await;
+        Ok(call.into_replies().map(|(reply, resp)| value(reply, resp)).collect())
+    }
+
+    /// Runs the next commands of a call, or has them run by whoever has the lock.
+    async fn turn(&mut self, call: &mut Call<'_>) -> Result<(), Busy> {
+        if self.turn_at_once(call) { Ok(()) } else { line::wait_in_line(self, call).await }
+    }
+
+    fn turn_at_once(&mut self, call: &mut Call<'_>) -> bool {
+        let Some(mut state) = self.shared.lock_at_once() else { return false };
+        call.go_on(&mut state, &mut self.client, self.db);
+        if !call.is_over() {
+            state.unlock_fair();
+        }
+        true
     }
 
     /// The answer to a command while a script runs too long.
@@ -140,8 +121,8 @@ impl Drop for Waiting<'_> {
 impl ConnectionLike for Connection {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
         Box::pin(async move {
-            let args = arguments(cmd)?;
-            let mut values = self.run(&[args]).await?;
+            check(cmd)?;
+            let mut values = self.run(cmd.into()).await?;
             values.pop().unwrap_or(Value::Nil).extract_error()
         })
     }
@@ -153,18 +134,8 @@ impl ConnectionLike for Connection {
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
         Box::pin(async move {
-            let mut commands = Vec::with_capacity(pipeline.len() + 2);
-            let atomic = pipeline.is_transaction();
-            if atomic {
-                commands.push(vec![&b"MULTI"[..]]);
-            }
-            for cmd in pipeline.cmd_iter() {
-                commands.push(arguments(cmd)?);
-            }
-            if atomic {
-                commands.push(vec![&b"EXEC"[..]]);
-            }
-            let values = self.run(&commands).await?;
+            pipeline.cmd_iter().try_for_each(check)?;
+            let values = self.run(pipeline.into()).await?;
             Ok(values.into_iter().skip(offset).take(count).collect())
         })
     }
@@ -194,23 +165,16 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-fn arguments(cmd: &Cmd) -> RedisResult<Vec<&[u8]>> {
-    let args: Vec<&[u8]> = cmd
-        .args_iter()
-        .map(|arg| match arg {
-            Arg::Simple(bytes) => bytes,
-            // A cursor that has not moved yet.
-            _ => b"0",
-        })
-        .collect();
-    let name = args.first().copied().unwrap_or_default();
+/// Whether a command can be run here.
+fn check(cmd: &Cmd) -> RedisResult<()> {
+    let name = cmd.args_iter().next().map(call::bytes).unwrap_or_default();
     if name.is_empty() {
         return Err(invalid("a command needs a name"));
     }
     if is_subscription(name) {
         return Err(invalid("a connection in process cannot subscribe: use Engine::subscribe"));
     }
-    Ok(args)
+    Ok(())
 }
 
 fn is_subscription(name: &[u8]) -> bool {

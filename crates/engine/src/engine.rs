@@ -1,8 +1,10 @@
 //! The engine as its owner sees it: open it, connect to it, listen on it, close it.
 
 use std::{
+    ops::{Deref, DerefMut},
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -11,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::{
     aof::{self, Fsync, Recovery},
     config::Config,
-    connection::Connection,
+    connection::{Connection, line::Line},
     host::{Host, SystemHost},
     housekeeping::{self, Bell},
     script_control::ScriptControl,
@@ -185,6 +187,7 @@ impl Engine {
             log: state.log.clone(),
             script_control: state.script_control.clone(),
             shutdown: state.shutdown.clone(),
+            line: state.line.clone(),
             bell: Arc::default(),
             state: Mutex::new(state),
             leavers: Mutex::default(),
@@ -234,6 +237,8 @@ impl OpenError {
 /// What all doors share: the state behind its lock, and what must be reachable while the lock is held.
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// Connections whose commands are run by whoever has the lock.
+    line: Arc<Line>,
     /// Clients that left while somebody else had the lock.
     leavers: Mutex<Vec<ClientIndex>>,
     databases: usize,
@@ -254,15 +259,15 @@ const BUSY_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// How often to look again before going to sleep: sleeping and being woken takes longer than most commands do.
 const SPINS: u32 = 200;
 
+/// How many connections somebody serves who has other things to do.
+pub(crate) const SERVED_MAX: usize = 4;
+
 impl Shared {
     /// Locks the state. Commands take microseconds, so waiting for the lock blocks the thread; only a long
     /// script makes it give up.
-    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>, Busy> {
-        for _ in 0..SPINS {
-            if let Some(state) = self.state.try_lock() {
-                return Ok(self.see_off(state));
-            }
-            std::hint::spin_loop();
+    pub(crate) fn lock(&self) -> Result<Guard<'_>, Busy> {
+        if let Some(state) = self.lock_at_once() {
+            return Ok(state);
         }
         loop {
             if self.script_control.is_busy() {
@@ -274,9 +279,32 @@ impl Shared {
         }
     }
 
+    /// Locks the state unless that would take longer than a command does.
+    pub(crate) fn lock_at_once(&self) -> Option<Guard<'_>> {
+        for _ in 0..SPINS {
+            if let Some(state) = self.state.try_lock() {
+                return Some(self.see_off(state));
+            }
+            if self.script_control.is_running() {
+                return None;
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+
     /// Locks the state however long it takes.
-    pub(crate) fn lock_patiently(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock_patiently(&self) -> Guard<'_> {
         self.see_off(self.state.lock())
+    }
+
+    /// Runs what connections have left in the line, unless somebody has the lock, who will.
+    pub(crate) fn serve_line(&self) {
+        drop(self.state.try_lock().map(|state| self.see_off(state)));
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
     }
 
     /// Registers a client; `trusted` ones need no password.
@@ -290,16 +318,42 @@ impl Shared {
     /// wait for it in order to go.
     pub(crate) fn leave(&self, client: ClientIndex) {
         match self.state.try_lock() {
-            Some(mut state) => state.disconnect(client),
+            Some(state) => self.see_off(state).disconnect(client),
             None => self.leavers.lock().push(client),
         }
     }
 
-    fn see_off<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn see_off<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Guard<'a> {
         let mut leavers = self.leavers.lock();
         leavers.drain(..).for_each(|client| state.disconnect(client));
         drop(leavers);
-        state
+        Guard { shared: self, state: Some(state) }
+    }
+
+    /// Lets go of the state, having served those in line.
+    fn release<'a>(&'a self, mut state: MutexGuard<'a, State>, let_go: fn(MutexGuard<'a, State>)) {
+        let n_max = if thread::panicking() { 0 } else { SERVED_MAX };
+        let mut n_served = 0;
+        loop {
+            while n_served < n_max
+                && let Some(order) = self.line.next()
+            {
+                order.run(&mut state);
+                n_served += 1;
+            }
+            let_go(state);
+            // Somebody may have lined up in between, having found the state locked.
+            if self.line.is_empty() {
+                return;
+            }
+            if n_served >= n_max {
+                return self.line.wake_first();
+            }
+            match self.state.try_lock() {
+                Some(locked) => state = locked,
+                None => return,
+            }
+        }
     }
 
     /// Waits until everything up to `position` is as durable as the settings ask for.
@@ -341,6 +395,44 @@ impl Shared {
 
     pub(crate) fn bell(&self) -> &Arc<Bell> {
         &self.bell
+    }
+}
+
+/// The state, locked. Letting go of it serves the connections that found it so.
+pub(crate) struct Guard<'a> {
+    shared: &'a Shared,
+    /// There until it is let go.
+    state: Option<MutexGuard<'a, State>>,
+}
+
+impl Guard<'_> {
+    /// Lets go of the state, and threads that wait for it come first.
+    pub(crate) fn unlock_fair(mut self) {
+        if let Some(state) = self.state.take() {
+            self.shared.release(state, MutexGuard::unlock_fair);
+        }
+    }
+}
+
+impl Deref for Guard<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        self.state.as_ref().expect("it is there until it is let go")
+    }
+}
+
+impl DerefMut for Guard<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        self.state.as_mut().expect("it is there until it is let go")
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            self.shared.release(state, drop);
+        }
     }
 }
 

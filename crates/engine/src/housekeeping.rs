@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use crate::{aof, engine::Shared, rewrite::Progress, state::State};
 
@@ -103,7 +103,7 @@ fn expire(shared: &Shared, rounds_per_walk: usize) {
             state.freeze_time();
             let seen_all = state.expire_some(db, BUCKETS_PER_SLICE);
             state.finish_unit();
-            MutexGuard::unlock_fair(state);
+            state.unlock_fair();
             left = left.saturating_sub(BUCKETS_PER_SLICE);
             if seen_all || (left == 0 && rounds_per_walk > 1) {
                 break;
@@ -137,7 +137,7 @@ fn rewrite(weak: &Weak<Shared>, mut base: aof::Rewrite) {
         let mut state = shared.lock_patiently();
         let progress = state.rewrite_some(BUCKETS_PER_SLICE);
         // Whoever has waited meanwhile comes first.
-        MutexGuard::unlock_fair(state);
+        state.unlock_fair();
         drop(shared);
         let written = match progress {
             Progress::GivenUp => return,

@@ -54,6 +54,10 @@ impl ScriptControl {
         self.on_worker.store(on_worker, Ordering::Relaxed);
     }
 
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.load(Ordering::Acquire)
+    }
+
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Acquire)
     }

@@ -12,6 +12,7 @@ use crate::{
     aof,
     blocking::Waiting,
     config::Config,
+    connection::line::Line,
     db::Db,
     effects::Effects,
     exec,
@@ -35,6 +36,8 @@ pub(crate) struct State {
     /// Taken out while a script runs.
     pub(crate) scripts: Option<Box<Scripts>>,
     pub(crate) script_control: Arc<ScriptControl>,
+    /// Connections that wait for the state to be unlocked.
+    pub(crate) line: Arc<Line>,
     pub(crate) config: Config,
     pub(crate) stats: Stats,
     pub(crate) log: Option<Arc<aof::Log>>,
@@ -95,6 +98,7 @@ impl State {
             watchers: Watchers::default(),
             scripts: Some(Box::new(Scripts::new(config.script_limits()))),
             script_control: Arc::default(),
+            line: Arc::default(),
             stats: Stats { started_us: now_us, ..Stats::default() },
             log: None,
             logged: 0,

@@ -157,6 +157,7 @@ impl Caller for Running<'_, '_> {
         }
         let control = &self.ctx.state.script_control;
         control.note_busy();
+        self.ctx.state.line.turn_away();
         if control.is_killed() {
             return Interrupt::Stop(Error::fixed("ERR Script killed by user with SCRIPT KILL."));
         }

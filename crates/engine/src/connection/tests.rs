@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use redis::{Cmd, Pipeline, RedisResult, Value, aio::ConnectionLike};
 
-use super::COMMANDS_MAX;
+use super::call::COMMANDS_MAX;
 use crate::{Connection, Engine, Fsync, SimulatedHost};
 
 fn cmd(words: &str) -> Cmd {

@@ -1,0 +1,188 @@
+//! Connections that found the engine locked.
+//!
+//! A thread that waits for a lock does nothing else, though other tasks could run on it, and waking it takes longer than
+//! most commands do. So a connection in process leaves its commands in a line, and whoever has the lock runs them before
+//! letting go of it. Who lets go looks at the line once more afterwards, so nobody is left in it while the lock is free;
+//! and whoever has run enough for others wakes the first in line, who then takes the lock itself.
+
+use std::{
+    any::Any,
+    collections::VecDeque,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use parking_lot::Mutex;
+
+use super::{Call, Client, Connection};
+use crate::{engine::Busy, state::State};
+
+/// Those who wait, first come first served.
+#[derive(Default)]
+pub(crate) struct Line {
+    orders: Mutex<VecDeque<Arc<Order>>>,
+}
+
+impl Line {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.orders.lock().is_empty()
+    }
+
+    pub(crate) fn next(&self) -> Option<Arc<Order>> {
+        self.orders.lock().pop_front()
+    }
+
+    /// Has the first in line look for itself.
+    pub(crate) fn wake_first(&self) {
+        let first = self.orders.lock().front().cloned();
+        if let Some(order) = first {
+            order.slip.lock().waker.wake_by_ref();
+        }
+    }
+
+    /// Turns all away, as while a script runs too long.
+    pub(crate) fn turn_away(&self) {
+        let orders = std::mem::take(&mut *self.orders.lock());
+        orders.iter().for_each(|order| order.end(Stage::TurnedAway));
+    }
+
+    fn join(&self, order: &Arc<Order>) {
+        self.orders.lock().push_back(Arc::clone(order));
+    }
+
+    fn leave(&self, order: &Arc<Order>) {
+        self.orders.lock().retain(|other| !Arc::ptr_eq(order, other));
+    }
+}
+
+/// Commands that somebody else may run.
+pub(crate) struct Order {
+    slip: Mutex<Slip>,
+}
+
+struct Slip {
+    call: Call<'static>,
+    client: Option<Client>,
+    db: usize,
+    stage: Stage,
+    waker: Waker,
+}
+
+enum Stage {
+    Waiting,
+    Run,
+    Panicked(Box<dyn Any + Send>),
+    TurnedAway,
+    /// Nobody waits for it any more.
+    GivenUp,
+}
+
+impl Order {
+    /// Runs its commands, or some of them if there are many.
+    pub(crate) fn run(&self, state: &mut State) {
+        let mut slip = self.slip.lock();
+        let Slip { call, client, db, stage, waker } = &mut *slip;
+        if !matches!(stage, Stage::Waiting) {
+            return;
+        }
+        // A panic is for the one whose commands these are.
+        *stage = match catch_unwind(AssertUnwindSafe(|| call.go_on(state, client, *db))) {
+            Ok(()) => Stage::Run,
+            Err(panic) => Stage::Panicked(panic),
+        };
+        let waker = waker.clone();
+        drop(slip);
+        waker.wake();
+    }
+
+    fn end(&self, stage: Stage) {
+        let mut slip = self.slip.lock();
+        slip.stage = stage;
+        slip.waker.wake_by_ref();
+    }
+
+    /// Whether it need not wait any longer. If it must, the task of `cx` is woken when it need not.
+    fn is_settled(&self, cx: &mut Context<'_>) -> bool {
+        let mut slip = self.slip.lock();
+        slip.waker.clone_from(cx.waker());
+        !matches!(slip.stage, Stage::Waiting)
+    }
+}
+
+/// Has the next commands of a call run by whoever has the lock.
+pub(super) async fn wait_in_line(
+    connection: &mut Connection,
+    call: &mut Call<'_>,
+) -> Result<(), Busy> {
+    if connection.shared.script_control().is_busy() {
+        return Err(Busy);
+    }
+    let owned = std::mem::replace(call, Call::nothing()).into_owned();
+    let slip = Slip {
+        call: owned,
+        client: connection.client.take(),
+        db: connection.db,
+        stage: Stage::Waiting,
+        waker: Waker::noop().clone(),
+    };
+    let place = Place { connection, order: Arc::new(Order { slip: Mutex::new(slip) }) };
+    let mut has_joined = false;
+    poll_fn(|cx| {
+        if place.order.is_settled(cx) {
+            return Poll::Ready(());
+        }
+        let shared = &place.connection.shared;
+        if !std::mem::replace(&mut has_joined, true) {
+            shared.line().join(&place.order);
+        }
+        // The lock may have become free just before that, or nobody has it who could run it.
+        shared.serve_line();
+        if place.order.is_settled(cx) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    let (owned, stage) = place.take_back();
+    *call = owned;
+    match stage {
+        Stage::TurnedAway => Err(Busy),
+        Stage::Panicked(panic) => resume_unwind(panic),
+        Stage::Run | Stage::Waiting | Stage::GivenUp => Ok(()),
+    }
+}
+
+/// A connection's place in the line. Who gives it up before its commands were run has not sent them.
+struct Place<'a> {
+    connection: &'a mut Connection,
+    order: Arc<Order>,
+}
+
+impl Place<'_> {
+    fn take_back(&self) -> (Call<'static>, Stage) {
+        let mut slip = self.order.slip.lock();
+        let call = std::mem::replace(&mut slip.call, Call::nothing());
+        (call, std::mem::replace(&mut slip.stage, Stage::GivenUp))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut slip = self.order.slip.lock();
+        self.connection.client = slip.client.take();
+        let stage = std::mem::replace(&mut slip.stage, Stage::GivenUp);
+        let waits = slip.call.waits();
+        drop(slip);
+        let shared = &self.connection.shared;
+        if matches!(stage, Stage::Waiting) {
+            shared.line().leave(&self.order);
+            // It may have been woken to serve the others.
+            shared.serve_line();
+        }
+        if waits && let Some(client) = &self.connection.client {
+            shared.lock_patiently().stop_waiting(client.index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
