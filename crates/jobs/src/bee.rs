@@ -75,7 +75,7 @@ pub use self::{
     list::{Filter, PAGE_MAX, Page, Place},
     lot::{Closing, Exchange},
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
-    settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Told, Verdict},
+    settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
     stats::{Minute, Stats, WorkerStats},
     submit::{
         DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, SubmissionBody, TAGS_MAX,

@@ -2,7 +2,7 @@
 
 mod wire;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use redis::{FromRedisValue, ParsingError, Value};
 use serde::{Deserialize, Serialize};
@@ -247,17 +247,56 @@ pub struct HistoryEntry {
     pub more: Map<String, Json>,
 }
 
-/// A job: its stored fields, read when asked for. As JSON it is for programs that are not Node hives.
+/// A job: its stored fields, read when asked for. As JSON it is for programs that are not Node hives. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
+    stored: Arc<Stored>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Stored {
     fields: [Option<String>; FIELDS.len()],
     lot: Option<u64>,
 }
 
-impl Job {
+impl Stored {
     fn field(&self, name: &'static str) -> Option<&str> {
         let at = FIELDS.iter().position(|field| *field == name)?;
         self.fields[at].as_deref()
+    }
+
+    fn set(&mut self, name: &'static str, value: String) {
+        if let Some(at) = FIELDS.iter().position(|field| *field == name) {
+            self.fields[at] = Some(value);
+        }
+    }
+
+    /// What the script tells of a job that was just claimed, and what the worker knows.
+    fn from_told(
+        told: &mut impl Iterator<Item = Option<String>>,
+        queue: &QueueName,
+        worker: &WorkerId,
+    ) -> Stored {
+        let mut job = Stored::default();
+        for (&place, value) in TOLD_AT.iter().zip(told) {
+            job.fields[place] = value;
+        }
+        job.set("queue", queue.as_str().to_owned());
+        job.set("worker", worker.as_str().to_owned());
+        job.set("status", Status::Running.as_str().to_owned());
+        job
+    }
+}
+
+impl From<Stored> for Job {
+    fn from(stored: Stored) -> Job {
+        Job { stored: Arc::new(stored) }
+    }
+}
+
+impl Job {
+    fn field(&self, name: &'static str) -> Option<&str> {
+        self.stored.field(name)
     }
 
     /// Its id.
@@ -404,7 +443,7 @@ impl Job {
 
     /// The lot in which its worker took it, if it did not claim it by itself.
     pub fn lot(&self) -> Option<u64> {
-        self.lot
+        self.stored.lot
     }
 
     /// Jobs that were just claimed: what the script tells of them, one after the other, and what the worker knows.
@@ -414,9 +453,9 @@ impl Job {
         worker: &WorkerId,
     ) -> Vec<Job> {
         let mut jobs = Vec::with_capacity(told.len() / TOLD.len());
-        let mut told = told.into_iter();
+        let mut told = told.into_iter().map(|value| value.map(into_text));
         while told.len() >= TOLD.len() {
-            jobs.push(Job::from_told(&mut told, queue, worker));
+            jobs.push(Stored::from_told(&mut told, queue, worker).into());
         }
         jobs
     }
@@ -424,49 +463,32 @@ impl Job {
     /// A job that was just taken in a lot: what is stored of it, and what will be when its worker tells of it. Nothing if
     /// there is no such job, or if it waits no longer.
     pub(crate) fn from_lot(
-        jid: &str,
-        stored: Vec<Option<Vec<u8>>>,
+        jid: &Jid,
+        stored: Vec<Value>,
         lot: u64,
         queue: &QueueName,
         worker: &WorkerId,
         popped: &str,
     ) -> Option<Job> {
-        let mut stored = stored.into_iter();
-        if stored.next().flatten().as_deref() != Some(Status::Queued.as_str().as_bytes()) {
+        let mut stored = stored.into_iter().map(|value| match value {
+            Value::BulkString(bytes) => Some(into_text(bytes)),
+            _ => None,
+        });
+        if stored.next().flatten().as_deref() != Some(Status::Queued.as_str()) {
             return None;
         }
-        let mut told = std::iter::once(Some(jid.as_bytes().to_vec())).chain(stored);
-        let mut job = Job { lot: Some(lot), ..Job::from_told(&mut told, queue, worker) };
+        let mut told = std::iter::once(Some(jid.to_string())).chain(stored);
+        let mut job = Stored { lot: Some(lot), ..Stored::from_told(&mut told, queue, worker) };
         job.field("data")?;
         job.field("options")?;
-        let history = match job.history_json().strip_suffix(']') {
-            Some(entries) if entries.len() > 1 => format!("{entries},{popped}]"),
-            _ => format!("[{popped}]"),
+        let history = match job.field("history").and_then(|history| history.strip_suffix(']')) {
+            Some(entries) if entries.len() > 1 => [entries, ",", popped, "]"].concat(),
+            _ => ["[", popped, "]"].concat(),
         };
-        job.set("attempts", (job.attempts() + 1).to_string());
+        let attempts = job.field("attempts").and_then(|text| text.parse().ok()).unwrap_or(0.0);
+        job.set("attempts", (attempts as u64 + 1).to_string());
         job.set("history", history);
-        Some(job)
-    }
-
-    fn from_told(
-        told: &mut impl Iterator<Item = Option<Vec<u8>>>,
-        queue: &QueueName,
-        worker: &WorkerId,
-    ) -> Job {
-        let mut job = Job { fields: [const { None }; FIELDS.len()], lot: None };
-        for (&place, value) in TOLD_AT.iter().zip(told) {
-            job.fields[place] = value.map(into_text);
-        }
-        job.set("queue", queue.as_str().to_owned());
-        job.set("worker", worker.as_str().to_owned());
-        job.set("status", Status::Running.as_str().to_owned());
-        job
-    }
-
-    fn set(&mut self, name: &'static str, value: String) {
-        if let Some(at) = FIELDS.iter().position(|field| *field == name) {
-            self.fields[at] = Some(value);
-        }
+        Some(job.into())
     }
 
     /// The job in an event, which is a snapshot in the dialect of Node hives.
@@ -482,7 +504,7 @@ impl Job {
             "duplicate" => snapshot.get(name)?.get("jid")?.as_str().map(Into::into),
             name => text(name),
         });
-        fields[0].is_some().then_some(Job { fields, lot: None })
+        fields[0].is_some().then(|| Stored { fields, lot: None }.into())
     }
 }
 
@@ -494,7 +516,7 @@ impl FromRedisValue for Job {
         let fields = texts.try_into().map_err(|_| {
             ParsingError::from(format!("a job has {} fields, not {count}", FIELDS.len()))
         })?;
-        Ok(Job { fields, lot: None })
+        Ok(Stored { fields, lot: None }.into())
     }
 }
 

@@ -10,6 +10,8 @@
 
 use std::time::Duration;
 
+use redis::{Value, aio::ConnectionLike as _};
+
 use super::{
     history::entry,
     hive::Hive,
@@ -67,12 +69,16 @@ impl Hive {
             read.arg("HMGET").arg(&*key).arg(&names);
             reads.add_command(read);
         }
-        let stored: Vec<Vec<Option<Vec<u8>>>> =
-            reads.query_async(&mut self.store().connection()).await?;
+        let connection = &mut self.store().connection();
+        let stored = connection.req_packed_commands(&reads, 0, jids.len()).await?;
         let popped = entry("popped", &self.now_ms().to_string(), self.id());
-        let jobs = jids.iter().zip(stored).filter_map(|(jid, fields)| {
-            Job::from_lot(jid.as_str(), fields, lot, queue, worker, &popped)
-        });
-        Ok(jobs.collect())
+        let mut jobs = Vec::with_capacity(jids.len());
+        // Converted by the crate they would be walked through three times.
+        for (jid, reply) in jids.iter().zip(stored) {
+            if let Value::Array(fields) = reply.extract_error()? {
+                jobs.extend(Job::from_lot(jid, fields, lot, queue, worker, &popped));
+            }
+        }
+        Ok(jobs)
     }
 }

@@ -31,19 +31,8 @@ pub struct Outcome {
     pub options: Option<String>,
     /// What became of it.
     pub end: End,
-    /// What its worker was told about it when it was claimed, if that is known: then less has to be read.
-    pub told: Option<Told>,
-}
-
-/// What a worker knows of a job that it has claimed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Told {
-    jid: String,
-    queue: String,
-    history: String,
-    lot: Option<u64>,
-    /// Whether others wait for it.
-    is_awaited: bool,
+    /// The job as its worker got it, if that is known: then less has to be read.
+    pub told: Option<Job>,
 }
 
 /// How an attempt at a job ended.
@@ -101,26 +90,19 @@ impl<E: std::error::Error> From<E> for Failure {
 impl Outcome {
     /// The end of a job that was claimed.
     pub fn of(job: &Job, end: End) -> Outcome {
-        let told = || Told {
-            jid: job.jid().to_owned(),
-            queue: job.queue().to_owned(),
-            history: job.history_json().to_owned(),
-            lot: job.lot(),
-            is_awaited: job.is_awaited(),
-        };
         Outcome {
             jid: job.jid().to_owned(),
             attempt: Some(job.attempts()),
             options: None,
             end,
             // When the job of a tenant ends, the tenant's next is let in, which is never quick.
-            told: job.tenant().is_none().then(told),
+            told: job.tenant().is_none().then(|| job.clone()),
         }
     }
 
     /// The lot in which its worker took the job, if it did not claim it by itself.
     pub(super) fn lot(&self) -> Option<u64> {
-        self.told.as_ref().and_then(|told| told.lot)
+        self.told.as_ref().and_then(Job::lot)
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -46,7 +46,7 @@ fn list(text: Option<&str>) -> &RawValue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FIELDS;
+    use super::super::{FIELDS, Stored};
     use super::*;
 
     fn told(job: &Job) -> serde_json::Value {
@@ -56,7 +56,7 @@ mod tests {
     fn job(stored: &[(&str, &str)]) -> Job {
         let field = |name: &str| stored.iter().find(|(field, _)| *field == name);
         let fields = FIELDS.map(|name| field(name).map(|(_, text)| (*text).to_owned()));
-        Job { fields, lot: None }
+        Stored { fields, lot: None }.into()
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Batch {
         plain: &Plain<'_>,
         completed: Option<&str>,
     ) {
-        let history = format!("{},{}]", plain.history, completed.unwrap_or_default());
+        let history = [plain.history, ",", completed.unwrap_or_default(), "]"].concat();
         let attempt = plain.attempt.to_string();
         self.add([outcome.jid.clone(), attempt, plain.result.to_owned(), history]);
         self.places.push(place);
@@ -141,9 +141,10 @@ impl Plain<'_> {
         else {
             return None;
         };
-        let history = told.history.strip_suffix(']').filter(|entries| entries.ends_with('}'))?;
-        let is_of_it = told.jid == outcome.jid && told.queue == queue.as_str();
-        let is_plain = is_of_it && !told.is_awaited && history.len() <= HISTORY_BYTES_MAX;
+        let history = told.history_json().strip_suffix(']');
+        let history = history.filter(|entries| entries.ends_with('}'))?;
+        let is_of_it = told.jid() == outcome.jid && told.queue() == queue.as_str();
+        let is_plain = is_of_it && !told.is_awaited() && history.len() <= HISTORY_BYTES_MAX;
         is_plain.then_some(Plain { attempt, result, ttl_ms: *ttl_ms, history })
     }
 }

@@ -53,6 +53,11 @@ impl Context {
         Context { inner: Arc::new(Inner { hive, job, ticket, stop, stopped, options }) }
     }
 
+    /// Whether it was taken with others, as quick jobs are.
+    pub(super) fn is_of_lot(&self) -> bool {
+        self.inner.ticket.is_some()
+    }
+
     /// Whether the store knows that the job runs.
     pub(super) fn is_seen_running(&self) -> bool {
         self.inner.ticket.as_ref().is_none_or(|ticket| ticket.is_closed())

@@ -23,8 +23,8 @@ const OPEN_MAX: Duration = Duration::from_millis(10);
 /// What handlers tell their station.
 #[derive(Debug)]
 pub(super) enum News {
-    /// A handler has ended.
-    Ended(Outcome),
+    /// Handlers have ended.
+    Ended(Vec<Outcome>),
     /// A job of this lot is to be seen running before its handler goes on.
     Hurry(u64),
 }

@@ -32,9 +32,9 @@ impl Pace {
         Pace { concurrency, ahead_max, ahead: 0, since: now, n_ended: 0 }
     }
 
-    /// Takes note of a handler that has ended.
-    pub(super) fn note_end(&mut self) {
-        self.n_ended += 1;
+    /// Takes note of handlers that have ended.
+    pub(super) fn note_ends(&mut self, n: usize) {
+        self.n_ended += n;
     }
 
     /// Claims nothing ahead for some time.
@@ -67,7 +67,7 @@ mod tests {
     fn ahead_after(concurrency: usize, n_jobs: usize, ms: u64) -> usize {
         let start = Instant::now();
         let mut pace = Pace::new(concurrency, AHEAD_MAX, start);
-        (0..n_jobs).for_each(|_| pace.note_end());
+        pace.note_ends(n_jobs);
         pace.ahead(start + Duration::from_millis(ms))
     }
 
@@ -97,7 +97,7 @@ mod tests {
             if rests {
                 pace.rest(at);
             }
-            (0..100).for_each(|_| pace.note_end());
+            pace.note_ends(100);
             pace.ahead(at)
         };
         assert_eq!(ahead_at(start + AHEAD, false), 100);

@@ -1,8 +1,9 @@
-//! Running one claimed job: beside others, or alone at its last chance.
+//! Running claimed jobs: beside others, or alone at their last chance.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
-use tokio::sync::mpsc;
+use futures_util::future::BoxFuture;
+use tokio::{sync::mpsc, time::Instant};
 
 use super::{
     Settings, context::Context, gate::Gate, handler::Handler, lots::News, station::Shared,
@@ -14,6 +15,9 @@ use crate::bee::{
 
 /// The wait between attempts to settle a job that ran alone while the store cannot be reached.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
+
+/// For so long a task runs jobs in turn. What is left is for others to run.
+const IN_TURN_MAX: Duration = Duration::from_millis(1);
 
 /// What it takes to run the jobs of a station.
 #[derive(Debug)]
@@ -30,13 +34,45 @@ pub(super) struct Runner {
 impl Runner {
     /// Runs a job to its end and tells the station.
     pub(super) async fn run(self: Arc<Self>, context: Context) {
-        let outcome = if self.care.is_last_chance(context.job().deaths()) {
-            self.run_alone(context).await
-        } else {
-            let _pass = self.gate.beside_others(context.job().parent().is_some()).await;
-            self.run_handler(context).await
-        };
-        let _ = self.finish.send(News::Ended(outcome));
+        let outcome = self.end_of(context).await;
+        self.tell(vec![outcome]);
+    }
+
+    /// Runs quick jobs one after the other and tells the station of all: a task for each would take as long as the job.
+    /// One that does not end at once gets a task all the same.
+    pub(super) fn run_in_turn(self: Arc<Self>, contexts: Vec<Context>) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let (since, mut ended) = (Instant::now(), Vec::with_capacity(contexts.len()));
+            let mut contexts = contexts.into_iter();
+            while let Some(context) = contexts.next() {
+                let runner = Arc::clone(&self);
+                let mut end = Box::pin(async move { runner.end_of(context).await });
+                match poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx))).await {
+                    Poll::Ready(outcome) => ended.push(outcome),
+                    Poll::Pending => {
+                        let runner = Arc::clone(&self);
+                        tokio::spawn(async move { runner.tell(vec![end.await]) });
+                    }
+                }
+                if since.elapsed() > IN_TURN_MAX && !contexts.as_slice().is_empty() {
+                    tokio::spawn(Arc::clone(&self).run_in_turn(contexts.collect()));
+                    break;
+                }
+            }
+            self.tell(ended);
+        })
+    }
+
+    fn tell(&self, ended: Vec<Outcome>) {
+        let _ = self.finish.send(News::Ended(ended));
+    }
+
+    async fn end_of(&self, context: Context) -> Outcome {
+        if self.care.is_last_chance(context.job().deaths()) {
+            return self.run_alone(context).await;
+        }
+        let _pass = self.gate.beside_others(context.job().parent().is_some()).await;
+        self.run_handler(context).await
     }
 
     async fn run_handler(&self, context: Context) -> Outcome {

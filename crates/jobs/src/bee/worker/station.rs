@@ -53,6 +53,8 @@ const QUICK_CALLS_MAX: usize = 6;
 const EMBEDDED_CALLS_MAX: usize = 3;
 /// Ends that go into one call, so that other clients are not kept waiting.
 const OUTCOMES_PER_CALL: usize = 200;
+/// Quick jobs that one task runs one after the other.
+const IN_TURN: usize = 32;
 /// A worker that hears nothing asks all the same, should a message have been lost.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 /// Waits between attempts when the store cannot be reached.
@@ -312,11 +314,11 @@ impl Station {
 
     fn note(&mut self, news: News) {
         match news {
-            News::Ended(outcome) => {
-                self.busy -= 1;
-                self.pace.note_end();
-                self.keep(outcome);
-                // The handler's place is for the next in line.
+            News::Ended(outcomes) => {
+                self.busy -= outcomes.len();
+                self.pace.note_ends(outcomes.len());
+                outcomes.into_iter().for_each(|outcome| self.keep(outcome));
+                // The handlers' places are for the next in line.
                 self.run_line();
             }
             News::Hurry(lot) => self.lots.hurry(lot),
@@ -329,10 +331,23 @@ impl Station {
     }
 
     fn run_line(&mut self) {
-        while self.busy < self.settings.concurrency
-            && let Some((_, context)) = self.line.pop_front()
-        {
-            self.run_handler(context);
+        let n_free = self.settings.concurrency.saturating_sub(self.busy);
+        let n_next = n_free.min(self.line.len());
+        self.busy += n_next;
+        let mut next = self.line.drain(..n_next).map(|(_, context)| context).peekable();
+        while let Some(context) = next.next() {
+            let runner = Arc::clone(&self.runner);
+            if !context.is_of_lot() {
+                tokio::spawn(runner.run(context));
+                continue;
+            }
+            let mut in_turn = vec![context];
+            while in_turn.len() < IN_TURN
+                && let Some(context) = next.next_if(Context::is_of_lot)
+            {
+                in_turn.push(context);
+            }
+            tokio::spawn(runner.run_in_turn(in_turn));
         }
     }
 
@@ -510,10 +525,5 @@ impl Station {
             self.lots.open(ticket, contexts, claimed_at);
         }
         self.run_line();
-    }
-
-    fn run_handler(&mut self, context: Context) {
-        self.busy += 1;
-        tokio::spawn(Arc::clone(&self.runner).run(context));
     }
 }
