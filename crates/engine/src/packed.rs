@@ -48,6 +48,43 @@ impl Packed {
         }
         self.0 = bytes.into_boxed_slice();
     }
+
+    /// Replaces items and adds others at the end, all at once.
+    ///
+    /// What is replaced is in the order in which it stands.
+    pub(crate) fn replace(&mut self, replaced: &[Replaced<'_>], added: &[&[u8]]) {
+        let n_gone: usize = replaced.iter().map(|Replaced { from, to, .. }| to - from).sum();
+        let new = replaced.iter().map(|replaced| replaced.by).chain(added.iter().copied());
+        let n_new: usize = new.map(|item| len_size(item.len()) + item.len()).sum();
+        let mut bytes = Vec::with_capacity(self.0.len() - n_gone + n_new);
+        let mut kept_from = 0;
+        for Replaced { from, to, by } in replaced {
+            bytes.extend_from_slice(&self.0[kept_from..*from]);
+            push_item(&mut bytes, by);
+            kept_from = *to;
+        }
+        bytes.extend_from_slice(&self.0[kept_from..]);
+        added.iter().for_each(|item| push_item(&mut bytes, item));
+        self.0 = bytes.into_boxed_slice();
+    }
+}
+
+/// An item of a [`Packed`] and what takes its place. Offsets come from [`Items::position`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Replaced<'a> {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) by: &'a [u8],
+}
+
+fn push_item(bytes: &mut Vec<u8>, item: &[u8]) {
+    let mut len = item.len();
+    while len >= 0x80 {
+        bytes.push((len as u8) | 0x80);
+        len >>= 7;
+    }
+    bytes.push(len as u8);
+    bytes.extend_from_slice(item);
 }
 
 /// Walks the items of a [`Packed`].
@@ -133,6 +170,31 @@ mod tests {
                 let all: Vec<Vec<u8>> = packed.iter().map(<[u8]>::to_vec).collect();
                 prop_assert_eq!(&all, &model);
             }
+        });
+    }
+
+    #[test]
+    fn replacing_and_adding_agrees_with_a_vec() {
+        let item = || prop::collection::vec(any::<u8>(), 0..300);
+        let items = prop::collection::vec((item(), any::<bool>(), item()), 0..20);
+        let added = prop::collection::vec(item(), 0..5);
+        proptest!(|(items in items, added in added)| {
+            let mut packed = Packed::default();
+            packed.push(&items.iter().map(|(old, ..)| &**old).collect::<Vec<_>>());
+            let mut replaced = Vec::new();
+            let mut walk = packed.iter();
+            for (_, is_replaced, by) in &items {
+                let from = walk.position();
+                walk.next();
+                if *is_replaced {
+                    replaced.push(Replaced { from, to: walk.position(), by });
+                }
+            }
+            let added: Vec<&[u8]> = added.iter().map(Vec::as_slice).collect();
+            packed.replace(&replaced, &added);
+            let kept = items.iter().map(|(old, is_replaced, by)| if *is_replaced { by } else { old });
+            let expected: Vec<&[u8]> = kept.map(Vec::as_slice).chain(added).collect();
+            prop_assert_eq!(packed.iter().collect::<Vec<_>>(), expected);
         });
     }
 }

@@ -4,7 +4,10 @@
 //! here they stay packed for longer; Redis' word for how a hash is kept is given all the same.
 
 use super::allocation;
-use crate::{dict::Dict, packed::Packed};
+use crate::{
+    dict::Dict,
+    packed::{Packed, Replaced},
+};
 
 /// A hash value.
 #[derive(Debug, Clone)]
@@ -199,13 +202,11 @@ fn set_large(dict: &mut Dict<Box<[u8]>>, field: &[u8], value: &[u8]) -> bool {
 
 /// Sets the fields of a packed hash and says how many are new.
 fn set_packed(packed: &mut Packed, pairs: &[[&[u8]; 2]]) -> usize {
-    let is_new = |(n, [field, _]): (usize, &[&[u8]; 2])| {
-        pairs[..n].iter().all(|[earlier, _]| earlier != field)
-    };
-    // Most are made with all their fields at once: then one allocation is enough.
-    if packed.n_bytes() == 0 && pairs.len() <= WALK && pairs.iter().enumerate().all(is_new) {
-        packed.push(pairs.as_flattened());
-        return pairs.len();
+    // One by one each would move what follows it, and ask the allocator for a little more.
+    if (2..=Names::MAX).contains(&pairs.len())
+        && let Some(names) = Names::of_all(pairs.iter().map(|[field, _]| *field))
+    {
+        return set_together(packed, pairs, &names);
     }
     let mut n_new = 0;
     for [field, value] in pairs {
@@ -220,8 +221,30 @@ fn set_packed(packed: &mut Packed, pairs: &[[&[u8]; 2]]) -> usize {
     n_new
 }
 
-/// Fields that are looked for in one walk.
-const WALK: usize = 16;
+/// Sets fields that all differ, of which `names` are the names.
+fn set_together(packed: &mut Packed, pairs: &[[&[u8]; 2]], names: &Names<'_>) -> usize {
+    let mut is_new = [true; Names::MAX];
+    let mut replaced = [Replaced::default(); Names::MAX];
+    let mut n_replaced = 0;
+    let mut items = packed.iter();
+    while let Some(field) = items.next() {
+        let from = items.position();
+        items.next();
+        names.each_equal(field, |n| {
+            is_new[n] = false;
+            replaced[n_replaced] = Replaced { from, to: items.position(), by: pairs[n][1] };
+            n_replaced += 1;
+        });
+    }
+    let mut added = [&[][..]; 2 * Names::MAX];
+    let mut n_added = 0;
+    for (pair, _) in pairs.iter().zip(is_new).filter(|(_, is_new)| *is_new) {
+        added[n_added..n_added + 2].copy_from_slice(pair);
+        n_added += 2;
+    }
+    packed.replace(&replaced[..n_replaced], &added[..n_added]);
+    n_added / 2
+}
 
 /// Gives the value of each field, or none, to `found`.
 fn get_each_packed<'a>(
@@ -229,18 +252,85 @@ fn get_each_packed<'a>(
     fields: &[&[u8]],
     mut found: impl FnMut(Option<&'a [u8]>),
 ) {
-    for fields in fields.chunks(WALK) {
-        let mut values = [None; WALK];
+    for fields in fields.chunks(Names::MAX) {
+        let names = Names::of(fields.iter().copied());
+        let mut values = [None; Names::MAX];
         let mut items = packed.iter();
         while let (Some(field), Some(value)) = (items.next(), items.next()) {
-            for (wanted, place) in fields.iter().zip(&mut values) {
-                // Most differ in their first letter, which is quicker seen than told by a comparison.
-                if wanted.first() == field.first() && *wanted == field {
-                    *place = Some(value);
-                }
-            }
+            names.each_equal(field, |n| values[n] = Some(value));
         }
         values[..fields.len()].iter().for_each(|value| found(*value));
+    }
+}
+
+/// Names to look for in one walk over a packed hash: a table so small that it is made for the walk.
+///
+/// Most fields of a record are not asked for, and most names that are asked for differ in their length or an end, so
+/// few bytes are ever compared.
+struct Names<'a> {
+    names: [&'a [u8]; Names::MAX],
+    /// One more than the last name of this kind, 0 for none.
+    heads: [u8; Names::KINDS],
+    /// The same for the name before it of its kind.
+    nexts: [u8; Names::MAX],
+}
+
+impl<'a> Names<'a> {
+    const MAX: usize = 16;
+    const KINDS: usize = 64;
+
+    /// Up to [`Names::MAX`] names.
+    fn of(names: impl Iterator<Item = &'a [u8]>) -> Names<'a> {
+        let mut all = Names::none();
+        names.enumerate().for_each(|(n, name)| all.put(n, name));
+        all
+    }
+
+    /// The same, if all of them differ.
+    fn of_all(names: impl Iterator<Item = &'a [u8]>) -> Option<Names<'a>> {
+        let mut all = Names::none();
+        for (n, name) in names.enumerate() {
+            let mut is_known = false;
+            all.each_equal(name, |_| is_known = true);
+            if is_known {
+                return None;
+            }
+            all.put(n, name);
+        }
+        Some(all)
+    }
+
+    fn none() -> Names<'a> {
+        Names { names: [&[]; Names::MAX], heads: [0; Names::KINDS], nexts: [0; Names::MAX] }
+    }
+
+    fn put(&mut self, n: usize, name: &'a [u8]) {
+        let head = &mut self.heads[Names::kind(name)];
+        self.names[n] = name;
+        self.nexts[n] = *head;
+        *head = n as u8 + 1;
+    }
+
+    /// Calls `equal` with the place of each name that is `field`.
+    #[inline]
+    fn each_equal(&self, field: &[u8], mut equal: impl FnMut(usize)) {
+        let mut next = self.heads[Names::kind(field)];
+        while let Some(n) = usize::from(next).checked_sub(1) {
+            if self.names[n] == field {
+                equal(n);
+            }
+            next = self.nexts[n];
+        }
+    }
+
+    #[inline]
+    fn kind(name: &[u8]) -> usize {
+        let ends = match name {
+            [] => 0,
+            [first, .., last] => usize::from(*first) * 5 + usize::from(*last) * 3,
+            [only] => usize::from(*only),
+        };
+        (ends + name.len()) % Names::KINDS
     }
 }
 
@@ -264,3 +354,6 @@ fn find<'a>(packed: &'a Packed, field: &[u8]) -> Option<Found<'a>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
