@@ -41,14 +41,20 @@ macro_rules! typed {
 
         /// Makes the key where there is none; check everything else first, so that no empty key is left behind.
         pub(crate) fn $write_or_new(&mut self, key: &[u8]) -> Result<&mut $type, Error> {
-            self.state.expire_if_due(self.session.db, key);
-            self.state.save_for_rewrite(self.session.db, key);
             let db = self.session.db;
-            if !self.state.dbs[db].contains(key) {
-                self.insert_new(key, Value::$variant($new));
-            }
-            match self.state.dbs[db].get_mut(key) {
-                Some(Value::$variant(value)) => Ok(value),
+            self.state.expire_if_due(db, key);
+            self.state.save_for_rewrite(db, key);
+            let epoch = self.state.rewrite.epoch();
+            let waiting = &mut self.state.waiting;
+            let value = self.state.dbs[db].get_or_insert_with(key, epoch, || {
+                let new = Value::$variant($new);
+                if can_be_waited_for(&new) {
+                    waiting.signal(db, key);
+                }
+                new
+            });
+            match value {
+                Value::$variant(value) => Ok(value),
                 _ => Err(Error::WRONG_TYPE),
             }
         }
@@ -117,14 +123,6 @@ impl<'a> Ctx<'a> {
         if can_be_waited_for && old.is_none() {
             self.state.waiting.signal(db, key);
         }
-    }
-
-    fn insert_new(&mut self, key: &[u8], value: Value) {
-        if can_be_waited_for(&value) {
-            self.state.waiting.signal(self.session.db, key);
-        }
-        let epoch = self.state.rewrite.epoch();
-        self.state.dbs[self.session.db].insert_new(key, value, epoch);
     }
 
     /// Removes a key and its expiry.

@@ -58,9 +58,15 @@ impl Db {
         None
     }
 
-    /// Adds a key that the caller knows to be absent.
-    pub(crate) fn insert_new(&mut self, key: &[u8], value: Value, epoch: u32) -> &mut Value {
-        &mut self.keys.insert_new(key.into(), Slot { value, epoch }).value
+    /// The value of a key, which gets the new one if it has none.
+    pub(crate) fn get_or_insert_with(
+        &mut self,
+        key: &[u8],
+        epoch: u32,
+        new: impl FnOnce() -> Value,
+    ) -> &mut Value {
+        let slot = || (key.into(), Slot { value: new(), epoch });
+        &mut self.keys.get_or_insert_with(key, slot).value
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Value> {

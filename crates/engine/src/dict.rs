@@ -20,8 +20,17 @@ pub(crate) struct Dict<V, K = Box<[u8]>> {
     tables: [Table<V, K>; 2],
     /// The next bucket of `tables[0]` to move, while a rehash is under way.
     rehash_from: Option<usize>,
+    /// Changes since buckets were last moved.
+    steps_owed: u8,
     seed: u64,
 }
+
+/// What a key hashes to, for those who come back to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hashed(usize);
+
+/// Keys whose memory is read together.
+pub(crate) const TOGETHER: usize = 16;
 
 type Link<V, K> = Option<Box<Node<V, K>>>;
 
@@ -55,12 +64,41 @@ impl<V: Clone, K: Clone> Table<V, K> {
     fn mask(&self) -> usize {
         self.buckets.len().wrapping_sub(1)
     }
+
+    /// The first node of the bucket for this hash.
+    fn chain(&self, hash: Hashed) -> Option<&Node<V, K>> {
+        if self.len == 0 { None } else { self.buckets[hash.0 & self.mask()].as_deref() }
+    }
+}
+
+impl<V: Clone, K: AsRef<[u8]> + Clone> Table<V, K> {
+    fn find(&self, hash: Hashed, key: &[u8]) -> Option<&Node<V, K>> {
+        let mut chain = self.chain(hash);
+        while chain.is_some_and(|node| node.key.as_ref() != key) {
+            chain = chain.and_then(|node| node.next.as_deref());
+        }
+        chain
+    }
+}
+
+/// The link to the node of this key, or the empty one where it would be. There must be buckets.
+fn link_mut<'a, V, K: AsRef<[u8]>>(
+    buckets: &'a mut [Link<V, K>],
+    hash: Hashed,
+    key: &[u8],
+) -> &'a mut Link<V, K> {
+    let mask = buckets.len() - 1;
+    let mut link = &mut buckets[hash.0 & mask];
+    while link.as_ref().is_some_and(|node| node.key.as_ref() != key) {
+        link = &mut link.as_mut().expect("the loop condition saw a node").next;
+    }
+    link
 }
 
 impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
     /// An empty table; `seed` keeps outsiders from choosing keys that collide.
     pub(crate) const fn new(seed: u64) -> Self {
-        Dict { tables: [Table::empty(), Table::empty()], rehash_from: None, seed }
+        Dict { tables: [Table::empty(), Table::empty()], rehash_from: None, steps_owed: 0, seed }
     }
 
     /// An empty table with room for `n` entries.
@@ -98,20 +136,12 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         if self.is_empty() {
             return None;
         }
-        let hash = self.hash(key);
-        for table in &self.tables {
-            if table.len == 0 {
-                continue;
-            }
-            let mut link = &table.buckets[hash & table.mask()];
-            while let Some(node) = link {
-                if node.key.as_ref() == key {
-                    return Some((&node.key, &node.value));
-                }
-                link = &node.next;
-            }
-        }
-        None
+        self.get_hashed(self.hash(key), key)
+    }
+
+    pub(crate) fn get_hashed(&self, hash: Hashed, key: &[u8]) -> Option<(&K, &V)> {
+        let node = self.tables.iter().find_map(|table| table.find(hash, key))?;
+        Some((&node.key, &node.value))
     }
 
     /// Looks up keys one after the other and gives each value, or none, to `found`.
@@ -122,12 +152,10 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         if self.rehash_from.is_some() || self.is_empty() {
             return keys.iter().for_each(|key| found(self.get(key)));
         }
-        const TOGETHER: usize = 16;
-        let Table { buckets, .. } = &self.tables[0];
         for keys in keys.chunks(TOGETHER) {
             let mut chains: [Option<&Node<V, K>>; TOGETHER] = [None; TOGETHER];
             for (chain, key) in chains.iter_mut().zip(keys) {
-                *chain = buckets[self.hash(key) & self.tables[0].mask()].as_deref();
+                *chain = self.tables[0].chain(self.hash(key));
             }
             for (chain, key) in chains.iter_mut().zip(keys) {
                 while chain.is_some_and(|node| node.key.as_ref() != *key) {
@@ -138,6 +166,19 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         }
     }
 
+    /// Hashes up to [`TOGETHER`] keys, and reads what looking them up will read: as in [`Dict::get_each`], those who
+    /// look them up to change something then need not wait for memory one after the other.
+    pub(crate) fn fetch<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> [Hashed; TOGETHER] {
+        let mut hashes = [Hashed::default(); TOGETHER];
+        let mut chains: [[Option<&Node<V, K>>; 2]; TOGETHER] = [[None; 2]; TOGETHER];
+        for ((hash, chains), key) in hashes.iter_mut().zip(&mut chains).zip(keys) {
+            *hash = self.hash(key);
+            *chains = self.tables.each_ref().map(|table| table.chain(*hash));
+        }
+        read(chains.as_flattened().iter().flatten().copied());
+        hashes
+    }
+
     pub(crate) fn get_mut(&mut self, key: &[u8]) -> Option<&mut V> {
         self.rehash_step();
         let hash = self.hash(key);
@@ -145,26 +186,43 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
             if table.len == 0 {
                 continue;
             }
-            let mask = table.mask();
-            let mut link = &mut table.buckets[hash & mask];
-            while let Some(node) = link {
-                if node.key.as_ref() == key {
-                    return Some(&mut node.value);
-                }
-                link = &mut node.next;
+            if let Some(node) = link_mut(&mut table.buckets, hash, key) {
+                return Some(&mut node.value);
             }
         }
         None
     }
 
+    /// The value of a key, which gets the new one if it has none.
+    pub(crate) fn get_or_insert_with(
+        &mut self,
+        key: &[u8],
+        new: impl FnOnce() -> (K, V),
+    ) -> &mut V {
+        // A full table grows even if the key is there: it would with the next one.
+        self.grow_if_full();
+        let hash = self.hash(key);
+        let is_in_second = self.rehash_from.is_some() && self.tables[0].find(hash, key).is_none();
+        let Table { buckets, len } = &mut self.tables[usize::from(is_in_second)];
+        let node = link_mut(buckets, hash, key).get_or_insert_with(|| {
+            *len += 1;
+            let (key, value) = new();
+            Box::new(Node { next: None, key, value })
+        });
+        &mut node.value
+    }
+
     /// Adds a key that the caller knows to be absent.
     pub(crate) fn insert_new(&mut self, key: K, value: V) -> &mut V {
+        self.insert_new_hashed(self.hash(key.as_ref()), key, value)
+    }
+
+    pub(crate) fn insert_new_hashed(&mut self, hash: Hashed, key: K, value: V) -> &mut V {
         self.grow_if_full();
-        let hash = self.hash(key.as_ref());
         let table = &mut self.tables[usize::from(self.rehash_from.is_some())];
         table.len += 1;
         let mask = table.mask();
-        let bucket = &mut table.buckets[hash & mask];
+        let bucket = &mut table.buckets[hash.0 & mask];
         let node = Node { next: bucket.take(), key, value };
         &mut bucket.insert(Box::new(node)).value
     }
@@ -174,20 +232,16 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
     }
 
     pub(crate) fn remove_entry(&mut self, key: &[u8]) -> Option<(K, V)> {
-        if self.is_empty() {
-            return None;
-        }
+        if self.is_empty() { None } else { self.remove_hashed(self.hash(key), key) }
+    }
+
+    pub(crate) fn remove_hashed(&mut self, hash: Hashed, key: &[u8]) -> Option<(K, V)> {
         self.rehash_step();
-        let hash = self.hash(key);
         for table in &mut self.tables {
             if table.len == 0 {
                 continue;
             }
-            let mask = table.mask();
-            let mut link = &mut table.buckets[hash & mask];
-            while link.as_ref().is_some_and(|node| node.key.as_ref() != key) {
-                link = &mut link.as_mut().expect("the loop condition saw a node").next;
-            }
+            let link = link_mut(&mut table.buckets, hash, key);
             if let Some(node) = link.take() {
                 let Node { next, key, value } = *node;
                 *link = next;
@@ -261,11 +315,11 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         }
     }
 
-    fn hash(&self, key: &[u8]) -> usize {
+    pub(crate) fn hash(&self, key: &[u8]) -> Hashed {
         let mut hasher = FixedState::with_seed(self.seed).build_hasher();
         hasher.write(key);
         // Buckets are chosen by the low bits; foldhash's are good enough for that.
-        hasher.finish() as usize
+        Hashed(hasher.finish() as usize)
     }
 
     fn grow_if_full(&mut self) {
@@ -293,23 +347,38 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         } else {
             self.tables[1] = Table::with_buckets(n_buckets);
             self.rehash_from = Some(0);
+            // The next change moves the first buckets; a small table has no others.
+            self.steps_owed = TOGETHER as u8;
         }
     }
 
-    /// Moves one bucket to the new table, passing over a bounded number of empty ones.
+    /// Moves one bucket to the new table for each change, and many at a time: each is a wait for memory, and these wait
+    /// together.
     fn rehash_step(&mut self) {
-        const EMPTY_BUCKETS_MAX: usize = 10;
         let Some(from) = self.rehash_from else { return };
+        self.steps_owed += 1;
+        if usize::from(self.steps_owed) >= TOGETHER {
+            self.steps_owed = 0;
+            self.move_buckets(from);
+        }
+    }
+
+    /// Moves some buckets, passing over a bounded number of empty ones.
+    fn move_buckets(&mut self, from: usize) {
+        const EMPTY_BUCKETS_MAX: usize = 10 * TOGETHER;
         let end = self.tables[0].buckets.len().min(from + EMPTY_BUCKETS_MAX);
-        let mut i = from;
-        while i < end && self.tables[0].buckets[i].is_none() {
-            i += 1;
+        let is_full = |i: &usize| self.tables[0].buckets[*i].is_some();
+        let mut full = [0; TOGETHER];
+        let mut n_full = 0;
+        for (place, i) in full.iter_mut().zip((from..end).filter(is_full)) {
+            *place = i;
+            n_full += 1;
         }
-        if i < end {
-            self.move_bucket(i);
-            i += 1;
-        }
-        self.rehash_from = Some(i);
+        let full = &full[..n_full];
+        read(full.iter().filter_map(|i| self.tables[0].buckets[*i].as_deref()));
+        full.iter().for_each(|i| self.move_bucket(*i));
+        let is_last = n_full < TOGETHER;
+        self.rehash_from = Some(if is_last { end } else { full[n_full - 1] + 1 });
         if self.tables[0].len == 0 {
             self.tables[0] = mem::replace(&mut self.tables[1], Table::empty());
             self.rehash_from = None;
@@ -325,11 +394,18 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
             let to = &mut self.tables[1];
             to.len += 1;
             let mask = to.mask();
-            let bucket = &mut to.buckets[hash & mask];
+            let bucket = &mut to.buckets[hash.0 & mask];
             node.next = bucket.take();
             *bucket = Some(node);
         }
     }
+}
+
+/// Reads nodes and their keys, which brings them into the cache.
+fn read<'a, V: 'a, K: AsRef<[u8]> + 'a>(nodes: impl Iterator<Item = &'a Node<V, K>>) {
+    let first_bytes =
+        nodes.map(|node| node.key.as_ref().first().map_or(0, |byte| u32::from(*byte)));
+    std::hint::black_box(first_bytes.sum::<u32>());
 }
 
 fn visit_bucket<'a, V, K>(bucket: &'a Link<V, K>, visit: &mut impl FnMut(&'a K, &'a V)) {

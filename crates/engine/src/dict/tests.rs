@@ -26,8 +26,11 @@ fn agrees_with_a_map_over_random_changes() {
         let mut model = BTreeMap::new();
         for (is_insert, k, v) in changes {
             let k = key(k % 512);
-            if is_insert {
+            if is_insert && v % 2 == 0 {
                 prop_assert_eq!(insert(&mut dict, k.clone(), v), model.insert(k, v));
+            } else if is_insert {
+                let value = *dict.get_or_insert_with(&k, || (k.clone(), v));
+                prop_assert_eq!(value, *model.entry(k).or_insert(v));
             } else {
                 prop_assert_eq!(dict.remove(&k), model.remove(&k));
             }
@@ -42,6 +45,45 @@ fn agrees_with_a_map_over_random_changes() {
         let all: BTreeMap<_, _> = dict.iter().map(|(k, v)| (k.clone(), *v)).collect();
         prop_assert_eq!(all, model);
     });
+}
+
+#[test]
+fn changes_to_many_keys_agree_with_a_map() {
+    // Enough for a table to grow and shrink again several times on the way.
+    let change = (any::<bool>(), 0u16..1200, 1u16..200, any::<u32>());
+    proptest!(|(seed: u64, changes in prop::collection::vec(change, 0..40))| {
+        let mut dict = Small::new(seed);
+        let mut model = BTreeMap::new();
+        for (is_insert, from, n, v) in changes {
+            let keys: Vec<Box<[u8]>> = (from..from + n).map(key).collect();
+            for keys in keys.chunks(TOGETHER) {
+                let hashes = dict.fetch(keys.iter().map(|k| &**k));
+                for (k, hash) in keys.iter().zip(hashes) {
+                    prop_assert_eq!(dict.get_hashed(hash, k).map(|(_, v)| *v), model.get(k).copied());
+                    if !is_insert {
+                        let gone = dict.remove_hashed(hash, k);
+                        prop_assert_eq!(gone, model.remove(k).map(|v| (k.clone(), v)));
+                    } else if !model.contains_key(k) {
+                        dict.insert_new_hashed(hash, k.clone(), v);
+                        model.insert(k.clone(), v);
+                    }
+                }
+            }
+            prop_assert_eq!(dict.len(), model.len());
+        }
+        let all: BTreeMap<_, _> = dict.iter().map(|(k, v)| (k.clone(), *v)).collect();
+        prop_assert_eq!(all, model);
+    });
+}
+
+#[test]
+fn a_growing_table_keeps_up_with_what_is_added() {
+    let mut dict = Small::new(1);
+    for n in 0..20_000 {
+        dict.insert_new(key(n), 0);
+        let n_buckets = dict.tables.each_ref().map(|table| table.buckets.len());
+        assert!(dict.len() <= n_buckets[0].max(n_buckets[1]) + TOGETHER, "{n_buckets:?}");
+    }
 }
 
 #[test]
