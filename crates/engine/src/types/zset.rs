@@ -1,11 +1,17 @@
 //! Sorted sets: a short sorted list while small; a table and a counted tree that share the members once they grow.
 
-use std::{borrow::Borrow, cmp::Ordering, ops::Bound, sync::Arc};
+use std::{
+    borrow::Borrow,
+    cmp::Ordering,
+    mem,
+    ops::{Bound, Range},
+    sync::Arc,
+};
 
 use wabi_tree::OSBTreeSet;
 
 use super::allocation;
-use crate::dict::Dict;
+use crate::dict::{Dict, Hashed, TOGETHER};
 
 /// A sorted set value. Members are ordered by score, then by bytes; ranks count from 0.
 #[derive(Debug, Clone)]
@@ -130,6 +136,24 @@ impl ZSet {
         large.insert(member, score)
     }
 
+    /// Gives members their scores, in this order, and gives `had` the one that each had, and its new one.
+    pub(crate) fn insert_each(
+        &mut self,
+        items: &[(&[u8], f64)],
+        seed: u64,
+        mut had: impl FnMut(Option<f64>, f64),
+    ) {
+        for (n, (member, score)) in items.iter().enumerate() {
+            // A small set may become a large one on the way.
+            if let ZSet::Large(large) = self
+                && items.len() - n >= TOGETHER
+            {
+                return large.insert_each(&items[n..], had);
+            }
+            had(self.insert(member, *score, seed), *score);
+        }
+    }
+
     pub(crate) fn remove(&mut self, member: &[u8]) -> Option<f64> {
         match self {
             ZSet::Small(entries) => find(entries, member).map(|at| entries.remove(at).score),
@@ -138,6 +162,14 @@ impl ZSet {
                 large.order.remove(&Entry { score, member });
                 Some(score)
             }
+        }
+    }
+
+    /// Removes the members of a range of ranks, and returns them in order.
+    pub(crate) fn remove_ranks(&mut self, ranks: Range<usize>) -> Vec<Entry> {
+        match self {
+            ZSet::Small(entries) => entries.drain(ranks).collect(),
+            ZSet::Large(large) => large.remove_ranks(ranks),
         }
     }
 
@@ -269,10 +301,10 @@ impl ZSet {
 
 impl Large {
     fn insert(&mut self, member: &[u8], score: f64) -> Option<f64> {
-        let Some((shared, &old)) = self.scores.get_key_value(member) else {
-            let shared: Member = member.into();
-            self.scores.insert_new(shared.clone(), score);
-            self.order.insert(Entry { score, member: shared });
+        let hash = self.scores.hash(member);
+        let Some((shared, &old)) = self.scores.get_hashed(hash, member) else {
+            let entry = self.add(hash, member, score);
+            self.order.insert(entry);
             return None;
         };
         if old != score {
@@ -282,6 +314,78 @@ impl Large {
             *self.scores.get_mut(member).expect("found above") = score;
         }
         Some(old)
+    }
+
+    /// The same for many: what looking them up reads is read together, and the new ones go into the tree together.
+    fn insert_each(&mut self, items: &[(&[u8], f64)], mut had: impl FnMut(Option<f64>, f64)) {
+        let mut new = Vec::with_capacity(items.len());
+        for items in items.chunks(TOGETHER) {
+            let hashes = self.scores.fetch(items.iter().map(|(member, _)| *member));
+            for ((member, score), hash) in items.iter().zip(hashes) {
+                let old = self.scores.get_hashed(hash, member).map(|(_, old)| *old);
+                match old {
+                    None => new.push(self.add(hash, member, *score)),
+                    Some(old) if old == *score => {}
+                    Some(_) => {
+                        // It may be one of the new ones.
+                        self.put_in_order(&mut new);
+                        self.insert(member, *score);
+                    }
+                }
+                had(old, *score);
+            }
+        }
+        self.put_in_order(&mut new);
+    }
+
+    /// Moves entries into the tree. Many are made a tree of their own, which is cheaply joined to this one if all of
+    /// them come behind it, as those whose score is a time do.
+    fn put_in_order(&mut self, new: &mut Vec<Entry>) {
+        if new.len() < TOGETHER {
+            self.order.extend(new.drain(..));
+        } else {
+            self.order.append(&mut new.drain(..).collect());
+        }
+    }
+
+    /// Adds a member that is not there to the table, and returns its entry for the tree.
+    fn add(&mut self, hash: Hashed, member: &[u8], score: f64) -> Entry {
+        let member: Member = member.into();
+        self.scores.insert_new_hashed(hash, member.clone(), score);
+        Entry { score, member }
+    }
+
+    fn remove_ranks(&mut self, ranks: Range<usize>) -> Vec<Entry> {
+        let removed = self.cut(ranks);
+        for entries in removed.chunks(TOGETHER) {
+            let hashes = self.scores.fetch(entries.iter().map(|entry| &*entry.member));
+            for (entry, hash) in entries.iter().zip(hashes) {
+                self.scores.remove_hashed(hash, &entry.member);
+            }
+        }
+        removed
+    }
+
+    /// Takes a range of ranks out of the tree, at once if it lies at an end.
+    fn cut(&mut self, ranks: Range<usize>) -> Vec<Entry> {
+        let at = |rank| self.order.get_by_rank(rank).cloned();
+        if ranks.len() < TOGETHER {
+        } else if ranks.start == 0
+            && let Some(first_kept) = at(ranks.end)
+        {
+            let kept = self.order.split_off(&first_kept);
+            return mem::replace(&mut self.order, kept).into_iter().collect();
+        } else if ranks.end == self.order.len()
+            && let Some(first) = at(ranks.start)
+        {
+            return self.order.split_off(&first).into_iter().collect();
+        }
+        let entries = skip(self.order.iter(), ranks.start).take(ranks.len());
+        let entries: Vec<Entry> = entries.cloned().collect();
+        entries.iter().for_each(|entry| {
+            self.order.remove(entry);
+        });
+        entries
     }
 }
 
@@ -334,7 +438,7 @@ impl Entry {
         Entry { score: self.score + 0.0, ..self }
     }
 
-    fn pair(&self) -> (&[u8], f64) {
+    pub(crate) fn pair(&self) -> (&[u8], f64) {
         (&self.member, self.score)
     }
 }

@@ -73,35 +73,52 @@ enum Outcome {
     Skipped,
 }
 
+impl Outcome {
+    /// When a score is set no matter what was there.
+    fn of(old: Option<f64>, score: f64) -> Outcome {
+        match old {
+            None => Outcome::Added(score),
+            Some(old) if old != score => Outcome::Updated(score),
+            Some(_) => Outcome::Same(score),
+        }
+    }
+}
+
 fn add(ctx: &mut Ctx<'_>, args: &[&[u8]], mut options: Options) -> Result<Reply, Error> {
     let key = args[1];
     let n_options = args[2..].iter().take_while(|arg| options.take(arg)).count();
-    let pairs = &args[2 + n_options..];
-    if pairs.is_empty() || !pairs.len().is_multiple_of(2) {
+    let (pairs, []) = args[2 + n_options..].as_chunks() else { return Err(Error::SYNTAX) };
+    if pairs.is_empty() {
         return Err(Error::SYNTAX);
     }
-    options.check(pairs.len() / 2)?;
-    let scores = pairs.iter().step_by(2).map(|arg| score(arg).ok_or(Error::NOT_A_FLOAT));
-    let scores = scores.collect::<Result<Vec<f64>, Error>>()?;
-    let members = pairs.iter().skip(1).step_by(2);
+    options.check(pairs.len())?;
+    let items = pairs.iter().map(|[number, member]| Some((*member, score(number)?)));
+    let items = items.collect::<Option<Vec<_>>>().ok_or(Error::NOT_A_FLOAT)?;
 
     let seed = ctx.seed();
     let zset = if options.xx { ctx.zset_mut(key)? } else { Some(ctx.zset_or_new(key)?) };
     let (mut n_added, mut n_updated, mut last) = (0, 0, None);
-    if let Some(zset) = zset {
-        for (score, member) in scores.into_iter().zip(members) {
-            last = match set(zset, member, score, options, seed)? {
-                Outcome::Added(score) => {
-                    n_added += 1;
-                    Some(score)
-                }
-                Outcome::Updated(score) => {
-                    n_updated += 1;
-                    Some(score)
-                }
-                Outcome::Same(score) => Some(score),
-                Outcome::Skipped => None,
-            };
+    let mut count = |outcome| match outcome {
+        Outcome::Added(score) => {
+            n_added += 1;
+            Some(score)
+        }
+        Outcome::Updated(score) => {
+            n_updated += 1;
+            Some(score)
+        }
+        Outcome::Same(score) => Some(score),
+        Outcome::Skipped => None,
+    };
+    match zset {
+        None => {}
+        Some(zset) if options.are_plain() => {
+            zset.insert_each(&items, seed, |old, score| last = count(Outcome::of(old, score)));
+        }
+        Some(zset) => {
+            for (member, score) in items {
+                last = count(set(zset, member, score, options, seed)?);
+            }
         }
     }
     if n_added + n_updated > 0 {
@@ -114,6 +131,7 @@ fn add(ctx: &mut Ctx<'_>, args: &[&[u8]], mut options: Options) -> Result<Reply,
     })
 }
 
+/// Sets the score of one member, if the options let it.
 fn set(
     zset: &mut ZSet,
     member: &[u8],
@@ -121,13 +139,6 @@ fn set(
     options: Options,
     seed: u64,
 ) -> Result<Outcome, Error> {
-    if options.are_plain() {
-        return Ok(match zset.insert(member, score, seed) {
-            None => Outcome::Added(score),
-            Some(old) if old != score => Outcome::Updated(score),
-            Some(_) => Outcome::Same(score),
-        });
-    }
     let Some(old) = zset.score(member) else {
         if options.xx {
             return Ok(Outcome::Skipped);

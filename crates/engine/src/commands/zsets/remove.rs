@@ -37,13 +37,10 @@ fn remove_range(ctx: &mut Ctx<'_>, key: &[u8], span: Span<'_>) -> Result<Reply, 
             ctx.log_instead(&[b"DEL", key]);
         }
     } else {
-        let members = zset.iter_from(ranks.start).take(n_removed);
-        let members: Vec<Vec<u8>> = members.map(|(member, _)| member.to_vec()).collect();
-        for member in &members {
-            zset.remove(member);
-        }
+        let entries = zset.remove_ranks(ranks);
         if by_name {
-            let removal = [&b"ZREM"[..], key].into_iter().chain(members.iter().map(Vec::as_slice));
+            let members = entries.iter().map(|entry| entry.pair().0);
+            let removal = [&b"ZREM"[..], key].into_iter().chain(members);
             ctx.log_instead(&removal.collect::<Vec<_>>());
         }
     }

@@ -53,6 +53,68 @@ fn small_and_large_sets_agree_with_a_sorted_list() {
     });
 }
 
+/// A change to many members: some members from a number on, in this direction, or some ranks.
+#[derive(Debug, Clone)]
+enum Change {
+    Insert { first: u16, n: u16, backwards: bool, score: i8, scores: i8 },
+    RemoveRanks { from: usize, n: usize, at_end: bool },
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let insert = (0u16..1000, 1u16..300, any::<bool>(), -4i8..4, 1i8..4);
+    let remove = (prop_oneof![Just(0), 0usize..500], 0usize..300, any::<bool>());
+    prop_oneof![
+        2 => insert.prop_map(|(first, n, backwards, score, scores)| Change::Insert {
+            first, n, backwards, score, scores,
+        }),
+        1 => remove.prop_map(|(from, n, at_end)| Change::RemoveRanks { from, n, at_end }),
+    ]
+}
+
+#[test]
+fn changes_to_many_members_agree_with_a_sorted_list() {
+    proptest!(|(changes in prop::collection::vec(change(), 0..12))| {
+        let mut zset = ZSet::new();
+        let mut model = BTreeMap::new();
+        for change in changes {
+            match change {
+                Change::Insert { first, n, backwards, score, scores } => {
+                    // Some come twice, with different scores.
+                    let member = |i| format!("m{}", first + (if backwards { n - i } else { i }) % 200);
+                    let members: Vec<(Vec<u8>, i8)> = (0..n)
+                        .map(|i| (member(i).into_bytes(), score + (i / 7) as i8 % scores))
+                        .collect();
+                    let items: Vec<(&[u8], f64)> =
+                        members.iter().map(|(m, s)| (&**m, f64::from(*s))).collect();
+                    let mut had = Vec::new();
+                    zset.insert_each(&items, 1, |old, new| had.push((old, new)));
+                    let expected = members.into_iter().map(|(member, score)| {
+                        (model.insert(member, score).map(f64::from), f64::from(score))
+                    });
+                    prop_assert_eq!(had, expected.collect::<Vec<_>>());
+                }
+                Change::RemoveRanks { from, n, at_end } => {
+                    let all = ordered(&model);
+                    let from = from.min(all.len());
+                    let to = if at_end { all.len() } else { (from + n).min(all.len()) };
+                    let removed = zset.remove_ranks(from..to);
+                    prop_assert_eq!(own(removed.iter().map(Entry::pair)), &all[from..to]);
+                    all[from..to].iter().for_each(|(member, _)| {
+                        model.remove(member);
+                    });
+                }
+            }
+            let all = ordered(&model);
+            prop_assert_eq!(own(zset.iter()), all.clone());
+            prop_assert_eq!(zset.len(), all.len());
+            for (rank, (member, score)) in all.iter().enumerate() {
+                prop_assert_eq!(zset.rank(member), Some(rank));
+                prop_assert_eq!(zset.score(member), Some(*score));
+            }
+        }
+    });
+}
+
 #[test]
 fn edges_between_members_count_bytes_when_scores_are_equal() {
     for n in [5u8, 200] {
