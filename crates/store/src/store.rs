@@ -212,11 +212,6 @@ impl Store {
         }
     }
 
-    /// Whether commands are work for the cores of this process.
-    pub fn shares_cores(&self) -> bool {
-        self.engine().is_some()
-    }
-
     /// The embedded engine, to listen for Redis clients on it; other stores have their own port.
     pub fn engine(&self) -> Option<&Engine> {
         match &self.inner.opened {

@@ -15,6 +15,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{Call, Client, Connection};
 use crate::{engine::Busy, state::State};
@@ -95,6 +96,7 @@ impl Order {
         let waker = waker.clone();
         drop(slip);
         waker.wake();
+        offer_to_other_threads();
     }
 
     fn end(&self, stage: Stage) {
@@ -108,6 +110,16 @@ impl Order {
         let mut slip = self.slip.lock();
         slip.waker.clone_from(cx.waker());
         !matches!(slip.stage, Stage::Waiting)
+    }
+}
+
+/// Lets another thread run the task that was just woken. Tokio keeps it for this one, which has something else to do,
+/// until another task is woken.
+fn offer_to_other_threads() {
+    if let Ok(runtime) = Handle::try_current()
+        && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+    {
+        runtime.spawn(async {});
     }
 }
 

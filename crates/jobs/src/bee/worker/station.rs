@@ -49,8 +49,6 @@ use crate::{
 const CALLS_MAX: usize = 2;
 /// The same for quick handlers: the store works on some calls while others are on their way.
 const QUICK_CALLS_MAX: usize = 6;
-/// And on an embedded store, where a call is work for the cores that the handlers need too.
-const EMBEDDED_CALLS_MAX: usize = 3;
 /// Ends that go into one call, so that other clients are not kept waiting.
 const OUTCOMES_PER_CALL: usize = 200;
 /// Quick jobs that one task runs one after the other.
@@ -119,10 +117,6 @@ impl Registry {
     }
 }
 
-fn quick_calls_max(hive: &Hive) -> usize {
-    if hive.store().shares_cores() { EMBEDDED_CALLS_MAX } else { QUICK_CALLS_MAX }
-}
-
 /// A worker at one queue.
 pub(super) struct Station {
     shared: Arc<Shared>,
@@ -167,7 +161,7 @@ impl Station {
         let shared =
             Shared { hive: hive.clone(), queue: post.queue, worker, registry: Registry::default() };
         let concurrency = post.settings.concurrency;
-        let ahead_max = (quick_calls_max(hive) * OUTCOMES_PER_CALL).saturating_sub(concurrency);
+        let ahead_max = (QUICK_CALLS_MAX * OUTCOMES_PER_CALL).saturating_sub(concurrency);
         let pace = Pace::new(concurrency, ahead_max, Instant::now());
         let (shared, settings) = (Arc::new(shared), Arc::new(post.settings));
         let runner = Runner {
@@ -381,7 +375,7 @@ impl Station {
         }
         // A limit that is shared with others is not for holding jobs that do not run.
         let ahead = if self.blocked.is_none() { self.pace.ahead(now) } else { 0 };
-        let calls_max = if ahead > 0 { quick_calls_max(&self.shared.hive) } else { CALLS_MAX };
+        let calls_max = if ahead > 0 { QUICK_CALLS_MAX } else { CALLS_MAX };
         if self.calls.len() >= calls_max {
             return false;
         }
