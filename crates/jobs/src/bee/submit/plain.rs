@@ -1,8 +1,8 @@
 //! The quick way in, for jobs that ask for nothing special.
 //!
-//! Such a job needs no decision: its fields are known before the call. So the server is handed the finished hash of
-//! each, and only their entry into the queue is left to a script, all in one transaction. That takes it half the time of
-//! building the hashes in Lua.
+//! Such a job needs no decision: its fields and its place in the queue are known before the call. So the server is
+//! handed the finished hash of each and their entries, and only counting and announcing them is left to a script, all in
+//! one transaction. That takes it half the time of building the hashes in Lua.
 
 use keyrack_keys::Layout;
 
@@ -50,8 +50,14 @@ impl Hive {
             transaction.hset_multiple(&*self.store().place(&key), &fields).ignore();
         }
         let jids: Vec<&str> = jobs.iter().map(|job| job.jid.as_str()).collect();
-        let enter = self.call_on_queue(&ENTER, queue).arg("now", &now).args("jids", jids);
-        enter.add_to(&mut transaction);
+        let entries: Vec<(&str, &str)> = jids.iter().map(|jid| (now.as_str(), *jid)).collect();
+        let key = keys::queue(queue, &group);
+        transaction.zadd_multiple(&*self.store().place(&key), &entries).ignore();
+        self.call_on_queue(&ENTER, queue)
+            .arg("now", &now)
+            .arg("n_jobs", jids.len())
+            .arg("jids", jids.join(" "))
+            .add_to(&mut transaction);
         let (): () = transaction.ignore().query_async(&mut self.store().connection()).await?;
         Ok(())
     }
