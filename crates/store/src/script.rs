@@ -18,6 +18,7 @@
 
 mod assemble;
 mod header;
+mod unused;
 
 use std::{pin::Pin, sync::OnceLock};
 
@@ -84,7 +85,7 @@ impl Script {
         self.source.name
     }
 
-    /// The script as a server gets it, includes and all.
+    /// The script as a server gets it: with its includes, and without remarks and what nothing in it uses.
     ///
     /// # Panics
     /// When the script's own files are wrong: a bad header, a missing or circular include.

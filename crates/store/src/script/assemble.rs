@@ -1,6 +1,6 @@
 //! Putting a script and its includes together.
 
-use super::Source;
+use super::{Source, unused::without_unused};
 
 /// What every script may include without bringing a file: `publish(channel, message)`, by the command that the store's
 /// layout wants.
@@ -9,12 +9,13 @@ const PUBLISH: (&str, &str) = (
     "local function publish(channel, message)\n  return redis.call('@PUBLISH', channel, message)\nend\n",
 );
 
-/// The whole script. Each include stands once, where it is first asked for.
+/// The whole script. Each include stands once, where it is first asked for. A server reads all of a script that goes
+/// along whole, so remarks are left out, and so is what nothing uses.
 pub(super) fn assemble(source: &Source, publish_command: &str) -> Result<String, String> {
     let mut assembly =
         Assembly { source, body: String::new(), done: Vec::new(), stack: Vec::new() };
     assembly.add(source.text)?;
-    Ok(assembly.body.replace("@PUBLISH", publish_command))
+    Ok(without_unused(&assembly.body).replace("@PUBLISH", publish_command))
 }
 
 struct Assembly<'a> {
@@ -28,9 +29,10 @@ struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     fn add(&mut self, text: &'a str) -> Result<(), String> {
-        for line in text.lines() {
+        for line in without_header(text).lines() {
             match include_name(line) {
                 Some(name) => self.include(name)?,
+                None if is_remark(line) => {}
                 None => {
                     self.body.push_str(line);
                     self.body.push('\n');
@@ -66,6 +68,17 @@ impl<'a> Assembly<'a> {
     }
 }
 
+fn without_header(text: &str) -> &str {
+    let header = text.strip_prefix("--[[").and_then(|rest| rest.split_once("]]"));
+    header.map_or(text, |(_, rest)| rest)
+}
+
+/// Whether a line says nothing to the server. `--[[` may go on for more lines.
+fn is_remark(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || (line.starts_with("--") && !line.starts_with("--["))
+}
+
 /// The name in `--- @include "name"`.
 fn include_name(line: &str) -> Option<&str> {
     line.trim().strip_prefix("--- @include \"")?.strip_suffix('"')
@@ -92,6 +105,18 @@ mod tests {
         );
         let body = assemble(&source, "PUBLISH");
         assert_eq!(body.as_deref(), Ok("local b = 1\nlocal a = b\nreturn a() + b()\n"));
+    }
+
+    #[test]
+    fn what_a_server_need_not_read_is_left_out() {
+        let source = source(
+            "--[[\n  KEYS  1 x\n]]\n--- @include \"a\"\n\n-- Why.\nlocal x = a() -- as b()\n\
+             --[[ one\ntwo ]]\nreturn x",
+            &[("a.lua", "-- All of a.\nlocal function a() return 1 end\nlocal function c() end")],
+        );
+        let body = assemble(&source, "PUBLISH");
+        let expected = "local function a() return 1 end\nlocal x = a() -- as b()\n--[[ one\ntwo ]]\nreturn x\n";
+        assert_eq!(body.as_deref(), Ok(expected));
     }
 
     #[test]

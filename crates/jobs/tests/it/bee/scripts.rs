@@ -12,7 +12,7 @@ use keyrack_jobs::bee::keys::{
     self, Group, Hostname, Jid, JobHash, QueueName, Tag, Tenant, WorkerId,
 };
 use keyrack_keys::{Key, Layout};
-use keyrack_store::Store;
+use keyrack_store::{Script, Source, Store};
 use keyrack_testkit::RedisServer;
 
 /// Keys that no script names: they belong to no group.
@@ -117,16 +117,21 @@ async fn scripts_name_the_keys_that_are_declared() {
 #[tokio::test]
 async fn scripts_compile_and_know_every_name_they_use() {
     let store = Store::open("embedded:memory").await.expect("a store");
-    let scripts = scripts_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let includes = scripts_below(&folder.join("bee/include"));
+    let includes: &[_] = includes.iter().map(|path| file(path)).collect::<Vec<_>>().leak();
+    let scripts = scripts_below(&folder);
     assert!(scripts.len() > 10, "{scripts:?}");
     for path in scripts {
-        let text = assembled(&path, &mut BTreeSet::new());
-        let unknown = names::unknown(&text);
-        assert!(unknown.is_empty(), "{} uses {unknown:?}", path.display());
+        let (name, text) = file(&path);
+        let script = Script::new(Source { name, text, includes });
+        let body = script.body(Layout::Documented);
+        let unknown = names::unknown(body);
+        assert!(unknown.is_empty(), "{name} uses {unknown:?}");
         let mut cmd = redis::cmd("SCRIPT");
-        cmd.arg("LOAD").arg(&text);
+        cmd.arg("LOAD").arg(body);
         let loaded: Result<String, _> = cmd.query_async(&mut store.connection()).await;
-        loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        loaded.unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
@@ -144,29 +149,9 @@ fn scripts_below(folder: &Path) -> Vec<PathBuf> {
     scripts
 }
 
-/// A script with what it includes, each once and before it is needed.
-fn assembled(path: &Path, done: &mut BTreeSet<String>) -> String {
+/// A script's file as `include_str!` would have it: its name and text, for as long as the tests run.
+fn file(path: &Path) -> (&'static str, &'static str) {
     let text =
         fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut whole = String::new();
-    for line in text.lines() {
-        let include = line.strip_prefix("--- @include \"").and_then(|rest| rest.strip_suffix('"'));
-        match include {
-            None => whole.push_str(line),
-            Some("publish") if done.insert("publish".into()) => whole.push_str(
-                "local function publish(channel, message) return redis.call('PUBLISH', channel, message) end",
-            ),
-            Some(name) if done.insert(name.into()) => {
-                let folder = path.ancestors().nth(1).expect("a folder");
-                let include = folder.join("include");
-                // What is included stands in a folder of that name, and so does what it includes itself.
-                let folder = if include.is_dir() { &include } else { folder };
-                let path = folder.join(format!("{name}.lua"));
-                whole.push_str(&assembled(&path, done));
-            }
-            Some(_) => {}
-        }
-        whole.push('\n');
-    }
-    whole
+    (path.display().to_string().leak(), text.leak())
 }
