@@ -18,6 +18,7 @@
 
 mod assemble;
 mod header;
+mod numbers;
 mod unused;
 
 use std::{pin::Pin, sync::OnceLock};

@@ -1,6 +1,6 @@
 //! Putting a script and its includes together.
 
-use super::{Source, unused::without_unused};
+use super::{Source, numbers::with_numbers, unused::without_unused};
 
 /// What every script may include without bringing a file: `publish(channel, message)`, by the command that the store's
 /// layout wants.
@@ -15,7 +15,7 @@ pub(super) fn assemble(source: &Source, publish_command: &str) -> Result<String,
     let mut assembly =
         Assembly { source, body: String::new(), done: Vec::new(), stack: Vec::new() };
     assembly.add(source.text)?;
-    Ok(without_unused(&assembly.body).replace("@PUBLISH", publish_command))
+    Ok(without_unused(&with_numbers(&assembly.body)).replace("@PUBLISH", publish_command))
 }
 
 struct Assembly<'a> {

@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 
+use super::numbers::is_word;
+
 /// The script without what nothing in it needs.
 pub(super) fn without_unused(body: &str) -> String {
     let pieces = pieces(body);
@@ -76,10 +78,6 @@ fn is_inside(text: &str) -> bool {
 
 fn line_length(text: &str) -> usize {
     text.find('\n').map_or(text.len(), |at| at + 1)
-}
-
-fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
