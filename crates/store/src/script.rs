@@ -15,6 +15,9 @@
 //! The header is the contract: callers name what they pass, and a name that the header does not have is a bug that
 //! the first call shows. Time and ids come in as arguments, because scripts read neither clock nor random source. Words
 //! under `Errors` are returned as `redis.error_reply('WORD what happened')` and arrive as [`Error::Refused`].
+//!
+//! An include may bring more than a script needs: what nothing uses is not sent. Nor are remarks, and a
+//! `local LIMIT = 10` at the left margin stands as a number wherever its name does, so a name in capitals is no field.
 
 mod assemble;
 mod header;
