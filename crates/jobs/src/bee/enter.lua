@@ -3,7 +3,7 @@
 
   KEYS  1 queue
   ARGV  1 tag   2 hive   3 now   4 queue_name   5 n_jobs   6 jids
-        The ids have a space between them: as one text they cost nothing where nobody listens.
+        The ids have a space between them: as one text they cost little where nobody listens.
   Returns nothing.
 ]]
 --- @include "enter"

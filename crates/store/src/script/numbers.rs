@@ -1,7 +1,7 @@
 //! Putting numbers where their names stand.
 //!
 //! A function holds on to every `local` of the script that it uses, and Lua searches for each of them in every call of
-//! the script: for forty named numbers that took the server a quarter of an empty call. So `local MOST = 10` at the left
+//! the script: for 33 named numbers that took the server a quarter of an empty call. So `local MOST = 10` at the left
 //! margin, and `local FIRST, SECOND = 1, 2`, only say what the names stand for.
 
 use std::collections::HashMap;
