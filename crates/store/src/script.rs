@@ -24,7 +24,7 @@ mod header;
 mod numbers;
 mod unused;
 
-use std::{pin::Pin, sync::OnceLock};
+use std::{borrow::Cow, pin::Pin, sync::OnceLock};
 
 use keyrack_keys::{Key, Layout};
 use redis::{FromRedisValue, RedisError, ToRedisArgs, Value};
@@ -140,7 +140,7 @@ pub struct Call<'a> {
     keys: Vec<Option<String>>,
     args: Vec<Option<Vec<u8>>>,
     more_keys: Vec<String>,
-    more_args: Vec<Vec<u8>>,
+    more_args: Vec<Cow<'a, [u8]>>,
 }
 
 impl<'a> Call<'a> {
@@ -182,7 +182,7 @@ impl<'a> Call<'a> {
     /// When the header does not end so.
     pub fn args(mut self, name: &str, values: impl ToRedisArgs) -> Self {
         self.check_rest(self.script.header().args.rest.as_deref(), name);
-        self.more_args.extend(values.to_redis_args());
+        self.more_args.extend(values.to_redis_args().into_iter().map(Cow::Owned));
         self
     }
 
@@ -190,7 +190,7 @@ impl<'a> Call<'a> {
     ///
     /// # Panics
     /// When the header does not end so.
-    pub fn owned_args(mut self, name: &str, values: Vec<Vec<u8>>) -> Self {
+    pub fn many_args(mut self, name: &str, values: Vec<Cow<'a, [u8]>>) -> Self {
         self.check_rest(self.script.header().args.rest.as_deref(), name);
         self.more_args.extend(values);
         self
@@ -241,7 +241,7 @@ impl<'a> Call<'a> {
         let header = self.script.header();
         // A batch has a thousand arguments, and a buffer that grew with them would be copied again and again.
         let n_args = 3 + header.keys.names.len() + header.args.names.len();
-        let n_bytes: usize = self.more_args.iter().map(Vec::len).sum();
+        let n_bytes: usize = self.more_args.iter().map(|arg| arg.len()).sum();
         let mut cmd = redis::Cmd::with_capacity(
             n_args + self.more_keys.len() + self.more_args.len(),
             n_bytes + script.len() + USUAL_BYTES,
@@ -255,7 +255,7 @@ impl<'a> Call<'a> {
             cmd.arg(arg.as_ref().unwrap_or_else(|| missing("argument", &header.args.names, at)));
         }
         for arg in &self.more_args {
-            cmd.arg(arg);
+            cmd.arg(&**arg);
         }
         cmd
     }

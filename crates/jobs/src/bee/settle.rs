@@ -201,7 +201,7 @@ impl Hive {
             .arg("n_reserved", batch.n_reserved())
             .arg("n_plain", batch.n_plain())
             .arg("n_begun", batch.n_begun())
-            .owned_args("values", batch.take_args());
+            .many_args("values", batch.take_args());
         let (refused, jobs, blocked, again_at, reserved, not_begun): Reply = call.run().await?;
         Ok(Settled {
             verdicts: batch.verdicts(&refused),

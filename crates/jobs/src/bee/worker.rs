@@ -16,6 +16,7 @@ mod gate;
 mod handler;
 mod lots;
 mod pace;
+mod registry;
 mod run;
 mod station;
 

@@ -1,6 +1,6 @@
 //! Outcomes as the script takes them: first those that need next to nothing, then the others.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use super::{End, Outcome, Verdict};
 use crate::bee::{keys::QueueName, lot::Closing};
@@ -11,8 +11,8 @@ const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 const HISTORY_BYTES_MAX: usize = 16 * 1024;
 
 /// The outcomes of one call.
-pub(super) struct Batch {
-    args: Vec<Vec<u8>>,
+pub(super) struct Batch<'a> {
+    args: Vec<Cow<'a, [u8]>>,
     plain_ttl_ms: u64,
     n_reserved: usize,
     n_plain: usize,
@@ -30,14 +30,14 @@ struct Plain<'a> {
     history: &'a str,
 }
 
-impl Batch {
+impl<'a> Batch<'a> {
     /// The outcomes, with the history entry of those that are completed. Without it none is plain.
     pub(super) fn new(
-        outcomes: &[Outcome],
-        closes: Option<&Closing>,
+        outcomes: &'a [Outcome],
+        closes: Option<&'a Closing>,
         queue: &QueueName,
         completed: Option<&str>,
-    ) -> Batch {
+    ) -> Batch<'a> {
         let plain = |outcome| completed.and_then(|_| Plain::of(outcome, queue));
         let plain_ttl_ms = outcomes.iter().find_map(plain).map_or(0, |plain| plain.ttl_ms);
         let mut batch = Batch {
@@ -70,10 +70,11 @@ impl Batch {
         batch.n_plain = batch.places.len() - batch.n_reserved;
         // What ended in any other way has to begin before it can end.
         let unusual = others.iter().map(|&place| &outcomes[place]).filter(|one| is_of_lot(one));
-        let unusual = unusual.map(|outcome| (outcome.jid.clone(), outcome.attempt.unwrap_or(0)));
+        let unusual = unusual.map(|outcome| (&outcome.jid, outcome.attempt.unwrap_or(0)));
         let begun = closes.map_or(&[][..], |closing| &closing.begun);
-        for (jid, attempt) in begun.iter().cloned().chain(unusual) {
-            batch.add([jid, attempt.to_string()]);
+        let begun = begun.iter().map(|(jid, attempt)| (jid, *attempt));
+        for (jid, attempt) in begun.chain(unusual) {
+            batch.add([jid.into(), attempt.to_string().into()]);
             batch.n_begun += 1;
         }
         for place in others {
@@ -86,18 +87,21 @@ impl Batch {
     fn add_plain(
         &mut self,
         place: usize,
-        outcome: &Outcome,
-        plain: &Plain<'_>,
+        outcome: &'a Outcome,
+        plain: &Plain<'a>,
         completed: Option<&str>,
     ) {
         let history = [plain.history, ",", completed.unwrap_or_default(), "]"].concat();
         let attempt = plain.attempt.to_string();
-        self.add([outcome.jid.clone(), attempt, plain.result.to_owned(), history]);
+        self.add([(&outcome.jid).into(), attempt.into(), plain.result.into(), history.into()]);
         self.places.push(place);
     }
 
-    fn add<const N: usize>(&mut self, args: [String; N]) {
-        self.args.extend(args.map(String::into_bytes));
+    fn add<const N: usize>(&mut self, args: [Cow<'a, str>; N]) {
+        self.args.extend(args.map(|arg| match arg {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        }));
     }
 
     /// For how long the plain ones are kept.
@@ -117,7 +121,7 @@ impl Batch {
         self.n_plain
     }
 
-    pub(super) fn take_args(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn take_args(&mut self) -> Vec<Cow<'a, [u8]>> {
         std::mem::take(&mut self.args)
     }
 
@@ -150,20 +154,21 @@ impl Plain<'_> {
 }
 
 /// An outcome in full.
-fn args_of(outcome: &Outcome) -> [String; 6] {
+fn args_of(outcome: &Outcome) -> [Cow<'_, str>; 6] {
     let (what, text, how) = match &outcome.end {
         End::Completed { result, ttl_ms } => {
-            ("completed", result.clone(), ttl_ms.map(|ttl| ttl.to_string()).unwrap_or_default())
+            let ttl = ttl_ms.map(|ttl| ttl.to_string()).unwrap_or_default();
+            ("completed", result.into(), ttl)
         }
         End::Failed(failure) => {
             let how = serde_json::to_string(failure).expect("plain data is JSON");
-            ("failed", cut(&failure.message), how)
+            ("failed", cut(&failure.message).into(), how)
         }
-        End::Released => ("released", String::new(), String::new()),
+        End::Released => ("released", Cow::default(), String::new()),
     };
     let attempt = outcome.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
-    let options = outcome.options.clone().unwrap_or_default();
-    [what.to_owned(), outcome.jid.clone(), attempt, text, options, how]
+    let options = outcome.options.as_deref().unwrap_or_default();
+    [what.into(), (&outcome.jid).into(), attempt.into(), text, options.into(), how.into()]
 }
 
 fn cut(message: &str) -> String {

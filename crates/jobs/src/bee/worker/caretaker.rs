@@ -17,10 +17,7 @@ use super::super::{
     settle::{End, Outcome},
     sweep::Care,
 };
-use super::{
-    context::Stop,
-    station::{Registry, Shared},
-};
+use super::{context::Stop, registry::Registry, station::Shared};
 use crate::Error;
 
 /// The time between two sweeps of one worker.

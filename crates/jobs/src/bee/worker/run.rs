@@ -44,14 +44,21 @@ impl Runner {
         Box::pin(async move {
             let (since, mut ended) = (Instant::now(), Vec::with_capacity(contexts.len()));
             let mut contexts = contexts.into_iter();
+            let mut runner = Arc::clone(&self);
             while let Some(context) = contexts.next() {
-                let runner = Arc::clone(&self);
-                let mut end = Box::pin(async move { runner.end_of(context).await });
+                // It gives the runner back: counting its owners anew for each job would keep the cores waiting.
+                let mut end = Box::pin(async move { (runner.end_of(context).await, runner) });
                 match poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx))).await {
-                    Poll::Ready(outcome) => ended.push(outcome),
+                    Poll::Ready((outcome, given_back)) => {
+                        ended.push(outcome);
+                        runner = given_back;
+                    }
                     Poll::Pending => {
-                        let runner = Arc::clone(&self);
-                        tokio::spawn(async move { runner.tell(vec![end.await]) });
+                        tokio::spawn(async move {
+                            let (outcome, runner) = end.await;
+                            runner.tell(vec![outcome]);
+                        });
+                        runner = Arc::clone(&self);
                     }
                 }
                 if since.elapsed() > IN_TURN_MAX && !contexts.as_slice().is_empty() {

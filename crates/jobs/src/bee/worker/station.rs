@@ -4,17 +4,8 @@
 //! jobs, so that neither the store nor the handlers wait for the other; under load each call is a batch by itself. A
 //! station whose handlers are quick takes some jobs ahead, which wait in line for a moment, and takes them in lots.
 
-use std::{
-    collections::{HashMap, HashSet, VecDeque},
-    panic::resume_unwind,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::VecDeque, panic::resume_unwind, sync::Arc, time::Duration};
 
-use parking_lot::Mutex;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
@@ -30,6 +21,7 @@ use super::{
     gate::Gate,
     lots::{Lots, News},
     pace::Pace,
+    registry::Registry,
     run::Runner,
 };
 use crate::{
@@ -70,51 +62,6 @@ pub(super) struct Shared {
     pub(super) queue: QueueName,
     pub(super) worker: WorkerId,
     pub(super) registry: Registry,
-}
-
-/// The jobs that a station has.
-#[derive(Debug, Default)]
-pub(super) struct Registry {
-    running: Mutex<HashMap<String, Context>>,
-    /// Calls begun, and calls ended.
-    pub(super) begun: AtomicU64,
-    pub(super) ended: AtomicU64,
-}
-
-impl Registry {
-    pub(super) fn knows(&self, jid: &str) -> bool {
-        self.running.lock().contains_key(jid)
-    }
-
-    /// The jobs that the store knows to run.
-    pub(super) fn jids(&self) -> HashSet<String> {
-        let running = self.running.lock();
-        let seen = running.iter().filter(|(_, context)| context.is_seen_running());
-        seen.map(|(jid, _)| jid.clone()).collect()
-    }
-
-    /// Stops a job, in this attempt if one is named.
-    pub(super) fn stop(&self, jid: &str, attempt: Option<u64>, reason: Stop) {
-        if let Some(context) = self.running.lock().get(jid)
-            && attempt.is_none_or(|attempt| attempt == context.job().attempts())
-        {
-            context.stop(reason);
-        }
-    }
-
-    fn stop_all(&self, reason: Stop) {
-        self.running.lock().values().for_each(|context| context.stop(reason));
-    }
-
-    /// How many calls have begun so far.
-    pub(super) fn calls(&self) -> u64 {
-        self.begun.load(Ordering::SeqCst)
-    }
-
-    /// Whether a call is under way.
-    pub(super) fn is_calling(&self) -> bool {
-        self.ended.load(Ordering::SeqCst) != self.begun.load(Ordering::SeqCst)
-    }
 }
 
 /// A worker at one queue.
@@ -422,7 +369,7 @@ impl Station {
                     tracing::info!(queue = %self.shared.queue, "the store is back");
                 }
                 self.backoff = BACKOFF_MIN;
-                self.forget(&errand.outcomes);
+                self.shared.registry.forget(&errand.outcomes);
                 if let Some(closing) = &errand.closes {
                     self.closed(closing.lot, &settled.not_begun).await;
                 }
@@ -463,18 +410,6 @@ impl Station {
         }
     }
 
-    fn forget(&self, outcomes: &[Outcome]) {
-        let mut running = self.shared.registry.running.lock();
-        for outcome in outcomes {
-            // A job that was lost may have been claimed again before its first attempt came to its end.
-            let is_same =
-                |context: &Context| outcome.attempt.is_none_or(|n| n == context.job().attempts());
-            if running.get(&outcome.jid).is_some_and(is_same) {
-                running.remove(&outcome.jid);
-            }
-        }
-    }
-
     async fn take_claimed(&mut self, settled: Settled, errand: &Errand) {
         if errand.max == 0 {
             return;
@@ -506,15 +441,8 @@ impl Station {
         let hive = &self.shared.hive;
         let contexts: Vec<Context> =
             jobs.into_iter().map(|job| Context::new(hive.clone(), job, ticket.clone())).collect();
-        let mut running = self.shared.registry.running.lock();
-        for context in &contexts {
-            let jid = context.job().jid().to_owned();
-            if let Some(earlier) = running.insert(jid, context.clone()) {
-                earlier.stop(Stop::Lost);
-            }
-            self.line.push_back((claimed_at, context.clone()));
-        }
-        drop(running);
+        self.shared.registry.add(&contexts);
+        self.line.extend(contexts.iter().map(|context| (claimed_at, context.clone())));
         if let Some(ticket) = ticket {
             self.lots.open(ticket, contexts, claimed_at);
         }
