@@ -167,18 +167,16 @@ fn pop(ctx: &mut Ctx<'_>, key: &[u8], max: bool, n: usize) -> Result<Option<Vec<
     if n == 0 {
         return Ok(Some(Vec::new()));
     }
+    let len = zset.len();
+    let n = n.min(len);
+    let mut entries = zset.remove_ranks(if max { len - n..len } else { 0..n });
+    if max {
+        entries.reverse();
+    }
     let own = |(member, score): (&[u8], f64)| (member.to_vec(), score);
-    let items: Vec<Popped> = if max {
-        zset.iter_back_from(usize::MAX).take(n).map(own).collect()
-    } else {
-        zset.iter().take(n).map(own).collect()
-    };
-    if items.len() == zset.len() {
+    let items = entries.iter().map(|entry| own(entry.pair())).collect();
+    if n == len {
         ctx.remove(key);
-    } else {
-        for (member, _) in &items {
-            zset.remove(member);
-        }
     }
     ctx.changed(key);
     Ok(Some(items))
