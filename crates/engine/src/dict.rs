@@ -6,6 +6,7 @@
 
 use std::{
     hash::{BuildHasher, Hasher},
+    hint::black_box,
     mem,
 };
 
@@ -25,9 +26,15 @@ pub(crate) struct Dict<V, K = Box<[u8]>> {
     seed: u64,
 }
 
-/// What a key hashes to, for those who come back to it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Hashed(usize);
+/// What a key hashes to; no table has more buckets than this can tell apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Hashed(u32);
+
+impl Hashed {
+    fn bucket(self, mask: usize) -> usize {
+        self.0 as usize & mask
+    }
+}
 
 /// Keys whose memory is read together.
 pub(crate) const TOGETHER: usize = 16;
@@ -39,6 +46,15 @@ struct Node<V, K> {
     next: Link<V, K>,
     key: K,
     value: V,
+    /// Costs 8 bytes, and saves reading the keys of others in the bucket, and all keys when the table grows: each would
+    /// be a wait for memory.
+    hash: Hashed,
+}
+
+impl<V, K: AsRef<[u8]>> Node<V, K> {
+    fn has(&self, hash: Hashed, key: &[u8]) -> bool {
+        self.hash == hash && self.key.as_ref() == key
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -67,14 +83,14 @@ impl<V: Clone, K: Clone> Table<V, K> {
 
     /// The first node of the bucket for this hash.
     fn chain(&self, hash: Hashed) -> Option<&Node<V, K>> {
-        if self.len == 0 { None } else { self.buckets[hash.0 & self.mask()].as_deref() }
+        if self.len == 0 { None } else { self.buckets[hash.bucket(self.mask())].as_deref() }
     }
 }
 
 impl<V: Clone, K: AsRef<[u8]> + Clone> Table<V, K> {
     fn find(&self, hash: Hashed, key: &[u8]) -> Option<&Node<V, K>> {
         let mut chain = self.chain(hash);
-        while chain.is_some_and(|node| node.key.as_ref() != key) {
+        while chain.is_some_and(|node| !node.has(hash, key)) {
             chain = chain.and_then(|node| node.next.as_deref());
         }
         chain
@@ -88,8 +104,8 @@ fn link_mut<'a, V, K: AsRef<[u8]>>(
     key: &[u8],
 ) -> &'a mut Link<V, K> {
     let mask = buckets.len() - 1;
-    let mut link = &mut buckets[hash.0 & mask];
-    while link.as_ref().is_some_and(|node| node.key.as_ref() != key) {
+    let mut link = &mut buckets[hash.bucket(mask)];
+    while link.as_ref().is_some_and(|node| !node.has(hash, key)) {
         link = &mut link.as_mut().expect("the loop condition saw a node").next;
     }
     link
@@ -154,11 +170,13 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         }
         for keys in keys.chunks(TOGETHER) {
             let mut chains: [Option<&Node<V, K>>; TOGETHER] = [None; TOGETHER];
-            for (chain, key) in chains.iter_mut().zip(keys) {
-                *chain = self.tables[0].chain(self.hash(key));
+            let mut hashes = [Hashed::default(); TOGETHER];
+            for ((chain, hash), key) in chains.iter_mut().zip(&mut hashes).zip(keys) {
+                *hash = self.hash(key);
+                *chain = self.tables[0].chain(*hash);
             }
-            for (chain, key) in chains.iter_mut().zip(keys) {
-                while chain.is_some_and(|node| node.key.as_ref() != *key) {
+            for ((chain, hash), key) in chains.iter_mut().zip(hashes).zip(keys) {
+                while chain.is_some_and(|node| !node.has(hash, key)) {
                     *chain = chain.and_then(|node| node.next.as_deref());
                 }
             }
@@ -207,7 +225,7 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         let node = link_mut(buckets, hash, key).get_or_insert_with(|| {
             *len += 1;
             let (key, value) = new();
-            Box::new(Node { next: None, key, value })
+            Box::new(Node { next: None, key, value, hash })
         });
         &mut node.value
     }
@@ -222,8 +240,8 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         let table = &mut self.tables[usize::from(self.rehash_from.is_some())];
         table.len += 1;
         let mask = table.mask();
-        let bucket = &mut table.buckets[hash.0 & mask];
-        let node = Node { next: bucket.take(), key, value };
+        let bucket = &mut table.buckets[hash.bucket(mask)];
+        let node = Node { next: bucket.take(), key, value, hash };
         &mut bucket.insert(Box::new(node)).value
     }
 
@@ -243,7 +261,7 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
             }
             let link = link_mut(&mut table.buckets, hash, key);
             if let Some(node) = link.take() {
-                let Node { next, key, value } = *node;
+                let Node { next, key, value, .. } = *node;
                 *link = next;
                 table.len -= 1;
                 self.shrink_if_sparse();
@@ -319,7 +337,7 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         let mut hasher = FixedState::with_seed(self.seed).build_hasher();
         hasher.write(key);
         // Buckets are chosen by the low bits; foldhash's are good enough for that.
-        Hashed(hasher.finish() as usize)
+        Hashed(hasher.finish() as u32)
     }
 
     fn grow_if_full(&mut self) {
@@ -375,7 +393,8 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
             n_full += 1;
         }
         let full = &full[..n_full];
-        read(full.iter().filter_map(|i| self.tables[0].buckets[*i].as_deref()));
+        let nodes = full.iter().filter_map(|i| self.tables[0].buckets[*i].as_deref());
+        black_box(nodes.map(|node| u64::from(node.hash.0)).sum::<u64>());
         full.iter().for_each(|i| self.move_bucket(*i));
         let is_last = n_full < TOGETHER;
         self.rehash_from = Some(if is_last { end } else { full[n_full - 1] + 1 });
@@ -389,12 +408,11 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         let mut link = self.tables[0].buckets[i].take();
         while let Some(mut node) = link {
             link = node.next.take();
-            let hash = self.hash(node.key.as_ref());
             self.tables[0].len -= 1;
             let to = &mut self.tables[1];
             to.len += 1;
             let mask = to.mask();
-            let bucket = &mut to.buckets[hash.0 & mask];
+            let bucket = &mut to.buckets[node.hash.bucket(mask)];
             node.next = bucket.take();
             *bucket = Some(node);
         }
@@ -405,7 +423,7 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
 fn read<'a, V: 'a, K: AsRef<[u8]> + 'a>(nodes: impl Iterator<Item = &'a Node<V, K>>) {
     let first_bytes =
         nodes.map(|node| node.key.as_ref().first().map_or(0, |byte| u32::from(*byte)));
-    std::hint::black_box(first_bytes.sum::<u32>());
+    black_box(first_bytes.sum::<u32>());
 }
 
 fn visit_bucket<'a, V, K>(bucket: &'a Link<V, K>, visit: &mut impl FnMut(&'a K, &'a V)) {

@@ -163,7 +163,7 @@ impl Hash {
         match self {
             Hash::Small(packed) | Hash::Record(packed) => allocation(packed.n_bytes()),
             Hash::Large(dict) => {
-                let node = allocation(size_of::<usize>() * 5);
+                let node = allocation(size_of::<usize>() * 6);
                 allocation(size_of::<Dict<Box<[u8]>>>())
                     + dict.n_buckets() * size_of::<usize>()
                     + dict

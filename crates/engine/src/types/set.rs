@@ -118,7 +118,7 @@ impl Set {
                 allocation(size_of::<Vec<i64>>()) + allocation(ints.capacity() * size_of::<i64>())
             }
             Set::Table(dict) => {
-                let node = allocation(size_of::<usize>() * 3);
+                let node = allocation(size_of::<usize>() * 4);
                 allocation(size_of::<Dict<()>>())
                     + dict.n_buckets() * size_of::<usize>()
                     + dict.keys().map(|member| node + allocation(member.len())).sum::<usize>()

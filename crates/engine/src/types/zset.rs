@@ -276,7 +276,7 @@ impl ZSet {
                     + entries
             }
             ZSet::Large(large) => {
-                let node = allocation(size_of::<usize>() * 4);
+                let node = allocation(size_of::<usize>() * 5);
                 // Tree nodes are about two thirds full.
                 let in_tree = size_of::<Entry>() * 3 / 2;
                 allocation(size_of::<Large>())

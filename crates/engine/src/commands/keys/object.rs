@@ -88,8 +88,8 @@ fn usage(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
             _ => return Err(Error::SYNTAX),
         }
     }
-    // A table's node: the link to the next one, the key's place and length, the value, a mark.
-    let node = allocation(size_of::<Value>() + 4 * size_of::<usize>());
+    // A table's node: the link to the next one, the key's place and length, the value, a mark, the hash.
+    let node = allocation(size_of::<Value>() + 5 * size_of::<usize>());
     let Some(value) = ctx.get(key) else { return Ok(Reply::Nil) };
     let bytes = node + size_of::<usize>() + allocation(key.len()) + value.memory();
     Ok(Reply::Int(bytes as i64))
