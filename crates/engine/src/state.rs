@@ -174,6 +174,13 @@ impl State {
         result
     }
 
+    /// Reads what a client's next commands will read, given their keys.
+    pub(crate) fn fetch(&self, client: ClientIndex, keys: &[&[u8]]) {
+        if let Some(session) = self.clients.get(client) {
+            self.dbs[session.db].fetch(keys);
+        }
+    }
+
     /// The protocol version that a client speaks.
     pub(crate) fn resp(&self, client: ClientIndex) -> u8 {
         self.clients.get(client).map_or(2, |session| session.resp)

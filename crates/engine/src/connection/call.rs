@@ -6,6 +6,7 @@ use redis::{Arg, Cmd, Pipeline};
 
 use super::Client;
 use crate::{
+    dict::TOGETHER,
     reply::Reply,
     session::{About, mailbox},
     state::State,
@@ -50,6 +51,14 @@ impl Commands<'_> {
         }
     }
 
+    /// Whether it pays to look at the keys of the next before they are run. Those of a transaction are run later.
+    fn are_many(&self) -> bool {
+        match self {
+            Commands::One(_) => false,
+            Commands::Many(pipeline) => pipeline.len() >= TOGETHER && !pipeline.is_transaction(),
+        }
+    }
+
     fn iter(&self) -> impl Iterator<Item = Command<'_>> {
         let (one, many) = match self {
             Commands::One(cmd) => (Some(&**cmd), None),
@@ -69,6 +78,14 @@ enum Command<'a> {
 }
 
 impl<'a> Command<'a> {
+    /// Its first argument, which is its key if it has one.
+    fn key(self) -> Option<&'a [u8]> {
+        match self {
+            Command::Given(cmd) => cmd.args_iter().nth(1).map(bytes),
+            Command::Bare(_) => None,
+        }
+    }
+
     fn put_args(self, args: &mut Vec<&'a [u8]>) {
         args.clear();
         match self {
@@ -125,8 +142,14 @@ impl<'a> Call<'a> {
             Client { index: state.connect(db, mailbox, true, About::default()), inbox }
         });
         let turn_end = self.n_run + COMMANDS_MAX;
-        let mut args = Vec::new();
-        for command in self.commands.iter().skip(self.n_run) {
+        let (mut args, mut keys) = (Vec::new(), Vec::new());
+        let mut ahead = self.commands.iter().skip(self.n_run);
+        for (n, command) in self.commands.iter().skip(self.n_run).enumerate() {
+            if self.commands.are_many() && n % TOGETHER == 0 {
+                keys.clear();
+                keys.extend(ahead.by_ref().take(TOGETHER).filter_map(Command::key));
+                state.fetch(client.index, &keys);
+            }
             // Between MULTI and EXEC nobody else gets a turn, who could keep EXEC from being run.
             if self.n_run >= turn_end && !state.is_queueing(client.index) {
                 break;

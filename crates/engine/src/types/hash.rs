@@ -27,6 +27,16 @@ const SMALL_ITEM_LEN_MAX: usize = 64;
 const RECORD_BYTES_MAX: usize = 4096;
 
 impl Hash {
+    /// The length of the first field, which stands where a packed hash begins.
+    pub(super) fn glance(&self) -> usize {
+        match self {
+            Hash::Small(packed) | Hash::Record(packed) => {
+                packed.iter().next().map_or(0, <[u8]>::len)
+            }
+            Hash::Large(_) => 0,
+        }
+    }
+
     pub(crate) fn new() -> Hash {
         Hash::Small(Packed::default())
     }

@@ -28,6 +28,14 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// Reads where the value begins, if it is kept in one piece: that brings it into the cache.
+    pub(crate) fn glance(&self) -> usize {
+        match self {
+            Value::Hash(hash) => hash.glance(),
+            _ => 0,
+        }
+    }
+
     /// The name that TYPE answers.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
