@@ -9,7 +9,7 @@ use redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, aio::Con
 
 use self::call::{Call, Commands};
 use crate::{
-    engine::{Busy, Shared},
+    engine::{Busy, Guard, Shared},
     num::format_double,
     reply::{Error, Reply},
     script_control::ScriptControl,
@@ -57,16 +57,14 @@ impl Connection {
 
     /// Runs the next commands of a call, or has them run by whoever has the lock.
     async fn turn(&mut self, call: &mut Call<'_>) -> Result<(), Busy> {
-        if self.turn_at_once(call) { Ok(()) } else { line::wait_in_line(self, call).await }
-    }
-
-    fn turn_at_once(&mut self, call: &mut Call<'_>) -> bool {
-        let Some(mut state) = self.shared.lock_at_once() else { return false };
-        call.go_on(&mut state, &mut self.client, self.db);
-        if !call.is_over() {
-            state.unlock_fair();
+        if let Some(state) = self.shared.lock_at_once() {
+            go_on(call, state, &mut self.client, self.db);
+        } else if line::is_worth_it() {
+            line::wait_in_line(self, call).await?;
+        } else {
+            go_on(call, self.shared.lock()?, &mut self.client, self.db);
         }
-        true
+        Ok(())
     }
 
     /// The answer to a command while a script runs too long.
@@ -76,6 +74,13 @@ impl Connection {
         } else {
             Reply::Error(ScriptControl::BUSY)
         }
+    }
+}
+
+fn go_on(call: &mut Call<'_>, mut state: Guard<'_>, client: &mut Option<Client>, db: usize) {
+    call.go_on(&mut state, client, db);
+    if !call.is_over() {
+        state.unlock_fair();
     }
 }
 

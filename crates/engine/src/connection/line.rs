@@ -116,11 +116,20 @@ impl Order {
 /// Lets another thread run the task that was just woken. Tokio keeps it for this one, which has something else to do,
 /// until another task is woken.
 fn offer_to_other_threads() {
-    if let Ok(runtime) = Handle::try_current()
-        && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
-    {
+    if let Some(runtime) = runtime_of_many_threads() {
         runtime.spawn(async {});
     }
+}
+
+fn runtime_of_many_threads() -> Option<Handle> {
+    let runtime = Handle::try_current().ok()?;
+    (runtime.runtime_flavor() == RuntimeFlavor::MultiThread).then_some(runtime)
+}
+
+/// Whether there may be something else to run meanwhile. On a runtime with one thread waiting is simpler, and if its
+/// clock is moved by hand, the clock must not move because a command waits.
+pub(super) fn is_worth_it() -> bool {
+    runtime_of_many_threads().is_some()
 }
 
 /// Has the next commands of a call run by whoever has the lock.

@@ -11,7 +11,7 @@ use std::{
 
 use redis::{AsyncCommands, Cmd, Pipeline, RedisFuture, RedisResult, Value, aio::ConnectionLike};
 
-use crate::{Connection, Engine, Host};
+use crate::{Connection, Engine, Host, SimulatedHost};
 
 /// More than anybody serves before letting go.
 const MANY: usize = 3 * crate::engine::SERVED_MAX + 1;
@@ -20,6 +20,11 @@ fn cmd(words: &str) -> Cmd {
     let mut cmd = Cmd::new();
     words.split(' ').for_each(|word| _ = cmd.arg(word));
     cmd
+}
+
+/// An engine whose lock nobody takes who is not in the test.
+fn quiet_engine() -> Engine {
+    Engine::builder().host(Box::new(SimulatedHost::new(0, 1))).open_in_memory()
 }
 
 fn connection(engine: &Engine) -> Connection {
@@ -44,9 +49,9 @@ fn poll(future: &mut RedisFuture<'_, Value>) -> Poll<RedisResult<Value>> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-#[test]
-fn who_has_the_lock_runs_what_others_left_in_the_line() {
-    let engine = Engine::in_memory();
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_the_lock_runs_what_others_left_in_the_line() {
+    let engine = quiet_engine();
     let (mut connection, append) = (connection(&engine), cmd("APPEND k v"));
     for n in 1..=2 {
         let state = engine.shared().lock_patiently();
@@ -58,9 +63,9 @@ fn who_has_the_lock_runs_what_others_left_in_the_line() {
     }
 }
 
-#[test]
-fn who_has_served_enough_wakes_the_next_in_line() {
-    let engine = Engine::in_memory();
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_served_enough_wakes_the_next_in_line() {
+    let engine = quiet_engine();
     let incr = cmd("INCR n");
     let mut connections: Vec<Connection> = (0..MANY).map(|_| connection(&engine)).collect();
     let woken: Vec<Arc<Count>> = (0..MANY).map(|_| Arc::default()).collect();
@@ -80,9 +85,9 @@ fn who_has_served_enough_wakes_the_next_in_line() {
     }
 }
 
-#[test]
-fn what_was_given_up_in_line_is_not_run_and_others_are() {
-    let engine = Engine::in_memory();
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_in_line_is_not_run_and_others_are() {
+    let engine = quiet_engine();
     let incr = cmd("INCR n");
     let mut connections: Vec<Connection> = (0..MANY).map(|_| connection(&engine)).collect();
     let state = engine.shared().lock_patiently();
@@ -102,9 +107,9 @@ fn what_was_given_up_in_line_is_not_run_and_others_are() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn who_gave_up_after_its_wait_had_begun_gets_no_items() {
-    let engine = Engine::in_memory();
+    let engine = quiet_engine();
     let (mut waiter, mut other) = (connection(&engine), connection(&engine));
     let state = engine.shared().lock_patiently();
     let pop = cmd("BLPOP l 0");
@@ -118,9 +123,9 @@ async fn who_gave_up_after_its_wait_had_begun_gets_no_items() {
     assert_eq!(run(&mut waiter, "LLEN l").await.expect("it is a list"), Value::Int(1));
 }
 
-#[test]
-fn who_comes_and_goes_in_line_leaves_no_client_behind() {
-    let engine = Engine::in_memory();
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_and_goes_in_line_leaves_no_client_behind() {
+    let engine = quiet_engine();
     let ping = cmd("PING");
     let state = engine.shared().lock_patiently();
     let n_clients = state.clients.len();
@@ -135,7 +140,7 @@ fn who_comes_and_goes_in_line_leaves_no_client_behind() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn who_is_in_line_when_a_script_takes_too_long_is_told() {
-    let engine = Engine::in_memory();
+    let engine = quiet_engine();
     let mut other = connection(&engine);
     run(&mut other, "CONFIG SET busy-reply-threshold 200").await.expect("a known setting");
     let mut runner = connection(&engine);
@@ -171,8 +176,8 @@ impl Host for Fragile {
     }
 }
 
-#[test]
-fn a_panic_is_for_the_one_whose_command_it_was() {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_is_for_the_one_whose_command_it_was() {
     let breaks = Arc::new(AtomicBool::new(false));
     let engine = Engine::builder().host(Box::new(Fragile(breaks.clone()))).open_in_memory();
     let (mut first, mut second) = (connection(&engine), connection(&engine));
