@@ -338,6 +338,8 @@ impl Shared {
             while n_served < n_max
                 && let Some(order) = self.line.next()
             {
+                // A thread that waits for the lock is not to wait for the whole line.
+                MutexGuard::bump(&mut state);
                 order.run(&mut state);
                 n_served += 1;
             }

@@ -33,6 +33,10 @@ impl<'a> Assembly<'a> {
             match include_name(line) {
                 Some(name) => self.include(name)?,
                 None if is_remark(line) => {}
+                // A line of it that looks like a remark would be lost.
+                None if line.contains("[[") && !line.contains("--[[") => {
+                    return Err(format!("no text over several lines, please: {}", line.trim()));
+                }
                 None => {
                     self.body.push_str(line);
                     self.body.push('\n');
@@ -117,6 +121,12 @@ mod tests {
         let body = assemble(&source, "PUBLISH");
         let expected = "local function a() return 1 end\nlocal x = a() -- as b()\n--[[ one\ntwo ]]\nreturn x\n";
         assert_eq!(body.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn text_over_several_lines_is_refused() {
+        let refused = assemble(&source("return [[\n-- a line\n]]", &[]), "PUBLISH");
+        assert_eq!(refused, Err("no text over several lines, please: return [[".to_owned()));
     }
 
     #[test]
