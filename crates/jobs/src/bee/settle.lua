@@ -127,15 +127,20 @@ local function begin(jid, attempt)
   return true
 end
 
--- Completes a job of the lot.
+-- Completes a job of the lot. If all of its fields are new, somebody has deleted it meanwhile.
 local function complete_reserved(position, jid, attempt, result, history)
-  if needs_no_look then
-    call('HSET', job_key(jid), 'status', 'completed', 'result', result, 'history', history, 'worker', worker,
-      'attempts', attempt)
-    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
-  else
+  if not needs_no_look then
     begin(jid, attempt)
-    settle_if_allowed(position, 'completed', jid, attempt, result, '', plain_ttl)
+    return settle_if_allowed(position, 'completed', jid, attempt, result, '', plain_ttl)
+  end
+  local key = job_key(jid)
+  local n_new = call('HSET', key, 'status', 'completed', 'result', result, 'history', history, 'worker', worker,
+    'attempts', attempt)
+  if n_new == 5 then
+    call('DEL', key)
+    refused[#refused + 1], refused[#refused + 2] = position, 'GONE'
+  else
+    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
   end
 end
 

@@ -382,3 +382,23 @@ async fn where_node_hives_are_every_job_of_a_lot_is_looked_at() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_job_that_somebody_deletes_meanwhile_is_not_written_again() {
+    everywhere(async |rig| {
+        let jids = put_many(&rig, &["a", "b", "c"]).await;
+        let jobs = take(&rig, 1, 3).await;
+        let store = rig.hive.store();
+        let key = keys::job(&jids[1], &jids[1].group());
+        let mut delete = redis::cmd("DEL");
+        delete.arg(&*store.place(&key)).exec_async(&mut store.connection()).await.expect("deleted");
+        let verdicts = complete_all(&rig, 1, &jobs).await;
+        assert_eq!(verdicts, [Verdict::Ok, Verdict::Gone, Verdict::Ok]);
+        assert!(!rig.exists(&key).await);
+        for jid in [&jids[0], &jids[2]] {
+            assert_eq!(rig.status(jid).await, Status::Completed);
+        }
+        check_declarations(&rig).await;
+    })
+    .await;
+}
