@@ -1,7 +1,7 @@
 //! The hash table behind keyspaces, hashes, sets and sorted sets.
 //!
 //! A chained table like Redis' own rather than `hashbrown`, for two properties that open addressing cannot give:
-//! it grows a bucket at a time (no pause at a million keys), and a scan cursor stays valid while it grows or shrinks,
+//! it grows a few buckets at a time (no pause at a million keys), and a scan cursor stays valid while it grows or shrinks,
 //! because the cursor counts buckets with their bits reversed.
 
 use std::{

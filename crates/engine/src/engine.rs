@@ -324,10 +324,12 @@ impl Shared {
     }
 
     fn see_off<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Guard<'a> {
-        let mut leavers = self.leavers.lock();
-        leavers.drain(..).for_each(|client| state.disconnect(client));
-        drop(leavers);
+        self.forget_leavers(&mut state);
         Guard { shared: self, state: Some(state) }
+    }
+
+    fn forget_leavers(&self, state: &mut State) {
+        self.leavers.lock().drain(..).for_each(|client| state.disconnect(client));
     }
 
     /// Lets go of the state, having served those in line.
@@ -335,13 +337,16 @@ impl Shared {
         let n_max = if thread::panicking() { 0 } else { SERVED_MAX };
         let mut n_served = 0;
         loop {
-            while n_served < n_max
-                && let Some(order) = self.line.next()
-            {
-                // A thread that waits for the lock is not to wait for the whole line.
-                MutexGuard::bump(&mut state);
-                order.run(&mut state);
-                n_served += 1;
+            while n_served < n_max && !self.line.is_empty() {
+                // A thread that waits for the lock comes first, and then the rest of the line is for it to serve.
+                MutexGuard::unlock_fair(state);
+                let Some(locked) = self.state.try_lock() else { return };
+                state = locked;
+                self.forget_leavers(&mut state);
+                if let Some(order) = self.line.next() {
+                    order.run(&mut state);
+                    n_served += 1;
+                }
             }
             let_go(state);
             // Somebody may have lined up in between, having found the state locked.

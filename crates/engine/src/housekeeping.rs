@@ -53,7 +53,9 @@ fn keep(weak: &Weak<Shared>, bell: &Bell) {
     loop {
         let Some(shared) = weak.upgrade() else { return };
         round(&shared, ROUNDS_PER_WALK);
-        if let Some(base) = begin_rewrite_if_wanted(&mut shared.lock_patiently()) {
+        // Not in the condition, where the lock would be held for as long as the block takes.
+        let base = begin_rewrite_if_wanted(&mut shared.lock_patiently());
+        if let Some(base) = base {
             rewrite_aside(&shared, base);
         }
         let pause = until_next_deadline(&shared);
@@ -65,7 +67,8 @@ fn keep(weak: &Weak<Shared>, bell: &Bell) {
 /// One round that looks at everything, for clocks moved by hand.
 pub(crate) fn tick(shared: &Arc<Shared>) {
     round(shared, 1);
-    if let Some(base) = begin_rewrite_if_wanted(&mut shared.lock_patiently()) {
+    let base = begin_rewrite_if_wanted(&mut shared.lock_patiently());
+    if let Some(base) = base {
         rewrite(&Arc::downgrade(shared), base);
     }
 }

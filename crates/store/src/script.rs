@@ -92,7 +92,7 @@ impl Script {
     /// The script as a server gets it: with its includes, and without remarks and what nothing in it uses.
     ///
     /// # Panics
-    /// When the script's own files are wrong: a bad header, a missing or circular include.
+    /// When the script's own files are wrong: a bad header, a missing or circular include, text over several lines.
     pub fn body(&self, layout: Layout) -> &str {
         &self.text(layout).body
     }

@@ -10,7 +10,10 @@ use std::{
     collections::VecDeque,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker},
 };
 
@@ -39,14 +42,21 @@ impl Line {
     pub(crate) fn wake_first(&self) {
         let first = self.orders.lock().front().cloned();
         if let Some(order) = first {
-            order.slip.lock().waker.wake_by_ref();
+            order.wake();
+            offer_to_other_threads();
         }
     }
 
     /// Turns all away, as while a script runs too long.
     pub(crate) fn turn_away(&self) {
         let orders = std::mem::take(&mut *self.orders.lock());
-        orders.iter().for_each(|order| order.end(Stage::TurnedAway));
+        for order in &orders {
+            order.slip.lock().stage = Stage::TurnedAway;
+            order.wake();
+        }
+        if !orders.is_empty() {
+            offer_to_other_threads();
+        }
     }
 
     fn join(&self, order: &Arc<Order>) {
@@ -60,7 +70,11 @@ impl Line {
 
 /// Commands that somebody else may run.
 pub(crate) struct Order {
+    /// Locked while they are run.
     slip: Mutex<Slip>,
+    waker: Mutex<Waker>,
+    /// Nobody waits for it any more. If it is being run, its client is for the runner to see off.
+    is_given_up: AtomicBool,
 }
 
 struct Slip {
@@ -68,7 +82,6 @@ struct Slip {
     client: Option<Client>,
     db: usize,
     stage: Stage,
-    waker: Waker,
 }
 
 enum Stage {
@@ -76,15 +89,20 @@ enum Stage {
     Run,
     Panicked(Box<dyn Any + Send>),
     TurnedAway,
-    /// Nobody waits for it any more.
     GivenUp,
 }
 
 impl Order {
+    fn new(call: Call<'static>, client: Option<Client>, db: usize) -> Arc<Order> {
+        let slip = Mutex::new(Slip { call, client, db, stage: Stage::Waiting });
+        let (waker, is_given_up) = (Mutex::new(Waker::noop().clone()), AtomicBool::new(false));
+        Arc::new(Order { slip, waker, is_given_up })
+    }
+
     /// Runs its commands, or some of them if there are many.
     pub(crate) fn run(&self, state: &mut State) {
         let mut slip = self.slip.lock();
-        let Slip { call, client, db, stage, waker } = &mut *slip;
+        let Slip { call, client, db, stage } = &mut *slip;
         if !matches!(stage, Stage::Waiting) {
             return;
         }
@@ -93,23 +111,27 @@ impl Order {
             Ok(()) => Stage::Run,
             Err(panic) => Stage::Panicked(panic),
         };
-        let waker = waker.clone();
         drop(slip);
-        waker.wake();
+        // Only now, since who gives up looks at the slip after saying so.
+        if self.is_given_up.load(Ordering::SeqCst)
+            && let Some(client) = self.slip.lock().client.take()
+        {
+            state.disconnect(client.index);
+        }
+        self.wake();
         offer_to_other_threads();
     }
 
-    fn end(&self, stage: Stage) {
-        let mut slip = self.slip.lock();
-        slip.stage = stage;
-        slip.waker.wake_by_ref();
+    fn wake(&self) {
+        let waker = self.waker.lock().clone();
+        waker.wake();
     }
 
     /// Whether it need not wait any longer. If it must, the task of `cx` is woken when it need not.
     fn is_settled(&self, cx: &mut Context<'_>) -> bool {
-        let mut slip = self.slip.lock();
-        slip.waker.clone_from(cx.waker());
-        !matches!(slip.stage, Stage::Waiting)
+        self.waker.lock().clone_from(cx.waker());
+        // Who has the slip wakes the task afterwards, so there is no need to wait for it.
+        self.slip.try_lock().is_some_and(|slip| !matches!(slip.stage, Stage::Waiting))
     }
 }
 
@@ -141,14 +163,8 @@ pub(super) async fn wait_in_line(
         return Err(Busy);
     }
     let owned = std::mem::replace(call, Call::nothing()).into_owned();
-    let slip = Slip {
-        call: owned,
-        client: connection.client.take(),
-        db: connection.db,
-        stage: Stage::Waiting,
-        waker: Waker::noop().clone(),
-    };
-    let place = Place { connection, order: Arc::new(Order { slip: Mutex::new(slip) }) };
+    let order = Order::new(owned, connection.client.take(), connection.db);
+    let mut place = Place { connection, order, is_over: false };
     let mut has_joined = false;
     poll_fn(|cx| {
         if place.order.is_settled(cx) {
@@ -176,11 +192,15 @@ pub(super) async fn wait_in_line(
 struct Place<'a> {
     connection: &'a mut Connection,
     order: Arc<Order>,
+    /// What came of it was taken back.
+    is_over: bool,
 }
 
 impl Place<'_> {
-    fn take_back(&self) -> (Call<'static>, Stage) {
+    fn take_back(&mut self) -> (Call<'static>, Stage) {
         let mut slip = self.order.slip.lock();
+        self.is_over = true;
+        self.connection.client = slip.client.take();
         let call = std::mem::replace(&mut slip.call, Call::nothing());
         (call, std::mem::replace(&mut slip.stage, Stage::GivenUp))
     }
@@ -188,7 +208,12 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut slip = self.order.slip.lock();
+        if self.is_over {
+            return;
+        }
+        self.order.is_given_up.store(true, Ordering::SeqCst);
+        // Whoever is running it sees the client off.
+        let Some(mut slip) = self.order.slip.try_lock() else { return };
         self.connection.client = slip.client.take();
         let stage = std::mem::replace(&mut slip.stage, Stage::GivenUp);
         let waits = slip.call.waits();

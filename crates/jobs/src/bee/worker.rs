@@ -152,6 +152,9 @@ impl Worker {
     }
 
     /// Serves a queue: `handler` is called for each job, and what it returns is the job's result.
+    ///
+    /// Quick jobs are run one after the other on a thread, so what blocks or computes for long belongs into
+    /// `tokio::task::spawn_blocking`: otherwise other jobs, and what became of them, wait for it.
     pub fn on<F, R, T>(mut self, queue: QueueName, settings: Settings, handler: F) -> Worker
     where
         F: Fn(Context) -> R + Send + Sync + 'static,

@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Barrier,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
@@ -151,11 +151,46 @@ async fn who_is_in_line_when_a_script_takes_too_long_is_told() {
         tokio::task::yield_now().await;
     }
     assert!(!engine.shared().script_control().is_busy(), "this machine is too slow for the test");
-    let refused = run(&mut other, "PING").await.expect_err("it is turned away");
+    // In a task of its own, which the thread that runs the script must not keep for itself.
+    let mut in_line = connection(&engine);
+    let refused = tokio::spawn(async move { run(&mut in_line, "PING").await });
+    let refused = refused.await.expect("the task ends").expect_err("it is turned away");
     assert_eq!(refused.code(), Some("BUSY"));
     run(&mut other, "SCRIPT KILL").await.expect("it has written nothing");
     endless.await.expect("the task ends").expect_err("it was killed");
     run(&mut other, "PING").await.expect("the engine is free again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn who_gives_up_while_its_script_runs_need_not_wait_for_it() {
+    let engine = quiet_engine();
+    let (mut caller, mut other) = (connection(&engine), connection(&engine));
+    let n_clients = engine.shared().lock_patiently().clients.len();
+    let endless = cmd("EVAL while(true)do(function()end)()end 0");
+    let mut call = caller.req_packed_command(&endless);
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let state = engine.shared().lock_patiently();
+            barrier.wait();
+            barrier.wait();
+            // Runs what is in line by then.
+            drop(state);
+        });
+        barrier.wait();
+        assert!(poll(&mut call).is_pending());
+        barrier.wait();
+        while !engine.shared().script_control().is_running() {
+            std::thread::yield_now();
+        }
+        assert!(poll(&mut call).is_pending());
+        drop(call);
+        engine.shared().script_control().kill().expect("it has written nothing");
+    });
+    drop(caller);
+    run(&mut other, "PING").await.expect("the engine is free again");
+    drop(other);
+    assert_eq!(engine.shared().lock_patiently().clients.len(), n_clients);
 }
 
 /// Time stops with a panic when it is told to.

@@ -2,7 +2,6 @@
 
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
-use futures_util::future::BoxFuture;
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{
@@ -40,34 +39,34 @@ impl Runner {
 
     /// Runs quick jobs one after the other and tells the station of all: a task for each would take as long as the job.
     /// One that does not end at once gets a task all the same.
-    pub(super) fn run_in_turn(self: Arc<Self>, contexts: Vec<Context>) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            let (since, mut ended) = (Instant::now(), Vec::with_capacity(contexts.len()));
-            let mut contexts = contexts.into_iter();
-            let mut runner = Arc::clone(&self);
-            while let Some(context) = contexts.next() {
-                // It gives the runner back: counting its owners anew for each job would keep the cores waiting.
-                let mut end = Box::pin(async move { (runner.end_of(context).await, runner) });
-                match poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx))).await {
-                    Poll::Ready((outcome, given_back)) => {
-                        ended.push(outcome);
-                        runner = given_back;
-                    }
-                    Poll::Pending => {
-                        tokio::spawn(async move {
-                            let (outcome, runner) = end.await;
-                            runner.tell(vec![outcome]);
-                        });
-                        runner = Arc::clone(&self);
-                    }
+    pub(super) async fn run_in_turn(self: Arc<Self>, contexts: Vec<Context>) {
+        let (since, mut ended) = (Instant::now(), Vec::with_capacity(contexts.len()));
+        let mut contexts = contexts.into_iter();
+        let mut runner = Arc::clone(&self);
+        while let Some(context) = contexts.next() {
+            // It gives the runner back: counting its owners anew for each job would keep the cores waiting.
+            let mut end = Box::pin(async move { (runner.end_of(context).await, runner) });
+            match poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx))).await {
+                Poll::Ready((outcome, given_back)) => {
+                    ended.push(outcome);
+                    runner = given_back;
                 }
-                if since.elapsed() > IN_TURN_MAX && !contexts.as_slice().is_empty() {
-                    tokio::spawn(Arc::clone(&self).run_in_turn(contexts.collect()));
-                    break;
+                Poll::Pending => {
+                    tokio::spawn(async move {
+                        let (outcome, runner) = end.await;
+                        runner.tell(vec![outcome]);
+                    });
+                    runner = Arc::clone(&self);
                 }
             }
-            self.tell(ended);
-        })
+            if since.elapsed() > IN_TURN_MAX {
+                for context in contexts {
+                    tokio::spawn(Arc::clone(&self).run(context));
+                }
+                break;
+            }
+        }
+        self.tell(ended);
     }
 
     fn tell(&self, ended: Vec<Outcome>) {
