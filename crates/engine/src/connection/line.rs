@@ -49,14 +49,16 @@ impl Line {
 
     /// Turns all away, as while a script runs too long.
     pub(crate) fn turn_away(&self) {
-        let orders = std::mem::take(&mut *self.orders.lock());
-        for order in &orders {
+        let mut orders = self.orders.lock();
+        if orders.is_empty() {
+            return;
+        }
+        // Under the lock, so that who has left the line knows that only a runner can have the slip.
+        for order in orders.drain(..) {
             order.slip.lock().stage = Stage::TurnedAway;
             order.wake();
         }
-        if !orders.is_empty() {
-            offer_to_other_threads();
-        }
+        offer_to_other_threads();
     }
 
     fn join(&self, order: &Arc<Order>) {
@@ -211,7 +213,9 @@ impl Drop for Place<'_> {
         if self.is_over {
             return;
         }
+        let shared = &self.connection.shared;
         self.order.is_given_up.store(true, Ordering::SeqCst);
+        shared.line().leave(&self.order);
         // Whoever is running it sees the client off.
         let Some(mut slip) = self.order.slip.try_lock() else { return };
         self.connection.client = slip.client.take();
@@ -220,7 +224,6 @@ impl Drop for Place<'_> {
         drop(slip);
         let shared = &self.connection.shared;
         if matches!(stage, Stage::Waiting) {
-            shared.line().leave(&self.order);
             // It may have been woken to serve the others.
             shared.serve_line();
         }
