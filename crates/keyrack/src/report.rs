@@ -305,18 +305,12 @@ fn of_store(error: &store::Error) -> Verdict {
             ),
         ),
         Error::TooOld { .. } | Error::ReadOnly { .. } => (Exit::Failed, None),
-        Error::Lost(_) => (Exit::Unreachable, None),
-        Error::Refused { word, .. } if is_auth(word) => (Exit::Auth, None),
+        Error::Lost(_) | Error::Unavailable { .. } => (Exit::Unreachable, None),
+        Error::Denied(_) => (Exit::Auth, None),
         Error::Refused { .. } => (Exit::Conflict, None),
-        Error::Server(error) if error.code().is_some_and(is_auth) => (Exit::Auth, None),
         Error::Server(_) => (Exit::Failed, None),
     };
     (exit, hint.map(str::to_owned))
-}
-
-/// The words with which Redis says that it does not know somebody, or does not let them.
-fn is_auth(code: &str) -> bool {
-    matches!(code, "NOAUTH" | "NOPERM" | "WRONGPASS")
 }
 
 #[cfg(test)]
@@ -352,6 +346,18 @@ mod tests {
             (Error::Lost(io()), Exit::Unreachable),
             (Error::Refused { word: "QUEUE_PAUSED".into(), detail: None }, Exit::Conflict),
             (server("-NOPERM this user has no permissions\r\n"), Exit::Auth),
+            (server("-WRONGPASS invalid username-password pair\r\n"), Exit::Auth),
+            (server("-NOAUTH Authentication required\r\n"), Exit::Auth),
+            (server("-OOM command not allowed\r\n"), Exit::Unreachable),
+            (
+                server("-READONLY You can't write against a read only replica\r\n"),
+                Exit::Unreachable,
+            ),
+            (server("-MISCONF Errors writing to the AOF file\r\n"), Exit::Unreachable),
+            (
+                server("-TRYAGAIN Multiple keys request during rehashing of slot\r\n"),
+                Exit::Unreachable,
+            ),
             (server("-ERR unknown command\r\n"), Exit::Failed),
         ] {
             let shown = format!("{error:?}");

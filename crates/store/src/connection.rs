@@ -1,13 +1,22 @@
 //! A connection for commands and pipelines, through the `redis` crate's traits.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use redis::{
-    Cmd, Pipeline, RedisFuture, Value, aio::ConnectionLike, aio::ConnectionManager,
+    Cmd, Pipeline, RedisFuture, RedisResult, Value, aio::ConnectionLike, aio::ConnectionManager,
     cluster_async::ClusterConnection,
 };
+use tokio::time::Instant;
 
-use crate::sentinel::Primary;
+use crate::{
+    open::{RETRY_DELAY_MAX, RETRY_DELAY_MIN},
+    reply,
+    sentinel::Primary,
+};
+
+/// How long a call waits for a slot of a cluster that moves or fails over; beyond that its caller is told to come back.
+/// A slot with 100,000 keys moves in about this time, and a failover takes half of it. It is as long as any reply may take.
+const SLOT_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// A connection to the store. Cheap to clone; clones share what is behind it.
 ///
@@ -37,7 +46,15 @@ impl ConnectionLike for Connection {
                 primary.look_at(&result);
                 result
             }),
-            Backend::Cluster(connection) => connection.req_packed_command(cmd),
+            Backend::Cluster(connection) => Box::pin(async move {
+                let mut wait = SlotWait::new();
+                loop {
+                    let result = connection.req_packed_command(cmd).await;
+                    if !(is_slot_moving(&result) && wait.again().await) {
+                        return result;
+                    }
+                }
+            }),
         }
     }
 
@@ -47,7 +64,7 @@ impl ConnectionLike for Connection {
         offset: usize,
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
-        match &mut self.backend {
+        let replies: RedisFuture<'a, Vec<Value>> = match &mut self.backend {
             Backend::Embedded(connection) => {
                 connection.req_packed_commands(pipeline, offset, count)
             }
@@ -58,8 +75,22 @@ impl ConnectionLike for Connection {
                 primary.look_at(&result);
                 result
             }),
-            Backend::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
-        }
+            Backend::Cluster(connection) => Box::pin(async move {
+                let mut wait = SlotWait::new();
+                loop {
+                    let result = connection.req_packed_commands(pipeline, offset, count).await;
+                    if !(is_every_slot_moving(&result) && wait.again().await) {
+                        return result;
+                    }
+                }
+            }),
+        };
+        // Of a transaction only the reply to EXEC is wanted, which is not the first.
+        let is_transaction = offset > 0 && count == 1;
+        Box::pin(async move {
+            let replies = replies.await?;
+            if is_transaction { exec_error(replies) } else { Ok(replies) }
+        })
     }
 
     fn get_db(&self) -> i64 {
@@ -72,8 +103,77 @@ impl ConnectionLike for Connection {
     }
 }
 
+/// The error with which a server refused EXEC; the crate takes nothing but a list for an answer to a transaction.
+fn exec_error(mut replies: Vec<Value>) -> RedisResult<Vec<Value>> {
+    match replies.pop() {
+        Some(Value::ServerError(error)) if replies.is_empty() => Err(error.into()),
+        last => {
+            replies.extend(last);
+            Ok(replies)
+        }
+    }
+}
+
+/// Waits until a slot may have come to rest.
+struct SlotWait {
+    deadline: Instant,
+    pause: Duration,
+}
+
+impl SlotWait {
+    fn new() -> SlotWait {
+        SlotWait { deadline: Instant::now() + SLOT_WAIT_MAX, pause: RETRY_DELAY_MIN }
+    }
+
+    /// Waits for a while; `false` when there was enough of it.
+    async fn again(&mut self) -> bool {
+        if Instant::now() + self.pause > self.deadline {
+            return false;
+        }
+        tokio::time::sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(RETRY_DELAY_MAX);
+        true
+    }
+}
+
+fn is_slot_moving(result: &RedisResult<Value>) -> bool {
+    match result {
+        Ok(Value::ServerError(reply)) => reply::is_slot_moving_reply(reply),
+        Ok(_) => false,
+        Err(error) => reply::is_slot_moving(error),
+    }
+}
+
+/// Whether no command of a pipeline was carried out, each because of its slot: what was carried out is not repeated.
+fn is_every_slot_moving(result: &RedisResult<Vec<Value>>) -> bool {
+    match result {
+        Ok(values) => {
+            let moving = |value: &Value| match value {
+                Value::ServerError(reply) => reply::is_slot_moving_reply(reply),
+                _ => false,
+            };
+            !values.is_empty() && values.iter().all(moving)
+        }
+        Err(error) => reply::is_slot_moving(error),
+    }
+}
+
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection").field("db", &self.get_db()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slot_that_does_not_come_to_rest_is_waited_for_within_the_bound() {
+        let (start, mut wait) = (Instant::now(), SlotWait::new());
+        while wait.again().await {}
+        let waited = start.elapsed();
+        assert!(waited <= SLOT_WAIT_MAX, "{waited:?}");
+        assert!(waited > SLOT_WAIT_MAX - RETRY_DELAY_MAX, "{waited:?}");
     }
 }

@@ -1,8 +1,11 @@
 //! What can go wrong between a program and its data, by what the program can do about it.
 
-use redis::{ErrorKind, RedisError, ServerErrorKind};
+use redis::{ErrorKind, RedisError};
 
-use crate::url::UrlError;
+use crate::{
+    reply::{self, Meaning},
+    url::UrlError,
+};
 
 /// Why the store could not do something.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +66,7 @@ pub enum Error {
         version: String,
     },
 
-    /// The server refuses writes: it is a replica.
+    /// The URL names a server that is a replica, which refuses writes.
     #[error("{target} is read-only: {reason}")]
     ReadOnly {
         /// The store, without secrets.
@@ -77,6 +80,22 @@ pub enum Error {
         "the connection was lost while a command was under way; whether it was carried out is not known"
     )]
     Lost(#[source] RedisError),
+
+    /// The server cannot do this now and has changed nothing: it loads, is full, fails over. Later it may.
+    #[error("the store cannot do this now: {why}")]
+    Unavailable {
+        /// What keeps it from doing so.
+        why: &'static str,
+        /// What it said.
+        #[source]
+        source: RedisError,
+    },
+
+    /// The user has no right to this command or key.
+    #[error(
+        "the store's user may not do this; \"keyrack keys acl\" prints the rights that it needs"
+    )]
+    Denied(#[source] RedisError),
 
     /// A script refused, with one of the words that its header lists.
     #[error("{}{}", .word, .detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default())]
@@ -99,23 +118,26 @@ impl Error {
     /// The error as it comes from opening `target`.
     pub(crate) fn opening(target: &str, error: &RedisError) -> Error {
         let (target, reason) = (target.to_owned(), text(error));
-        let auth = error.kind() == ErrorKind::AuthenticationFailed
-            || matches!(error.code(), Some("NOAUTH" | "NOPERM" | "WRONGPASS"))
-            || reason.contains("AUTH")
-            || reason.contains("WRONGPASS");
-        if auth { Error::Auth { target, reason } } else { Error::Unreachable { target, reason } }
+        match reply::meaning(error) {
+            Some(Meaning::Login | Meaning::Denied) => Error::Auth { target, reason },
+            // As the crate words a refused login.
+            _ if reason.contains("AUTH") || reason.contains("WRONGPASS") => {
+                Error::Auth { target, reason }
+            }
+            _ => Error::Unreachable { target, reason },
+        }
     }
 
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
-        match self {
-            Error::Unreachable { .. } | Error::Lost(_) => true,
-            Error::Server(error) => matches!(
-                error.code(),
-                Some("LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "BUSY" | "READONLY")
-            ),
-            _ => false,
-        }
+        matches!(
+            self,
+            Error::Unreachable { .. }
+                | Error::Lost(_)
+                | Error::Unavailable { .. }
+                // A user can be let in again, and a password file can be changed.
+                | Error::Auth { .. }
+        )
     }
 }
 
@@ -124,15 +146,19 @@ impl From<RedisError> for Error {
         if error.is_connection_dropped() || error.is_timeout() || error.is_io_error() {
             return Error::Lost(error);
         }
+        match reply::meaning(&error) {
+            Some(Meaning::Transient(why)) => return Error::Unavailable { why, source: error },
+            Some(Meaning::Login) => {
+                return Error::Auth { target: "the store".into(), reason: text(&error) };
+            }
+            Some(Meaning::Denied) => return Error::Denied(error),
+            None => {}
+        }
         match error.kind() {
             // A code that Redis does not have is a word of one of our scripts.
             ErrorKind::Extension => Error::Refused {
                 word: error.code().unwrap_or_default().to_owned(),
                 detail: error.detail().map(str::to_owned),
-            },
-            ErrorKind::Server(ServerErrorKind::ReadOnly) => Error::ReadOnly {
-                target: "the store".into(),
-                reason: "it has become a replica; the store looks for the new primary".into(),
             },
             _ => Error::Server(error),
         }

@@ -5,7 +5,7 @@
 //! [`Connection`]; changes to more than one key are [`Script`]s; [`Store::subscribe`] gives messages that survive
 //! reconnects; time comes from the store's [`Clock`].
 //!
-//! In reading order: `url` and `error` are what opening deals in; `open` makes the connections; `store` is the
+//! In reading order: `url`, `error` and `reply` are what opening deals in; `open` makes the connections; `store` is the
 //! door; `connection`, `script`, `subscription` and `blocking` are the ways through it;
 //! `info` tells how it is doing, `keyspace` walks through all it holds, and `acl` is the user that may do all this
 //! on a server.
@@ -18,6 +18,7 @@ mod error;
 mod info;
 mod keyspace;
 mod open;
+mod reply;
 mod script;
 mod sentinel;
 mod store;

@@ -6,7 +6,7 @@
 //! errors or skipping.
 //!
 //! In reading order: [`RedisServer`] is one server; [`RedisCluster`] and [`Sentinel`] are made of
-//! several; [`FaultProxy`] stands between a client and any of them; [`old_server`] is one nobody should use; [`S3Server`] keeps files; [`Process`], [`Port`] and the
+//! several; [`FaultProxy`] stands between a client and any of them, and so does [`ReplyProxy`], which answers with errors; [`old_server`] is one nobody should use; [`S3Server`] keeps files; [`Process`], [`Port`] and the
 //! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store; [`Browser`] looks at pages.
 //!
 //! ```
@@ -23,6 +23,8 @@ mod cluster;
 mod sentinel;
 
 mod proxy;
+
+mod replies;
 
 mod old;
 
@@ -46,8 +48,12 @@ pub use old::{OLD_VERSION, old_server};
 pub use port::Port;
 pub use process::Process;
 pub use proxy::FaultProxy;
+pub use replies::ReplyProxy;
 pub use s3::S3Server;
 pub use sentinel::Sentinel;
 pub use server::{RedisServer, RedisServerBuilder};
-pub use stores::{on_every_store, on_every_store_at, on_store, simulated_store};
+pub use stores::{
+    SetClock, on_every_store, on_every_store_at, on_every_store_with_set_clock, on_store,
+    simulated_store,
+};
 pub use wait::{wait_for, wait_until, wait_until_async};

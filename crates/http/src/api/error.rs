@@ -315,13 +315,15 @@ impl From<store::Error> for Problem {
 
 /// The problem of an error that others may have got too.
 fn of_shared_store(error: &store::Error) -> Problem {
-    if error.is_transient() || is_out_of_memory(error) {
-        return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
-            .title("the store does not answer")
-            .detail(error.to_string())
-            .retry_after(STORE_RETRY_S);
-    }
-    broken(error)
+    let kind = match error {
+        store::Error::Auth { .. } => "store_denied",
+        error if error.is_transient() => "store_unavailable",
+        error => return broken(error),
+    };
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, kind)
+        .title("the store is not available")
+        .detail(error.to_string())
+        .retry_after(STORE_RETRY_S)
 }
 
 /// A name that cannot stand in a key.
@@ -353,11 +355,6 @@ pub(super) fn broken(error: &(dyn std::error::Error + 'static)) -> Problem {
     tracing::error!(error, "a request failed");
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "store_failed")
         .title("the store refused; the server's log says why")
-}
-
-/// A server that may not use more memory refuses with a word that the store takes for one of a script's.
-fn is_out_of_memory(error: &store::Error) -> bool {
-    matches!(error, store::Error::Refused { word, .. } if word == "OOM")
 }
 
 #[cfg(test)]

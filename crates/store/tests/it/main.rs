@@ -4,4 +4,6 @@ mod acceptance;
 mod keys;
 mod outages;
 mod refusals;
+mod replies;
+mod slots;
 mod users;

@@ -88,8 +88,30 @@ fn a_store_that_is_away_is_503_with_a_time_to_come_back() {
 }
 
 #[test]
-fn a_store_without_memory_is_503() {
-    check(Error::Store(answered("OOM")), (503, "store_unavailable", None, Some(2)));
+fn every_reply_that_says_not_now_is_503_with_a_time_to_come_back() {
+    for code in [
+        "MOVED",
+        "ASK",
+        "TRYAGAIN",
+        "CLUSTERDOWN",
+        "READONLY",
+        "LOADING",
+        "OOM",
+        "MISCONF",
+        "NOREPLICAS",
+        "MASTERDOWN",
+        "BUSY",
+    ] {
+        check(Error::Store(answered(code)), (503, "store_unavailable", None, Some(2)));
+    }
+    let aborted = "EXECABORT Transaction discarded because of: OOM";
+    check(Error::Store(answered(aborted)), (503, "store_unavailable", None, Some(2)));
+}
+
+#[test]
+fn a_store_that_does_not_let_the_server_in_is_503_by_another_name() {
+    check(Error::Store(answered("NOAUTH")), (503, "store_denied", None, Some(2)));
+    check(Error::Store(answered("WRONGPASS")), (503, "store_denied", None, Some(2)));
 }
 
 #[test]

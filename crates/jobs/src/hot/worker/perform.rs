@@ -66,7 +66,7 @@ impl Settings {
             match self.store.publish(&channel, &message).await {
                 Ok(_) => return,
                 // The server said no, so it has not published it.
-                Err(error @ Error::Server(_)) if error.is_transient() => {
+                Err(Error::Unavailable { .. } | Error::Auth { .. }) => {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => {
