@@ -6,8 +6,9 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{SystemTime, UNIX_EPOCH},
 };
+
+use crate::steady::SteadyClock;
 
 /// The outside world as the engine sees it.
 pub trait Host: Send + 'static {
@@ -29,17 +30,23 @@ pub trait Host: Send + 'static {
     }
 }
 
-/// The machine's clock, and random numbers seeded by the operating system.
+/// The machine's clock without its steps, and random numbers seeded by the operating system.
 #[derive(Debug)]
 pub struct SystemHost {
+    clock: Arc<SteadyClock>,
     random: SplitMix,
 }
 
 impl SystemHost {
     /// A host with a fresh random seed.
     pub fn new() -> SystemHost {
+        SystemHost::with_clock(SteadyClock::system())
+    }
+
+    /// The same by a clock of one's own.
+    pub fn with_clock(clock: Arc<SteadyClock>) -> SystemHost {
         // `RandomState` is the standard library's door to the system's entropy.
-        SystemHost { random: SplitMix(RandomState::new().hash_one(0u8)) }
+        SystemHost { clock, random: SplitMix(RandomState::new().hash_one(0u8)) }
     }
 }
 
@@ -50,10 +57,8 @@ impl Default for SystemHost {
 }
 
 impl Host for SystemHost {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     fn now_us(&mut self) -> u64 {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX)
+        self.clock.now_us()
     }
 
     fn random(&mut self) -> u64 {

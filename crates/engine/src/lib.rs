@@ -64,6 +64,7 @@ mod script_control;
 mod server;
 mod session;
 mod state;
+mod steady;
 mod subscriber;
 mod table;
 mod types;
@@ -75,6 +76,7 @@ pub use self::{
     host::{Host, SimulatedHost, SystemHost},
     reply::{Error, Reply},
     server::Listener,
+    steady::{SimulatedTimeSource, SteadyClock, SystemTimeSource, TimeSource},
     subscriber::{Message, Subscriber},
 };
 

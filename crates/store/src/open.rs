@@ -27,6 +27,16 @@ pub(crate) enum Opened {
     Cluster { nodes: Vec<ConnectionInfo>, connection: ClusterConnection },
 }
 
+impl Opened {
+    /// Changes each time another server becomes the primary; `None` where that cannot be.
+    pub(crate) fn switches(&self) -> Option<tokio::sync::watch::Receiver<u64>> {
+        match self {
+            Opened::Sentinel(primary) => Some(primary.switches()),
+            _ => None,
+        }
+    }
+}
+
 /// How long a connection may take to open.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a command may take; the longest scripts take milliseconds.

@@ -2,13 +2,13 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use keyrack_engine::{Engine, Host};
+use keyrack_engine::{Engine, Host, SteadyClock, SystemHost, SystemTimeSource, TimeSource};
 use keyrack_keys::{Key, Layout};
 use redis::aio::ConnectionLike;
 
 use crate::{
     blocking::BlockingConnection,
-    clock::{Clock, SystemClock},
+    clock::{self, Clock, EngineClock},
     connection::{Backend, Connection},
     error::Error,
     open::{self, Opened},
@@ -58,10 +58,12 @@ impl std::fmt::Display for Kind {
 /// What a store can be given beside its URL.
 #[derive(Default)]
 pub struct Options {
-    /// Where the time comes from; the machine's clock unless set.
+    /// Where the time comes from; the store's own clock unless set.
     pub clock: Option<Arc<dyn Clock>>,
     /// Where the embedded engine has its own time and chance from.
     pub host: Option<Box<dyn Host>>,
+    /// The clocks of this machine; a test can set them.
+    pub time_source: Option<Arc<dyn TimeSource>>,
 }
 
 impl std::fmt::Debug for Options {
@@ -85,9 +87,24 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub async fn open_with(url: StoreUrl, mut options: Options) -> Result<Store, Error> {
+        let steady = match &options.time_source {
+            Some(source) => Arc::new(SteadyClock::new(source.clone())),
+            None => SteadyClock::system(),
+        };
+        if options.host.is_none() {
+            options.host = Some(Box::new(SystemHost::with_clock(steady.clone())));
+        }
         let opened = open::open(&url, &mut options).await?;
-        let clock = options.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let backend = backend(&opened, 0)?;
+        let clock: Arc<dyn Clock> = match (options.clock, &opened) {
+            (Some(clock), _) => clock,
+            (None, Opened::Embedded(_)) => Arc::new(EngineClock(steady)),
+            (None, opened) => {
+                let source = options.time_source.unwrap_or_else(|| Arc::new(SystemTimeSource));
+                let connection = Connection { backend: backend.clone() };
+                clock::of_server(&connection, source, opened.switches()).await?
+            }
+        };
         let layout = native_layout(&opened);
         Ok(Store::new(url, opened, backend, clock, layout))
     }
@@ -177,7 +194,7 @@ impl Store {
         self.inner.connection.get_db()
     }
 
-    /// The time.
+    /// The time by the store's own clock: all who share the store agree on it, whatever their machines are set to.
     pub fn now_ms(&self) -> u64 {
         self.inner.clock.now_ms()
     }

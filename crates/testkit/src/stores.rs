@@ -1,8 +1,11 @@
 //! The same test on every kind of store.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 
-use keyrack_engine::SimulatedHost;
+use keyrack_engine::{SimulatedHost, SystemTimeSource, TimeSource};
 use keyrack_store::{Options, Store};
 
 use crate::{cluster::RedisCluster, server::RedisServer};
@@ -53,11 +56,65 @@ pub async fn on_every_store_at(now_ms: u64, test: impl AsyncFn(Store, SimulatedH
     ];
     for url in urls {
         let clock = SimulatedHost::new(now_ms, 0);
-        let options = Options { clock: Some(Arc::new(clock.clone())), host: None };
+        let options = Options { clock: Some(Arc::new(clock.clone())), ..Options::default() };
         let store = Store::open_with(url.parse().expect("a good URL"), options).await;
         let store = store.unwrap_or_else(|error| panic!("could not open \"{url}\": {error}"));
         let named = OnPanic(&url);
         test(store, clock).await;
+        std::mem::forget(named);
+    }
+}
+
+/// The clocks of this machine, one of which a test sets as an operator would.
+#[derive(Debug, Default)]
+pub struct SetClock {
+    offset_us: AtomicI64,
+}
+
+impl SetClock {
+    /// Sets the time forward or back.
+    pub fn step_ms(&self, ms: i64) {
+        self.offset_us.fetch_add(ms * 1000, Ordering::SeqCst);
+    }
+}
+
+impl TimeSource for SetClock {
+    fn monotonic_us(&self) -> u64 {
+        SystemTimeSource.monotonic_us()
+    }
+
+    fn wall_us(&self) -> u64 {
+        SystemTimeSource.wall_us().saturating_add_signed(self.offset_us.load(Ordering::SeqCst))
+    }
+}
+
+/// Runs a test on every kind of store, as two processes see it: one on a healthy machine, and one on a machine whose time the test sets.
+///
+/// An embedded store is in one process only, so there the two are the same.
+///
+/// # Panics
+/// As [`on_every_store`].
+pub async fn on_every_store_with_set_clock(test: impl AsyncFn(Store, Store, Arc<SetClock>)) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = RedisServer::start();
+    let cluster = RedisCluster::start();
+    let urls = [
+        "embedded:memory".to_owned(),
+        format!("embedded:{}", folder.path().display()),
+        server.url(),
+        cluster.url(),
+    ];
+    for url in urls {
+        let clock = Arc::new(SetClock::default());
+        let options = Options { time_source: Some(clock.clone()), ..Options::default() };
+        let set = Store::open_with(url.parse().expect("a good URL"), options).await;
+        let set = set.unwrap_or_else(|error| panic!("could not open \"{url}\": {error}"));
+        let healthy = match set.engine() {
+            Some(_) => set.clone(),
+            None => Store::open(&url).await.expect("a store that was opened just now"),
+        };
+        let named = OnPanic(&url);
+        test(healthy, set, clock).await;
         std::mem::forget(named);
     }
 }
@@ -92,8 +149,11 @@ impl Drop for OnPanic<'_> {
 /// Never: an engine in memory always opens.
 pub async fn simulated_store(now_ms: u64, seed: u64) -> (Store, SimulatedHost) {
     let clock = SimulatedHost::new(now_ms, seed);
-    let options =
-        Options { clock: Some(Arc::new(clock.clone())), host: Some(Box::new(clock.clone())) };
+    let options = Options {
+        clock: Some(Arc::new(clock.clone())),
+        host: Some(Box::new(clock.clone())),
+        ..Options::default()
+    };
     let url = "embedded:memory".parse().expect("a good URL");
     let store = Store::open_with(url, options).await.expect("an engine in memory opens");
     (store, clock)

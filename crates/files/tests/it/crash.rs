@@ -142,7 +142,7 @@ async fn check(place: &Place) -> Swept {
     }
 
     let later = SimulatedHost::new(SystemClock.now_ms() + 3_600_000, 0);
-    let options = Options { clock: Some(Arc::new(later)), host: None };
+    let options = Options { clock: Some(Arc::new(later)), ..Options::default() };
     let store = Store::open_with(server.url().parse().expect("a URL"), options).await;
     let files = Files::new(store.expect("a store"));
     let (left, _) = files.count().await.expect("counts");

@@ -196,7 +196,7 @@ async fn nonsense_in_the_store_is_replaced() {
 async fn without_its_store_keys_still_come_from_the_provider() {
     let server = keyrack_testkit::RedisServer::start();
     let clock = keyrack_store::SystemClock;
-    let options = Options { clock: Some(Arc::new(clock)), host: None };
+    let options = Options { clock: Some(Arc::new(clock)), ..Options::default() };
     let store = Store::open_with(server.url().parse().expect("a URL"), options).await;
     let store = store.expect("a store");
     let key = SigningKey::rsa();

@@ -40,7 +40,7 @@ pub struct Hive {
 struct Inner {
     store: Store,
     id: String,
-    /// What to add to the store's clock to have the server's, in ms.
+    /// What to add to the store's clock to have the server's, in ms; 0 where the store's follows the server's by itself.
     clock_offset_ms: AtomicI64,
     /// Whether the options of Node hives are to be set with the first write: looking at a store is to leave no trace.
     owes_options: AtomicBool,
@@ -89,11 +89,14 @@ impl Hive {
             .saturating_add_signed(self.inner.clock_offset_ms.load(Ordering::Relaxed))
     }
 
-    /// Asks the server for its time.
+    /// Asks the server for its time, unless the store's clock follows it by itself.
     ///
     /// # Errors
     /// When the store cannot be reached.
     pub async fn adjust_clock(&self) -> Result<(), Error> {
+        if self.store().clock().is_anchored() {
+            return Ok(());
+        }
         let before = self.store().now_ms();
         let (seconds, micros): (u64, u64) =
             redis::cmd("TIME").query_async(&mut self.store().connection()).await?;

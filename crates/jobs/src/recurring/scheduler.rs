@@ -1,6 +1,11 @@
 //! The scheduler: wakes when a job is due, queues it, and sleeps again.
 
-use std::{collections::HashSet, future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 
@@ -68,6 +73,8 @@ pub struct Scheduler {
     told: Option<String>,
     /// Jobs whose failure to be queued was told.
     told_failed: HashSet<String>,
+    /// The last jump of the store's clock that the schedule takes into account.
+    last_jump: Option<Instant>,
 }
 
 /// What a scheduler did in one turn.
@@ -82,7 +89,14 @@ pub struct Turn {
 impl Scheduler {
     /// A scheduler for a list of jobs.
     pub fn new(recurring: Recurring, settings: Settings) -> Scheduler {
-        Scheduler { recurring, settings, digests: None, told: None, told_failed: HashSet::new() }
+        Scheduler {
+            recurring,
+            settings,
+            digests: None,
+            told: None,
+            told_failed: HashSet::new(),
+            last_jump: None,
+        }
     }
 
     /// Puts the list in force and runs it until `shutdown` resolves.
@@ -108,12 +122,20 @@ impl Scheduler {
     /// # Errors
     /// When another list is in force, or the store cannot be reached.
     pub async fn turn(&mut self) -> Result<Turn, Error> {
+        let last_jump = self.recurring.store().clock().last_jump();
         if self.digests.is_none() {
             self.digests = Some(self.start().await?);
+            // Whoever puts a list in force schedules it by the time of that moment.
+            self.last_jump = last_jump;
         }
         let now = self.recurring.now();
         let due = self.recurring.due(now).await?;
         let digests = self.agree(&due).await?;
+        if self.last_jump != last_jump {
+            let earlier = self.recurring.schedule_anew(&digests, now).await?;
+            tracing::warn!(earlier, "the store's clock has jumped; scheduled recurring jobs anew");
+            self.last_jump = last_jump;
+        }
         let fired = self.recurring.fire(&digests, &due.jobs, now).await?;
         if due.in_purgatory > 0 {
             self.rescue(&digests, self.settings.rescue_after).await?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use keyrack_store::{Script, script};
 
 use super::{error::Error, keys, plan::Digests, service::Recurring};
@@ -37,5 +38,24 @@ impl Recurring {
             .run()
             .await?;
         self.plan.season(&stored, now).ok_or_else(|| self.other_list(stored))
+    }
+
+    /// Brings forward the jobs that are scheduled later than their next run by the present time, as those are whose run was set before the
+    /// clock went back. Returns how many there were.
+    pub(super) async fn schedule_anew(
+        &self,
+        digests: &Digests,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        let mut cmd = redis::cmd("ZADD");
+        cmd.arg(&*self.store().place(&keys::rjobs())).arg("XX").arg("LT").arg("CH");
+        let mut any = false;
+        for (job, next) in digests.jobs.iter().zip(self.next_scores(now)) {
+            if !next.is_empty() {
+                cmd.arg(next).arg(job);
+                any = true;
+            }
+        }
+        Ok(if any { cmd.query_async(&mut self.store().connection()).await? } else { 0 })
     }
 }

@@ -2,6 +2,7 @@
 
 mod cancel;
 mod claim;
+mod clock;
 mod ends;
 mod events;
 mod fields;

@@ -2,6 +2,7 @@
 
 mod bee_targets;
 mod beside_the_original;
+mod clock;
 mod run;
 mod several;
 mod start_up;

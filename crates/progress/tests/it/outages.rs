@@ -14,7 +14,7 @@ use crate::rig::{BAR, NOW, NOW_MS, Rig, TRACE, hot_queue, user};
 async fn a_job_outlasts_a_server_that_restarts() {
     let mut server = RedisServer::builder().append_only().start();
     let clock = SimulatedHost::new(NOW_MS, 1);
-    let options = Options { clock: Some(Arc::new(clock.clone())), host: None };
+    let options = Options { clock: Some(Arc::new(clock.clone())), ..Options::default() };
     let url = server.url().parse().expect("a good URL");
     let store = Store::open_with(url, options).await.expect("a store");
     let progress = Progress::seeded(store, hot_queue(), 1);

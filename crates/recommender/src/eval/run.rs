@@ -105,7 +105,7 @@ impl<'a> Life<'a> {
         let noon = world.first_day.at(12, 0, 0, 0).to_zoned(zone.clone());
         let ms = noon.ok().and_then(|noon| u64::try_from(noon.timestamp().as_millisecond()).ok());
         let clock = Arc::new(HandClock(AtomicU64::new(ms.unwrap_or(0))));
-        let options = Options { clock: Some(clock.clone()), host: None };
+        let options = Options { clock: Some(clock.clone()), ..Options::default() };
         let url = "embedded:memory".parse().map_err(keyrack_store::Error::from)?;
         let store = Store::open_with(url, options).await?;
         let service = Recommender::new(store, Settings { zone, ..Settings::default() });

@@ -181,14 +181,14 @@ fn assert_same(is: &[String], expected: &[String], context: &str) {
 
 async fn on_server(server: &RedisServer, now_ms: u64) -> (Store, SimulatedHost) {
     let clock = SimulatedHost::new(now_ms, 0);
-    let options = Options { clock: Some(Arc::new(clock.clone())), host: None };
+    let options = Options { clock: Some(Arc::new(clock.clone())), ..Options::default() };
     let url = server.url().parse().expect("a good URL");
     (Store::open_with(url, options).await.expect("a store"), clock)
 }
 
 async fn open(folder: &Path, now_ms: u64) -> (Store, SimulatedHost) {
     let clock = SimulatedHost::new(now_ms, 0);
-    let options = Options { clock: Some(Arc::new(clock.clone())), host: None };
+    let options = Options { clock: Some(Arc::new(clock.clone())), ..Options::default() };
     let url = format!("embedded:{}", folder.display()).parse().expect("a good URL");
     (Store::open_with(url, options).await.expect("a store"), clock)
 }

@@ -67,6 +67,11 @@ impl Watch {
     /// # Errors
     /// When the store fails.
     pub async fn sweep(&mut self) -> Result<(), Error> {
+        // All locks were taken by the clock as it was; within this time every living worker renews its own.
+        let last_jump = self.hive.store().clock().last_jump();
+        if last_jump.is_some_and(|at| at.elapsed() < self.care.lock) {
+            return Ok(());
+        }
         let gone = self.gone().await.inspect_err(|_| self.silent.clear())?;
         for worker in &gone {
             tracing::warn!(queue = %self.queue, %worker, "a worker's connection is closed; others get its jobs");

@@ -35,7 +35,7 @@ impl Clock for TokioClock {
 async fn store_in_tokio_time() -> Store {
     let started_ms = unix(NOW).unsigned_abs() * 1000 + 500;
     let clock = TokioClock { started: Instant::now(), started_ms };
-    let options = Options { clock: Some(Arc::new(clock)), host: None };
+    let options = Options { clock: Some(Arc::new(clock)), ..Options::default() };
     Store::open_with("embedded:memory".parse().expect("a URL"), options).await.expect("a store")
 }
 

@@ -55,8 +55,11 @@ impl World {
     pub(crate) async fn open(url: &str, now: &str) -> World {
         let now: Timestamp = now.parse().expect("a moment");
         let clock = SimulatedHost::new(now.as_millisecond().unsigned_abs(), 0);
-        let options =
-            Options { clock: Some(Arc::new(clock.clone())), host: Some(Box::new(clock.clone())) };
+        let options = Options {
+            clock: Some(Arc::new(clock.clone())),
+            host: Some(Box::new(clock.clone())),
+            ..Options::default()
+        };
         let store = Store::open_with(url.parse().expect("a URL"), options).await;
         World { store: store.unwrap_or_else(|error| panic!("{url}: {error}")), clock }
     }

@@ -23,7 +23,8 @@ impl World {
             None => simulated_store(now_ms, 1).await,
             Some(url) => {
                 let clock = SimulatedHost::new(now_ms, 1);
-                let options = Options { clock: Some(Arc::new(clock.clone())), host: None };
+                let options =
+                    Options { clock: Some(Arc::new(clock.clone())), ..Options::default() };
                 let url = url.parse().expect("a good URL");
                 let store = Store::open_with(url, options).await.expect("a server");
                 let mut connection = store.connection();
