@@ -118,6 +118,7 @@ impl Buckets {
     pub async fn put(&self, file: &File, content: Vec<u8>) -> Result<(), Error> {
         file.check()?;
         let (bucket, path) = (self.bucket(&file.bucket)?, path(file)?);
+        self.stays_inside(file, &file.key)?;
         bucket.put(&path, content.into()).await.map(drop).map_err(|error| failed(file, &error))
     }
 
@@ -127,6 +128,7 @@ impl Buckets {
     /// When the bucket fails.
     pub async fn get(&self, file: &File) -> Result<Option<Vec<u8>>, Error> {
         let (bucket, path) = (self.bucket(&file.bucket)?, path(file)?);
+        self.stays_inside(file, &file.key)?;
         let read = async { bucket.get(&path).await?.bytes().await };
         match read.await {
             Ok(content) => Ok(Some(content.to_vec())),
@@ -141,6 +143,8 @@ impl Buckets {
     /// When the bucket fails, or is not there: that is a mistake in the settings far more often than a file that is gone.
     pub async fn delete(&self, file: &File) -> Result<Deleted, Error> {
         let (bucket, path) = (self.bucket(&file.bucket)?, path(file)?);
+        // What is deleted is the last part itself, be it a link.
+        self.stays_inside(file, file.key.rsplit_once('/').map_or("", |(parent, _)| parent))?;
         let deleted = bucket.delete(&path).await;
         let Place::Folder(folder) = &self.inner.place else {
             return deleted.map(|()| Deleted::Gone).map_err(|error| failed(file, &error));
@@ -155,6 +159,25 @@ impl Buckets {
             Err(object_store::Error::NotFound { .. }) => Ok(Deleted::Missing),
             Err(error) => Err(failed(file, &error)),
         }
+    }
+
+    /// Refuses a path that a link leads out of its bucket.
+    fn stays_inside(&self, file: &File, path: &str) -> Result<(), Error> {
+        let Place::Folder(folder) = &self.inner.place else { return Ok(()) };
+        let bucket = folder.join(&file.bucket);
+        let whole = bucket.join(path);
+        let is_there = |path: &&FsPath| fs::symlink_metadata(path).is_ok();
+        let found = whole.ancestors().find(is_there).unwrap_or(&bucket);
+        let is_inside = match (fs::canonicalize(found), fs::canonicalize(&bucket)) {
+            (Ok(found), Ok(bucket)) => found.starts_with(bucket),
+            // A link to nothing would be followed by whatever is written.
+            (Err(_), _) | (_, Err(_)) => false,
+        };
+        if is_inside {
+            return Ok(());
+        }
+        let reason = format!("\"{}\" leads out of it through a link", file.key);
+        Err(Error::Bucket { bucket: file.bucket.clone(), reason })
     }
 
     fn bucket(&self, name: &str) -> Result<Arc<dyn ObjectStore>, Error> {

@@ -3,6 +3,7 @@
 mod world;
 
 mod crash;
+mod links;
 mod purgatory;
 mod s3;
 mod sweep;
