@@ -11,6 +11,7 @@ use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     Exit, Globals, audit, calc, config, demo, entitlements, files, jobs, journeys, keys, logging,
+    printer::visible_lines,
     progress, recommend, recurring,
     report::Report,
     serve,
@@ -102,7 +103,7 @@ pub fn main() -> ExitCode {
     };
     let exit = run(cli).unwrap_or_else(|error| match Report::of(&error) {
         Some(report) => {
-            let _ = writeln!(io::stderr(), "{report}");
+            let _ = writeln!(io::stderr(), "{}", visible_lines(&report.to_string()));
             report.exit
         }
         None => Exit::Ok,
@@ -112,8 +113,13 @@ pub fn main() -> ExitCode {
 
 /// Help, the version, or what is wrong with the arguments. clap's own way of printing would panic on a closed pipe.
 fn print_answer(answer: &clap::Error) -> Exit {
+    if answer.use_stderr() {
+        // What was typed may have been copied from data.
+        let _ = write!(io::stderr(), "{}", visible_lines(&answer.render().to_string()));
+        return Exit::Usage;
+    }
     let _ = answer.print();
-    if answer.use_stderr() { Exit::Usage } else { Exit::Ok }
+    Exit::Ok
 }
 
 fn run(cli: Cli) -> anyhow::Result<Exit> {

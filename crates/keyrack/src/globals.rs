@@ -10,7 +10,9 @@ use keyrack_store::{Store, StoreUrl};
 
 use crate::{
     Exit, Failure,
+    printer::{Printer, visible_lines},
     settings::{RESP, Settings},
+    terminal::Paint,
 };
 
 /// What every command is given beside its own arguments.
@@ -50,9 +52,10 @@ impl Globals {
         self.open_store().await
     }
 
-    /// Where data goes. Flush it at the end; a reader that went away is an error here and none at the program's edge.
-    pub fn out(&self) -> BufWriter<StdoutLock<'static>> {
-        BufWriter::new(io::stdout().lock())
+    /// Where data goes, with what a terminal would obey made visible. Flush it at the end; a reader that went away is an error here and none at the program's edge.
+    pub fn out(&self) -> Printer<BufWriter<StdoutLock<'static>>> {
+        let is_painted = Paint::for_stdout().is_on();
+        Printer::new(BufWriter::new(io::stdout().lock()), is_painted)
     }
 
     /// Prints a value as JSON, on lines of its own.
@@ -70,7 +73,7 @@ impl Globals {
     pub fn say(&self, words: impl Display) {
         if !self.quiet {
             // Nobody is left to tell when stderr is gone.
-            let _ = writeln!(io::stderr(), "{words}");
+            let _ = writeln!(io::stderr(), "{}", visible_lines(&words.to_string()));
         }
     }
 }

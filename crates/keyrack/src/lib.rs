@@ -31,6 +31,7 @@ mod updates;
 mod work;
 
 mod duration;
+mod printer;
 mod signals;
 mod table;
 mod terminal;

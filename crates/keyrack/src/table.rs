@@ -1,8 +1,14 @@
 //! Rows in columns.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
-use crate::terminal::{self, Color, Paint};
+use crate::{
+    printer,
+    terminal::{self, Color, Paint},
+};
 
 /// Rows under titles, each column as wide as its widest cell.
 #[derive(Debug)]
@@ -23,7 +29,12 @@ pub(crate) struct Cell {
 impl Cell {
     /// A cell with its colour.
     pub(crate) fn painted(text: impl Into<String>, color: Option<Color>) -> Cell {
-        Cell { text: text.into(), color, is_number: false, keeps_end: false }
+        let text = text.into();
+        let text = match printer::visible(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(shown) => shown,
+        };
+        Cell { text, color, is_number: false, keeps_end: false }
     }
 
     /// A cell that stands at the right of its column.

@@ -5,7 +5,7 @@ use std::{
     io::{self, IsTerminal as _, Write as _},
 };
 
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, printer};
 
 /// What a word is painted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Color {
     Dim,
 }
 
-/// Paints words for stdout; without a terminal, or with `NO_COLOR`, it leaves them as they are.
+/// Paints words for [`crate::printer::Printer`]; without a terminal, or with `NO_COLOR`, it leaves them as they are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {
     on: bool,
@@ -31,18 +31,23 @@ impl Paint {
         Paint { on: io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb }
     }
 
+    /// Whether words are painted at all.
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
     /// The words in their colour.
     pub(crate) fn apply(self, color: Option<Color>, words: &str) -> String {
-        let code = match color {
-            Some(color) if self.on && !words.is_empty() => color.code(),
-            _ => return words.to_owned(),
-        };
-        format!("\u{1b}[{code}m{words}\u{1b}[0m")
+        let words = printer::visible(words);
+        match color {
+            Some(color) if self.on && !words.is_empty() => printer::marked(color, &words),
+            _ => words.into_owned(),
+        }
     }
 }
 
 impl Color {
-    fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Color::Red => 31,
             Color::Green => 32,
@@ -60,10 +65,10 @@ pub(crate) fn width() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Text on one line, cut where it would not fit. What moves the cursor is left out: the text may be anybody's.
+/// Text on one line, cut where it would not fit. What a terminal would obey is made visible: the text may be anybody's.
 pub(crate) fn one_line(text: &str, width: Option<usize>) -> String {
     let chars = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
-    let mut line: String = chars.filter(|c| !c.is_control()).collect();
+    let mut line = printer::visible(&chars.collect::<String>()).into_owned();
     if let Some(width) = width
         && line.chars().count() > width
     {
@@ -96,13 +101,13 @@ mod tests {
         assert_eq!(one_line("grüße", Some(5)), "grüße");
         assert_eq!(one_line("grüße!", Some(5)), "grüß…");
         assert_eq!(one_line("anything", None), "anything");
-        assert_eq!(one_line("a\n\tb\u{1b}[31m\u{7}", None), "a  b[31m");
+        assert_eq!(one_line("a\n\tb\u{1b}[31m\u{7}", None), "a  b\\u001b[31m\\u0007");
     }
 
     #[test]
     fn words_are_painted_only_where_that_shows() {
         let red = Some(Color::Red);
-        assert_eq!(Paint { on: true }.apply(red, "no"), "\u{1b}[31mno\u{1b}[0m");
+        assert_eq!(Paint { on: true }.apply(red, "no"), printer::marked(Color::Red, "no"));
         assert_eq!(Paint { on: true }.apply(None, "no"), "no");
         assert_eq!(Paint { on: false }.apply(red, "no"), "no");
     }

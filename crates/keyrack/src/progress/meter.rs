@@ -110,6 +110,6 @@ mod tests {
         };
         let running = |current| Running { finished: Vec::new(), current };
         assert_eq!(place(&running(current("copy", Some(20_000)))), "copy 1,500 of 20,000");
-        assert_eq!(place(&running(current("tidy\u{1b}[2J", None))), "tidy[2J");
+        assert_eq!(place(&running(current("tidy\u{1b}[2J", None))), "tidy\\u001b[2J");
     }
 }

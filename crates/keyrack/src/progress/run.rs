@@ -30,7 +30,7 @@ use super::{
     meter::{Meter, TICK},
     open, words,
 };
-use crate::{Exit, Globals};
+use crate::{Exit, Globals, printer::visible};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -180,5 +180,5 @@ fn new_uid() -> TraceUid {
 fn warn(words: std::fmt::Arguments<'_>) {
     use std::io::Write as _;
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(std::io::stderr(), "keyrack: {words}");
+    let _ = writeln!(std::io::stderr(), "keyrack: {}", visible(&words.to_string()));
 }

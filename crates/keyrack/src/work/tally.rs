@@ -10,7 +10,7 @@ use std::{
 use keyrack_http::human;
 use keyrack_jobs::bee::{Failure, Job, worker::Stop};
 
-use crate::when;
+use crate::{printer::visible_lines, when};
 
 /// How an attempt ended, as far as the worker can tell.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Tally {
         if !self.quiet {
             // Nobody is left to tell when stderr is gone.
             let line = format!("[{}] {}\n", job.jid(), words(job, took, ended));
-            let _ = io::stderr().write_all(line.as_bytes());
+            let _ = io::stderr().write_all(visible_lines(&line).as_bytes());
         }
     }
 }

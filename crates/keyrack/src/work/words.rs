@@ -11,6 +11,8 @@ use tokio::{
     sync::watch,
 };
 
+use crate::printer::visible;
+
 /// Longer lines are cut.
 const LINE_BYTES_MAX: usize = 4 * 1024;
 /// Of one attempt no more than this is passed on: a command in a loop must not fill a disk.
@@ -143,8 +145,8 @@ impl Log<'_> {
         }
         self.passed += words.len() + 1;
         let line = match self.passed {
-            ..=PASSED_BYTES_MAX => format!("[{}] {words}\n", self.jid),
-            _ => format!("[{}] … (more is left out)\n", self.jid),
+            ..=PASSED_BYTES_MAX => format!("[{}] {words}\n", visible(self.jid)),
+            _ => format!("[{}] … (more is left out)\n", visible(self.jid)),
         };
         let _ = io::stderr().write_all(line.as_bytes());
     }

@@ -108,5 +108,9 @@ fn names_cannot_move_the_cursor() {
     picture.queues[0].queue = "\u{1b}[2J\u{1b}[Hevil".into();
     picture.runs[0].bar = "\u{1b}]0;evil\u{7}".into();
     let text = drawn(&picture, &mut View::default(), 130, 30);
-    assert!(text.contains("[2J[Hevil") && !text.contains('\u{1b}') && !text.contains('\u{7}'));
+    assert!(
+        text.contains("\\u001b[2J\\u001b[Hevil")
+            && !text.contains('\u{1b}')
+            && !text.contains('\u{7}')
+    );
 }
