@@ -44,6 +44,28 @@ pub struct Change {
     pub failed: Option<String>,
 }
 
+/// Who does something, and from where.
+#[derive(Debug, Clone, Copy)]
+pub struct Actor<'a> {
+    /// The subject of a user, or a word for whoever has the machine.
+    pub name: &'a str,
+    /// The address that the request came from, if it was one.
+    pub from: Option<&'a str>,
+}
+
+impl<'a> From<&'a str> for Actor<'a> {
+    fn from(name: &'a str) -> Actor<'a> {
+        Actor { name, from: None }
+    }
+}
+
+impl Actor<'_> {
+    /// That the actor has done something.
+    pub(crate) fn change(self, action: &str) -> Change {
+        Change::new(self.name, action).from(self.from)
+    }
+}
+
 impl Change {
     /// That somebody has done something.
     pub fn new(actor: impl Into<String>, action: impl Into<String>) -> Change {

@@ -18,7 +18,7 @@ mod token;
 mod user;
 
 pub use self::{
-    audit::{AUDIT_MAX, Change},
+    audit::{AUDIT_MAX, Actor, Change},
     authenticate::{Principal, Via},
     error::Error,
     identity::Identity,

@@ -7,7 +7,7 @@ use keyrack_store::Script;
 use serde::Serialize;
 
 use crate::{
-    audit::{AUDIT_MAX, Change},
+    audit::{AUDIT_MAX, Actor, Change},
     error::Error,
     identity::Identity,
     ids::Secret,
@@ -101,13 +101,13 @@ impl Identity {
     ///
     /// # Errors
     /// When the name or the time makes no sense, when the user has too many, or when the store fails.
-    pub async fn create_token(
+    pub async fn create_token<'a>(
         &self,
-        actor: &str,
+        actor: impl Into<Actor<'a>>,
         sub: &UserSub,
         new: NewToken,
     ) -> Result<Created, Error> {
-        let change = Change::new(actor, "token_created");
+        let change = actor.into().change("token_created");
         let dropped = self.old_expired(sub, self.now()).await?;
         self.make_token(sub, new, Making { change, parent: None, is_first: false, dropped }).await
     }
@@ -123,7 +123,8 @@ impl Identity {
         check_name(&new.name)?;
         check_expiry(new.expires_at, now)?;
         check_reach(new.role, new.reach)?;
-        self.ensure_user(&making.change.actor, sub).await?;
+        let actor = Actor { name: &making.change.actor, from: making.change.from.as_deref() };
+        self.ensure_user(actor, sub).await?;
         let secret = Secret::random()?;
         let uid = secret.uid();
         let dropped_keys: Vec<_> = making.dropped.iter().map(keys::token).collect();
@@ -160,15 +161,15 @@ impl Identity {
     ///
     /// # Errors
     /// When the user has no such token, when the name is too long, or when the store fails.
-    pub async fn rename_token(
+    pub async fn rename_token<'a>(
         &self,
-        actor: &str,
+        actor: impl Into<Actor<'a>>,
         sub: &UserSub,
         uid: &TokenUid,
         name: &str,
     ) -> Result<(), Error> {
         check_name(name)?;
-        let change = Change::new(actor, "token_renamed").about(sub).token(uid);
+        let change = actor.into().change("token_renamed").about(sub).token(uid);
         let call = RENAME.call(self.store());
         let call = call.key("token", &keys::token(uid)).key("audit", &keys::audit());
         let call = call.arg("user_sub", sub.as_str()).arg("name", name);
@@ -180,13 +181,13 @@ impl Identity {
     ///
     /// # Errors
     /// When the user has no such token, or when the store fails.
-    pub async fn delete_token(
+    pub async fn delete_token<'a>(
         &self,
-        actor: &str,
+        actor: impl Into<Actor<'a>>,
         sub: &UserSub,
         uid: &TokenUid,
     ) -> Result<(), Error> {
-        self.drop_token(sub, uid, Change::new(actor, "token_deleted")).await
+        self.drop_token(sub, uid, actor.into().change("token_deleted")).await
     }
 
     /// Deletes a token of a user, which goes down as `change`.

@@ -5,7 +5,7 @@ use keyrack_store::Script;
 use serde::Serialize;
 
 use crate::{
-    audit::{AUDIT_MAX, Change},
+    audit::{AUDIT_MAX, Actor},
     error::Error,
     identity::Identity,
     keys,
@@ -30,9 +30,13 @@ impl Identity {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn ensure_user(&self, actor: &str, sub: &UserSub) -> Result<bool, Error> {
+    pub async fn ensure_user<'a>(
+        &self,
+        actor: impl Into<Actor<'a>>,
+        sub: &UserSub,
+    ) -> Result<bool, Error> {
         let now = self.now();
-        let change = Change::new(actor, "user_created").about(sub);
+        let change = actor.into().change("user_created").about(sub);
         let call = ENSURE.call(self.store());
         let call = call.key("users", &keys::users()).key("audit", &keys::audit());
         let call = call.arg("user_sub", sub.as_str()).arg("now", now);
