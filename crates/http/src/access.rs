@@ -5,26 +5,29 @@
 //! nothing be changed where nothing may be. Routes about what is a user's own ask for a token themselves, in `api::auth`.
 
 mod caller;
+mod client;
 mod guard;
 mod need;
 mod record;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
     body::Body,
-    extract::{MatchedPath, OriginalUri, Request},
+    extract::{ConnectInfo, MatchedPath, OriginalUri, Request},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use futures_util::StreamExt as _;
 use keyrack_identity::{Error, Role};
+use keyrack_keys::UserSub;
 
+pub use self::client::Network;
 pub(crate) use self::{
     caller::Caller,
-    record::{Address, Failure, Subject, record},
+    record::{Address, ClientAddress, Failure, Subject, record},
 };
 use self::{need::Need, record::Deed};
 use crate::{app::App, problem::Problem};
@@ -44,6 +47,19 @@ pub struct Access {
     pub read_only: bool,
     /// The names under which browsers may reach the server, beside its addresses and `localhost`.
     pub hosts: Vec<String>,
+    /// The other sites whose pages may open WebSockets, such as `https://app.example.com`.
+    pub origins: Vec<String>,
+    /// Whether anybody may watch a trace who knows its names. Unless said, only where nobody needs a token.
+    pub public_traces: Option<bool>,
+    /// The proxies that are believed when they say for whom they speak.
+    pub trusted_proxies: Vec<Network>,
+}
+
+impl Access {
+    /// Whether anybody may watch a trace who knows its names.
+    pub(crate) fn has_public_traces(&self) -> bool {
+        self.public_traces.unwrap_or(self.auth == Auth::Local)
+    }
 }
 
 /// What somebody may do who shows no token.
@@ -95,13 +111,19 @@ fn while_known(response: Response, app: Arc<App>, caller: Caller) -> Response {
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(over))))
 }
 
-/// Lets nothing be changed where nothing may be.
+/// Finds out where a request comes from, and lets nothing be changed where nothing may be.
 pub(crate) async fn keep(
     Extension(app): Extension<Arc<App>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
+    if let Some(peer) = peer {
+        let address = client::address(peer, &parts.headers, &app.access.trusted_proxies);
+        let is_own = address != peer.to_canonical() || !client::is_relayed(&parts.headers);
+        parts.extensions.insert(ClientAddress { address, is_own });
+    }
     if app.access.read_only && need_of(&parts).is_some_and(|need| need.is_change) {
         return Problem::new(StatusCode::FORBIDDEN, "read_only")
             .title("nothing can be changed here")
@@ -109,6 +131,43 @@ pub(crate) async fn keep(
             .for_reader(&parts.headers);
     }
     next.run(Request::from_parts(parts, body)).await
+}
+
+/// Refuses WebSockets that pages of other sites open, unless they may. Programs send no `Origin`.
+pub(crate) fn check_socket(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
+    let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
+    match origin {
+        None => Ok(()),
+        Some(origin) if app.access.origins.iter().any(|known| known == origin) => Ok(()),
+        Some(_) => guard::guard(headers, &app.access.hosts, false),
+    }
+}
+
+/// Refuses those who may not watch the traces of a user: without a token nobody may unless traces are public, with one for
+/// the whole server anybody, and with any other only its own user. Whether there is such a user makes no difference.
+pub(crate) async fn check_watcher(
+    app: &App,
+    headers: &HeaderMap,
+    token: Option<&str>,
+    sub: &UserSub,
+) -> Result<(), Problem> {
+    if app.access.has_public_traces() {
+        return Ok(());
+    }
+    let caller = match token {
+        Some(token) => by_token(app, token).await?,
+        None => who(app, headers).await?,
+    };
+    let is_own = caller.principal().is_some_and(|principal| principal.sub == *sub);
+    match caller.is_nobody() {
+        true => Err(Problem::new(StatusCode::UNAUTHORIZED, "not_set")
+            .title("missing access token")
+            .detail("watching a trace takes a token of its user or of the whole server")),
+        false if is_own || caller.role().is_some() => Ok(()),
+        false => Err(Problem::new(StatusCode::FORBIDDEN, "forbidden")
+            .title("the token does not allow this")
+            .detail("it is good for the traces of its own user")),
+    }
 }
 
 /// Keeps pages of other sites out, and nobody else.
@@ -151,18 +210,9 @@ async fn who(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {
         let token = value.to_str().ok().and_then(bearer).ok_or_else(|| {
             Problem::new(StatusCode::UNAUTHORIZED, "bad_format")
                 .title("the header \"Authorization\" cannot be read")
-                .detail("write \"bearer\", a space and the token")
+                .detail("write \"Bearer\", a space and the token")
         })?;
-        return match app.identity.authenticate(token).await {
-            Ok(principal) => Ok(Caller::known(principal, false)),
-            Err(Error::Denied { reason }) => {
-                tracing::debug!(reason, "a token was denied");
-                Err(Problem::new(StatusCode::FORBIDDEN, "invalid")
-                    .title("the token is not valid")
-                    .detail("it is unknown, has expired, or is not meant for this server"))
-            }
-            Err(error) => Err(error.into()),
-        };
+        return by_token(app, token).await;
     }
     if let Some(session) = cookie(headers, SESSION) {
         match app.identity.authenticate(&session).await {
@@ -173,21 +223,27 @@ async fn who(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {
         }
     }
     Ok(match app.access.auth {
-        Auth::Local if !is_relayed(headers) => Caller::local(),
+        Auth::Local if !client::is_relayed(headers) => Caller::local(),
         Auth::Local | Auth::Required => Caller::default(),
     })
 }
 
-/// Whether something on this machine has passed the request on for another. Whoever puts a proxy before a port that trusts this
-/// machine would otherwise open it to everybody.
-fn is_relayed(headers: &HeaderMap) -> bool {
-    let values = headers.get_all("x-forwarded-for").into_iter().map(|value| value.to_str());
-    let is_here = |address: &str| address.trim().parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    values.into_iter().any(|value| value.map_or(true, |value| !value.split(',').all(is_here)))
+/// Who has this token.
+async fn by_token(app: &App, token: &str) -> Result<Caller, Problem> {
+    match app.identity.authenticate(token).await {
+        Ok(principal) => Ok(Caller::known(principal, false)),
+        Err(Error::Denied { reason }) => {
+            tracing::debug!(reason, "a token was denied");
+            Err(Problem::new(StatusCode::FORBIDDEN, "invalid")
+                .title("the token is not valid")
+                .detail("it is unknown, has expired, or is not meant for this server"))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
-/// The token in a header. Unlike the published routes, ours take the word as every client writes it.
-fn bearer(value: &str) -> Option<&str> {
+/// The token in a header. Clients write the word in lower case and with a capital, and both are right.
+pub(crate) fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
@@ -204,7 +260,7 @@ fn ask_to_sign_in(request: &Parts) -> Response {
         return (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response();
     }
     let mut response = Problem::new(StatusCode::UNAUTHORIZED, "not_set")
-        .title("the request says not whose it is")
+        .title("missing access token")
         .detail("send a token in the header \"Authorization\", as in \"bearer ep_ut_…\"; \"keyrack token create\" makes one")
         .into_response();
     let way = HeaderValue::from_static("Bearer");

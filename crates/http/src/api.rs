@@ -31,6 +31,7 @@ mod queues;
 mod recommendations;
 mod recurring;
 mod search;
+mod statuses;
 mod submit;
 mod talk;
 mod upkeep;
@@ -47,8 +48,8 @@ use axum::{Router, http::header, middleware, response::IntoResponse, routing::ge
 use utoipa::{
     OpenApi,
     openapi::{
-        Content, PathItem, Ref, RefOr, ResponseBuilder,
-        path::Operation,
+        PathItem, RefOr,
+        path::{HttpMethod, Operation},
         security::{
             ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
         },
@@ -61,7 +62,10 @@ pub use self::{
     entitlements::Billing,
     recommendations::{AppTables, Recommendations, TablesFuture},
 };
-pub(crate) use self::{extract::BODY_BYTES_MAX, watch::Rooms};
+pub(crate) use self::{
+    extract::{BODY_BYTES_MAX, refuse_large},
+    watch::Rooms,
+};
 use crate::{access, app::App, problem::ProblemBody};
 
 /// What the description says about the API as a whole.
@@ -114,19 +118,19 @@ pub fn openapi() -> String {
 }
 
 fn text(mut description: utoipa::openapi::OpenApi) -> String {
-    // Any request can fail, and all failures look alike.
-    let body = Content::new(Some(Ref::from_schema_name("Problem")));
-    let problem = ResponseBuilder::new()
-        .description("The request could not be carried out")
-        .content("application/problem+json", body)
-        .build();
     let components = description.components.get_or_insert_default();
-    components.responses.insert("Problem".into(), problem.into());
+    for (name, response) in statuses::responses() {
+        components.responses.insert(name.into(), response.into());
+    }
     let header = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("Access-Token")));
     components.add_security_scheme("project", header);
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     components.add_security_scheme("bearer", bearer);
-    let problem = RefOr::Ref(Ref::from_response_name("Problem"));
+    for (path, item) in &mut description.paths.paths {
+        for (method, operation) in operations_by_method(item) {
+            statuses::describe(&method, path, operation);
+        }
+    }
     for operation in description.paths.paths.values_mut().flat_map(operations) {
         for response in operation.responses.responses.values_mut() {
             if let RefOr::T(response) = response
@@ -135,7 +139,6 @@ fn text(mut description: utoipa::openapi::OpenApi) -> String {
                 response.description = "Done".into();
             }
         }
-        operation.responses.responses.insert("default".into(), problem.clone());
     }
     let mut text = description.to_pretty_json().unwrap_or_default();
     text.push('\n');
@@ -143,7 +146,17 @@ fn text(mut description: utoipa::openapi::OpenApi) -> String {
 }
 
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut path.get, &mut path.put, &mut path.post, &mut path.delete].into_iter().flatten()
+    operations_by_method(path).map(|(_, operation)| operation)
+}
+
+fn operations_by_method(path: &mut PathItem) -> impl Iterator<Item = (HttpMethod, &mut Operation)> {
+    let all = [
+        (HttpMethod::Get, &mut path.get),
+        (HttpMethod::Put, &mut path.put),
+        (HttpMethod::Post, &mut path.post),
+        (HttpMethod::Delete, &mut path.delete),
+    ];
+    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 fn described() -> OpenApiRouter<Arc<App>> {

@@ -96,6 +96,7 @@ pub(crate) struct Dashboard {
     errands: bulk::Errands,
     check: check::Check,
     pulse: pulse::Pulse,
+    searches: find::Searches,
 }
 
 /// The routes of all pages. `access` says who may see which.

@@ -2,7 +2,9 @@
 
 use askama::Template as _;
 use axum::{
+    extract::Request,
     http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    middleware::Next,
     response::{Html, IntoResponse, Response},
 };
 use serde::Serialize;
@@ -101,6 +103,15 @@ impl Problem {
         }
     }
 
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The short word that programs tell errors by.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     /// What happened, in one sentence.
     pub(crate) fn message(&self) -> &str {
         self.body().message
@@ -143,6 +154,32 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+/// The most bytes of a plain error that are looked at: it is a sentence.
+const PLAIN_BYTES_MAX: usize = 4 * 1024;
+
+/// Turns errors that the framework has put in plain text into problems: all errors look alike.
+pub(crate) async fn unify(request: Request, next: Next) -> Response {
+    let headers = request.headers().clone();
+    let response = next.run(request).await;
+    let is_error = response.status().is_client_error() || response.status().is_server_error();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_plain = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if !is_error || !is_plain {
+        return response;
+    }
+    let status = response.status();
+    let text = axum::body::to_bytes(response.into_body(), PLAIN_BYTES_MAX).await;
+    let detail = text.map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default();
+    let kind = match status {
+        StatusCode::BAD_REQUEST => "bad_request",
+        StatusCode::PAYLOAD_TOO_LARGE => "body_too_large",
+        StatusCode::UNPROCESSABLE_ENTITY => "invalid",
+        _ if status.is_client_error() => "refused",
+        _ => "failed",
+    };
+    Problem::new(status, kind).detail(detail).for_reader(&headers)
 }
 
 /// The answer to a path that leads nowhere.

@@ -1,6 +1,6 @@
 //! The server: its routes, and serving them until told to stop.
 
-use std::{future::Future, io, net::SocketAddr, sync::Arc};
+use std::{future::Future, io, sync::Arc};
 
 use axum::{Extension, Router, extract::DefaultBodyLimit, middleware, routing::get};
 use futures_util::future::BoxFuture;
@@ -19,7 +19,9 @@ use crate::{
     access::{self, Access},
     api::{self, Billing, Deploys, Recommendations},
     app::App,
-    assets, headers, health, metrics, observe, pages, problem,
+    assets,
+    connections::{self, ConnectionLimits, Tls},
+    headers, health, metrics, observe, pages, problem,
 };
 
 /// keyrack's HTTP server.
@@ -35,6 +37,8 @@ pub struct Server {
     reach: Option<String>,
     tickets: Option<Tickets>,
     recommendations: Option<Recommendations>,
+    limits: ConnectionLimits,
+    tls: Option<Tls>,
 }
 
 impl Server {
@@ -52,7 +56,21 @@ impl Server {
             reach: None,
             tickets: None,
             recommendations: None,
+            limits: ConnectionLimits::default(),
+            tls: None,
         }
+    }
+
+    /// The same, over TLS if a certificate is given.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<Tls>) -> Server {
+        Server { tls, ..self }
+    }
+
+    /// The same, with other limits on connections.
+    #[must_use]
+    pub fn with_limits(self, limits: ConnectionLimits) -> Server {
+        Server { limits, ..self }
     }
 
     /// The same, knowing of recurring jobs.
@@ -128,8 +146,9 @@ impl Server {
         stop: BoxFuture<'static, ()>,
     ) -> BoxFuture<'static, io::Result<()>> {
         Box::pin(async move {
+            let (limits, tls) = (self.limits, self.tls.clone());
             let app = self.app();
-            let router = router(app.clone()).into_make_service_with_connect_info::<SocketAddr>();
+            let router = router(app.clone());
             let stop = async move {
                 tokio::select! {
                     () = stop => {}
@@ -138,7 +157,8 @@ impl Server {
                 // Requests that wait would otherwise hold up the end.
                 app.stop();
             };
-            axum::serve(listener, router).with_graceful_shutdown(stop).await
+            connections::serve(listener, router, limits, tls, stop).await;
+            Ok(())
         })
     }
 
@@ -188,7 +208,9 @@ fn router(app: Arc<App>) -> Router {
         .fallback(problem::no_such_page)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(DefaultBodyLimit::max(api::BODY_BYTES_MAX))
+        .layer(middleware::from_fn(api::refuse_large))
         .layer(middleware::from_fn(access::keep))
+        .layer(middleware::from_fn(problem::unify))
         .layer(Extension(app.clone()))
         .layer(middleware::map_response(headers::add))
         .layer(compression())

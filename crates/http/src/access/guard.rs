@@ -28,7 +28,12 @@ pub(super) fn guard(
 
 fn refusal(headers: &HeaderMap, hosts: &[String], takes_links: bool) -> Option<String> {
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let host = text(header::HOST)?;
+    let site = text(HeaderName::from_static("sec-fetch-site"));
+    let Some(host) = text(header::HOST) else {
+        // Browsers always say whom they mean; old programs need not.
+        let is_browser = site.is_some() || headers.contains_key(header::ORIGIN);
+        return is_browser.then(|| "the request has no \"Host\"".to_owned());
+    };
     if !is_ours(host, hosts) {
         return Some(format!(
             "the host \"{host}\" is not this machine; use its address or \"localhost\", or start the server with that name in \"hosts\""
@@ -36,7 +41,6 @@ fn refusal(headers: &HeaderMap, hosts: &[String], takes_links: bool) -> Option<S
     }
     let Some(origin) = text(header::ORIGIN) else {
         // Pictures and links have no origin, and some paths change things though they are only looked at.
-        let site = text(HeaderName::from_static("sec-fetch-site"));
         let is_link = text(HeaderName::from_static("sec-fetch-mode")) == Some("navigate");
         let is_foreign = matches!(site, Some("cross-site" | "same-site"));
         return (is_foreign && !(is_link && takes_links))
@@ -87,6 +91,17 @@ mod tests {
         check_fetch("same-site", "no-cors", true, false);
         check_fetch("same-origin", "cors", false, true);
         check_fetch("none", "navigate", false, true);
+    }
+
+    #[test]
+    fn a_page_of_another_site_does_not_pass_without_a_host() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(refusal(&headers, &[], true), None, "a program of HTTP/1.0");
+        headers.insert(header::ORIGIN, "https://example.com".parse().expect("a value"));
+        assert!(refusal(&headers, &[], true).is_some());
+        let mut headers = HeaderMap::new();
+        headers.insert("sec-fetch-site", "cross-site".parse().expect("a value"));
+        assert!(refusal(&headers, &[], true).is_some());
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(super) fn of(method: &Method, route: &str) -> Need {
         "/queues/{queue}" if method == Method::DELETE => (Some(Role::Admin), true),
         // Pages that are nothing but a form.
         "/submit" | "/bulk" => (Some(Role::Operator), true),
+        // The first look makes the id.
+        "/users/me/revenue_cat_id" => (Some(Role::Viewer), true),
         // A load, though it is a GET: that is how the original is asked for it.
         "/UpdateRecommendation/" => (Some(Role::Operator), true),
         _ if is_look => (Some(Role::Viewer), false),

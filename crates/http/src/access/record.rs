@@ -1,12 +1,8 @@
 //! What goes down in the audit log about a request.
 
-use std::{convert::Infallible, net::SocketAddr};
+use std::{convert::Infallible, net::IpAddr};
 
-use axum::{
-    extract::{FromRequestParts, connect_info::ConnectInfo},
-    http::request::Parts,
-    response::Response,
-};
+use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use keyrack_identity::Change;
 
 use super::{Caller, need, route};
@@ -61,13 +57,21 @@ pub(crate) async fn record(app: &App, change: &Change) {
     }
 }
 
+/// Where a request comes from. [`super::keep`] adds it to every request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientAddress {
+    pub(crate) address: IpAddr,
+    /// Whether it is the client's own, and not that of a proxy nobody has vouched for.
+    pub(crate) is_own: bool,
+}
+
 /// The address that a request comes from, as far as this machine can see.
 pub(crate) struct Address(pub(crate) Option<String>);
 
 impl Address {
     fn of(request: &Parts) -> Address {
-        let peer = request.extensions.get::<ConnectInfo<SocketAddr>>();
-        Address(peer.map(|ConnectInfo(peer)| peer.ip().to_string()))
+        let client = request.extensions.get::<ClientAddress>();
+        Address(client.map(|client| client.address.to_string()))
     }
 }
 

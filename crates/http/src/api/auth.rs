@@ -12,10 +12,7 @@ use axum::{
 use keyrack_identity::{Principal, Role, Via};
 use keyrack_keys::UserSub;
 
-use crate::{app::App, problem::Problem};
-
-/// What stands before a token. Clients send it in lower case, and only so it is taken.
-const PREFIX: &str = "bearer ";
+use crate::{access, app::App, problem::Problem};
 
 /// Somebody who is known, and may look at what is theirs.
 pub(super) struct Viewer(pub(super) UserSub);
@@ -80,14 +77,14 @@ impl FromRequestParts<Arc<App>> for SignedIn {
 async fn principal(parts: &Parts, app: &App) -> Result<Principal, Problem> {
     let Some(value) = parts.headers.get(header::AUTHORIZATION) else {
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "not_set")
-            .title("the request says not whose it is")
+            .title("missing access token")
             .detail("send a token in the header \"Authorization\", as in \"bearer ep_ut_…\""));
     };
-    let token = value.to_str().ok().and_then(|value| value.strip_prefix(PREFIX));
+    let token = value.to_str().ok().and_then(access::bearer);
     let Some(token) = token else {
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "bad_format")
             .title("the header \"Authorization\" cannot be read")
-            .detail("write \"bearer\" in lower case, a space and the token"));
+            .detail("write \"Bearer\", a space and the token"));
     };
     app.identity.authenticate(token).await.map_err(|error| match error {
         keyrack_identity::Error::Denied { reason } => {

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Json, Router,
     extract::{State, ws::close_code},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     middleware,
     response::Response,
     routing::{get, post},
@@ -59,9 +59,13 @@ async fn login(
     Ok(Json(SignedIn { id }))
 }
 
-async fn socket(State(app): State<Arc<App>>, request: talk::Request) -> Result<Response, Problem> {
+async fn socket(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    request: talk::Request,
+) -> Result<Response, Problem> {
     check(&app)?;
-    talk::begin(&app.clone(), request, |line, place| echo(line, app, place))
+    talk::begin(&app.clone(), &headers, request, |line, place| echo(line, app, place))
 }
 
 /// Repeats what the client says until one of the two has had enough.

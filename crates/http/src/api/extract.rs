@@ -5,7 +5,9 @@ use std::sync::Arc;
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Path, Request},
-    http::{StatusCode, request::Parts},
+    http::{StatusCode, header, request::Parts},
+    middleware::Next,
+    response::Response,
 };
 use keyrack_jobs::bee::keys::{Jid, QueueName};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -41,17 +43,35 @@ impl FromRequest<Arc<App>> for RawBody {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<RawBody, Problem> {
         Bytes::from_request(request, app).await.map(RawBody).map_err(|rejection| {
             if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
-                    .title("the body is too large")
-                    .detail(format!(
-                        "at most {BODY_BYTES_MAX} bytes are taken; store what is larger elsewhere and pass its name"
-                    ));
+                return too_large();
             }
             Problem::new(StatusCode::BAD_REQUEST, "bad_body")
                 .title("the body could not be read")
                 .detail(rejection.body_text())
         })
     }
+}
+
+/// The one route that takes a body of any size, as it reads line after line.
+const STREAMED: &str = "/api/1/calculations/events";
+
+/// Refuses a body that says of itself that it is too large, before any of it is read.
+pub(crate) async fn refuse_large(request: Request, next: Next) -> Response {
+    let length = request.headers().get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let is_stream = request.uri().path() == STREAMED;
+    if !is_stream && length.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
+        return too_large().for_reader(request.headers());
+    }
+    next.run(request).await
+}
+
+fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
+        .title("the body is too large")
+        .detail(format!(
+            "at most {BODY_BYTES_MAX} bytes are taken; store what is larger elsewhere and pass its name"
+        ))
 }
 
 /// JSON text as a value.
@@ -113,6 +133,10 @@ impl FromRequestParts<Arc<App>> for Queue {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Queue, Problem> {
         let name = segment(parts, app).await?;
+        if matches!(name.as_str(), "." | "..") {
+            // Clients and proxies take these for steps in the path, so such a queue could not be reached.
+            return Err(invalid("queue", format!("\"{name}\" cannot be part of a path")));
+        }
         QueueName::new(name).map(Queue).map_err(|error| bad_name(&error).field("queue"))
     }
 }

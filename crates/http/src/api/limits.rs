@@ -96,7 +96,11 @@ pub(super) async fn take(
 /// Callers have limits of their own, whatever they call them.
 fn own(sub: &UserSub, name: &str) -> Result<LimitName, Problem> {
     LimitName::new(name)
-        .and_then(|_| LimitName::new(format!("{sub}:{name}")))
+        .and_then(|_| {
+            // The first colon ends the user, so there must be none in it: "org" with "7:search" is not "org:7" with "search".
+            let sub = sub.as_str().replace('%', "%25").replace(':', "%3A");
+            LimitName::new(format!("{sub}:{name}"))
+        })
         .map_err(|error| bad_name(&error).field("name"))
 }
 

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     error::invalid,
-    extract::{Body, Query, Queue},
+    extract::{Query, Queue, RawBody, parse},
 };
 use crate::{app::App, problem::Problem};
 
@@ -181,8 +181,13 @@ pub(super) async fn limits(
 pub(super) async fn set_limits(
     State(app): State<Arc<App>>,
     Queue(queue): Queue,
-    Body(limits): Body<Limits>,
+    RawBody(body): RawBody,
 ) -> Result<Json<Limits>, Problem> {
+    if body.is_empty() {
+        // Elsewhere no body is an empty object, which here would take all limits away.
+        return Err(invalid("body", "there is none; send {} to take all limits away"));
+    }
+    let limits: Limits = parse(&body)?;
     app.jobs().await?.hive.set_limits(&queue, &limits).await?;
     Ok(Json(limits))
 }

@@ -18,7 +18,7 @@ use keyrack_jobs::{
     },
 };
 
-use self::wire::{NewJob, NewJobs, SubmittedJob, SubmittedMany, SubmittedOne};
+use self::wire::{NewJob, NewJobs, Submitted, SubmittedJob, SubmittedMany, SubmittedOne};
 use super::{
     error::invalid,
     extract::{Queue, RawBody, parse},
@@ -39,7 +39,7 @@ const KEY_BYTES_MAX: usize = 255;
     ),
     request_body = NewJobs,
     responses(
-        (status = CREATED, body = SubmittedOne, description = "Submitted; for a list, one entry for each"),
+        (status = CREATED, body = Submitted, description = "Submitted; for a list, one entry for each"),
         (status = OK, body = SubmittedOne, description = "The same job was submitted before with this key"),
         (status = MULTI_STATUS, body = SubmittedMany, description = "Some of the list were refused"),
     ))]
@@ -55,7 +55,8 @@ pub(super) async fn submit(
     let mut submissions = Vec::with_capacity(jobs.len());
     for (place, job) in jobs.into_iter().enumerate() {
         let derived = key.map(|key| match is_many {
-            true => Jid::derived(&queue, &format!("{key}#{place}")),
+            // A key is of printable characters, so none is another one with a place.
+            true => Jid::derived(&queue, &format!("{key}\n{place}")),
             false => Jid::derived(&queue, key),
         });
         let submission = job.into_submission(&queue, derived);

@@ -7,13 +7,13 @@ use axum::{
         CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code,
         rejection::WebSocketUpgradeRejection,
     },
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::Response,
 };
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use super::watch;
-use crate::{app::App, problem::Problem};
+use crate::{access, app::App, problem::Problem};
 
 /// How long a client may take to say what it has to.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
@@ -23,6 +23,8 @@ const SEND_MAX: Duration = Duration::from_secs(5);
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 /// What a client may say at once: a few names or a ticket.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+/// How the error begins that says that a message is too large; its type is not made public.
+const TOO_LARGE: &str = "Space limit exceeded";
 /// Clients say little and are told short things, so thousands of them need not have large buffers.
 const BUFFER_BYTES: usize = 1024;
 
@@ -35,12 +37,14 @@ pub(super) type Request = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 /// Answers the request, takes a place among those who watch, and talks.
 pub(super) fn begin<F>(
     app: &Arc<App>,
+    headers: &HeaderMap,
     request: Request,
     talk: impl FnOnce(Line, OwnedSemaphorePermit) -> F + Send + 'static,
 ) -> Result<Response, Problem>
 where
     F: Future<Output = Talk<()>> + Send,
 {
+    access::check_socket(app, headers)?;
     let upgrade = request.map_err(|rejection| {
         Problem::new(StatusCode::UPGRADE_REQUIRED, "no_websocket")
             .title("this is spoken to as a WebSocket")
@@ -79,6 +83,13 @@ impl Line {
                     return Talk::Continue(String::from_utf8_lossy(&bytes).into_owned());
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Err(error)) if error.to_string().starts_with(TOO_LARGE) => {
+                    let reason = format!("at most {MESSAGE_BYTES_MAX} bytes can be said at once");
+                    let frame = CloseFrame { code: close_code::SIZE, reason: reason.into() };
+                    // What is left of the message cannot be read, so no answer is waited for.
+                    let _ = timeout(FAREWELL_MAX, self.0.send(Message::Close(Some(frame)))).await;
+                    return Talk::Break(());
+                }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return Talk::Break(()),
             }
         }

@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
 };
-use keyrack_identity::{NewToken, Reach, Role, Token, keys::TokenUid};
+use keyrack_identity::{Actor, NewToken, Reach, Role, Token, keys::TokenUid};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -17,7 +17,7 @@ use super::{
     extract::{Body, segment},
     listing::{Column, Listing, Page, Search, Value},
 };
-use crate::{app::App, problem::Problem};
+use crate::{access::Address, app::App, problem::Problem};
 
 /// Makes sure that the caller is known as a user.
 #[utoipa::path(post, path = "/users/", tag = "users", operation_id = "createUser",
@@ -25,8 +25,10 @@ use crate::{app::App, problem::Problem};
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     SignedIn(sub): SignedIn,
+    Address(from): Address,
 ) -> Result<StatusCode, Problem> {
-    app.identity.ensure_user(sub.as_str(), &sub).await?;
+    let actor = Actor { name: sub.as_str(), from: from.as_deref() };
+    app.identity.ensure_user(actor, &sub).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -61,10 +63,11 @@ pub(super) struct CreatedToken {
 
 /// Creates a user token.
 #[utoipa::path(post, path = "/users/tokens/", tag = "users", operation_id = "createToken",
-    responses((status = CREATED, body = CreatedToken)))]
+    request_body = CreateToken, responses((status = CREATED, body = CreatedToken)))]
 pub(super) async fn create_token(
     State(app): State<Arc<App>>,
     SignedIn(sub): SignedIn,
+    Address(from): Address,
     Body(body): Body<CreateToken>,
 ) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
     let role = match body.role.as_deref() {
@@ -79,7 +82,8 @@ pub(super) async fn create_token(
         ));
     }
     let new = NewToken { name: body.name, role, reach: Reach::Own, expires_at: body.expires_at };
-    let created = app.identity.create_token(sub.as_str(), &sub, new).await?;
+    let actor = Actor { name: sub.as_str(), from: from.as_deref() };
+    let created = app.identity.create_token(actor, &sub, new).await?;
     let token = created.token;
     let body = CreatedToken {
         uid: token.uid,
@@ -114,14 +118,16 @@ pub(super) struct TokenName {
 
 /// Gives a token another name.
 #[utoipa::path(put, path = "/users/tokens/{uid}", tag = "users", operation_id = "renameToken", params(("uid" = String, Path)),
-    responses((status = OK, body = TokenName)))]
+    request_body = TokenName, responses((status = OK, body = TokenName)))]
 pub(super) async fn rename_token(
     State(app): State<Arc<App>>,
     SignedIn(sub): SignedIn,
+    Address(from): Address,
     Uid(uid): Uid,
     Body(body): Body<TokenName>,
 ) -> Result<Json<TokenName>, Problem> {
-    app.identity.rename_token(sub.as_str(), &sub, &uid, &body.name).await?;
+    let actor = Actor { name: sub.as_str(), from: from.as_deref() };
+    app.identity.rename_token(actor, &sub, &uid, &body.name).await?;
     Ok(Json(body))
 }
 
@@ -131,9 +137,11 @@ pub(super) async fn rename_token(
 pub(super) async fn delete_token(
     State(app): State<Arc<App>>,
     SignedIn(sub): SignedIn,
+    Address(from): Address,
     Uid(uid): Uid,
 ) -> Result<StatusCode, Problem> {
-    app.identity.delete_token(sub.as_str(), &sub, &uid).await?;
+    let actor = Actor { name: sub.as_str(), from: from.as_deref() };
+    app.identity.delete_token(actor, &sub, &uid).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

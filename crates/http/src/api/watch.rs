@@ -11,7 +11,7 @@ mod socket;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-use axum::extract::ws::Utf8Bytes;
+use axum::{extract::ws::Utf8Bytes, http::HeaderMap};
 use keyrack_keys::{PartError, UserSub};
 use keyrack_progress::keys::{BarName, TraceUid};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ use self::{
     room::{Room, Target},
     scene::Scene,
 };
-use crate::{app::App, problem::Problem};
+use crate::{access, app::App, problem::Problem};
 
 // The described route's hidden companions have to be found beside it.
 pub(super) use self::events::*;
@@ -39,7 +39,7 @@ const IDLE_MAX: Duration = Duration::from_secs(15 * 60);
 /// How long the first look at a trace may take; the store answers within milliseconds or not at all.
 const FIRST_LOOK_MAX: Duration = Duration::from_secs(10);
 
-/// Which trace to watch. Knowing these three is all it takes.
+/// Which trace to watch. Knowing these three is all it takes where traces are public; elsewhere it takes a token too.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Wanted {
@@ -57,8 +57,8 @@ pub(super) struct Wanted {
 enum Refusal {
     /// That can be no trace.
     Invalid(PartError),
-    /// There is no such user.
-    AccountNotFound,
+    /// The caller may not.
+    Denied(Problem),
     /// The bar has no steps, so that nothing can be said about a trace.
     NoSteps,
     /// It cannot be found out now.
@@ -69,6 +69,13 @@ impl From<PartError> for Refusal {
     fn from(error: PartError) -> Refusal {
         Refusal::Invalid(error)
     }
+}
+
+/// What a client has shown to say who it is.
+struct Shown<'a> {
+    headers: &'a HeaderMap,
+    /// A token, where no header can be sent: browsers cannot with a WebSocket.
+    token: Option<&'a str>,
 }
 
 /// Somebody in a room.
@@ -128,6 +135,7 @@ impl Watcher {
     async fn enter(
         app: Arc<App>,
         wanted: Wanted,
+        shown: Shown<'_>,
         place: OwnedSemaphorePermit,
     ) -> Result<Watcher, Refusal> {
         let target = Target {
@@ -135,11 +143,9 @@ impl Watcher {
             bar: BarName::new(wanted.progress_bar_name)?,
             trace: TraceUid::new(wanted.progress_bar_trace_uid)?,
         };
-        match app.identity.user(&target.sub).await {
-            Ok(Some(_)) => {}
-            Ok(None) => return Err(Refusal::AccountNotFound),
-            Err(error) => return Err(Refusal::Unavailable(error.into())),
-        }
+        access::check_watcher(&app, shown.headers, shown.token, &target.sub)
+            .await
+            .map_err(Refusal::Denied)?;
         let room = app.rooms.join(target);
         let mut latest = room.latest();
         let scene = match timeout(FIRST_LOOK_MAX, latest.wait_for(Option::is_some)).await {

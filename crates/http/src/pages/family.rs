@@ -13,7 +13,7 @@ use axum::{
 };
 use keyrack_keys::{Family, Layout, Row, Slot};
 
-use super::{Frame, Visit, assets, link, live::still};
+use super::{Frame, Visit, assets, key::is_for_admins, link, live::still};
 use crate::{app::App, problem::Problem};
 
 /// How many keys are shown, and for how long they are looked for: a family may have a few among millions of others.
@@ -67,7 +67,12 @@ pub(crate) async fn family(
     let counts = if family.is_channel() { None } else { app.census.latest().await };
     let count = counts.and_then(|counts| counts.shown(family));
     // Without the keys the page still says what they would be.
-    let (keys, is_all) = some_keys(&app, family).await.unwrap_or_default();
+    let is_hidden = is_for_admins(family.example) && !visit.frame.caller.is_admin();
+    let (keys, is_all) = match is_hidden {
+        // The names themselves tell of users.
+        true => (Vec::new(), false),
+        false => some_keys(&app, family).await.unwrap_or_default(),
+    };
     let page = FamilyPage {
         frame: visit.frame,
         keys,

@@ -9,9 +9,11 @@ use keyrack_jobs::bee::{
     keys::{Jid, QueueName, Tag},
 };
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
-use super::{Frame, Visit, assets, form, frame::go, link, live::still, queue::queue_name, when};
+use super::{
+    Frame, Visit, assets, form, frame::go, link, live::still, memo::Memo, queue::queue_name, when,
+};
 use crate::{app::App, problem::Problem};
 
 /// Jobs on a page.
@@ -20,6 +22,14 @@ const PAGE: usize = 50;
 const PATIENCE: Duration = Duration::from_millis(600);
 /// Jobs that are looked at for one page.
 const LOOKED_AT_MAX: usize = 100_000;
+/// Places that are asked about at once, so that what a page holds in memory does not grow with the number of queues.
+const SPOTS_AT_ONCE: usize = 300;
+/// Queues to choose from; the address takes others too.
+const CHOICES_MAX: usize = 500;
+/// How long all who look for the same share what was found.
+const SHARED_FOR: Duration = Duration::from_secs(1);
+/// How many searches there may be at once; others wait.
+const SEARCHES_MAX: usize = 4;
 /// Letters of a job's data in the table.
 const EXCERPT: usize = 90;
 
@@ -28,7 +38,7 @@ const PLACES: [Place; 6] =
     [Place::Running, Place::Queued, Place::Delayed, Place::Waiting, Place::Parked, Place::Ended];
 
 /// The filter, as it stands in the address.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 struct Wanted {
     queue: String,
@@ -43,15 +53,28 @@ struct Wanted {
 struct FindPage {
     frame: Frame,
     wanted: Wanted,
-    queues: Vec<String>,
-    rows: Vec<Row>,
+    found: Found,
     next: Option<String>,
     retry: Option<String>,
     cancel: Option<String>,
     problem: String,
 }
 
+/// What pages have looked for a moment ago.
+#[derive(Debug)]
+pub(super) struct Searches {
+    found: Memo<Wanted, Found>,
+    running: Semaphore,
+}
+
+impl Default for Searches {
+    fn default() -> Searches {
+        Searches { found: Memo::new(SHARED_FOR), running: Semaphore::new(SEARCHES_MAX) }
+    }
+}
+
 /// A job as one line.
+#[derive(Debug)]
 struct Row {
     jid: String,
     link: String,
@@ -65,9 +88,28 @@ struct Row {
     excerpt: String,
 }
 
-/// What a search has found.
-#[derive(Default)]
+/// What a page shows. Rows and not jobs: their data may be large, and is kept for a while.
+#[derive(Debug, Clone, Default)]
 struct Found {
+    rows: Arc<[Row]>,
+    /// Queues to choose from.
+    queues: Arc<[String]>,
+    /// How many more there are.
+    more_queues: usize,
+    /// Where to go on.
+    next: Option<String>,
+}
+
+impl Found {
+    /// Whether a queue that somebody looks in is none of the choices.
+    fn lacks(&self, queue: &str) -> bool {
+        !queue.is_empty() && !self.queues.iter().any(|choice| choice == queue)
+    }
+}
+
+/// What a search has come across.
+#[derive(Default)]
+struct Matches {
     jobs: Vec<Job>,
     /// Where to go on.
     next: Option<String>,
@@ -86,17 +128,19 @@ pub(crate) async fn find(State(app): State<Arc<App>>, visit: Visit) -> Response 
     if let Some(link) = job_of_that_id(hive, wanted.text.trim()).await {
         return go(&link);
     }
-    let queues = hive.queues().await.unwrap_or_default();
-    let (found, problem) = match wanted.search(hive, &queues).await {
+    let searches = &app.dashboard.searches;
+    let look = async {
+        let _turn = searches.running.acquire().await;
+        wanted.look(hive).await
+    };
+    let (found, problem) = match searches.found.get(wanted.clone(), look).await {
         Ok(found) => (found, String::new()),
         Err(problem) => (Found::default(), problem.message().to_owned()),
     };
     let status = if problem.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let now = hive.now_ms();
     let page = FindPage {
-        queues: queues.iter().map(ToString::to_string).collect(),
-        rows: found.jobs.iter().map(|job| Row::of(job, now)).collect(),
-        next: found.next.map(|cursor| wanted.link("/find", &[("cursor", &cursor)])),
+        next: found.next.as_ref().map(|cursor| wanted.link("/find", &[("cursor", cursor)])),
+        found,
         retry: wanted.bulk_link("retry"),
         cancel: wanted.bulk_link("cancel"),
         frame: visit.frame,
@@ -148,15 +192,35 @@ impl Wanted {
         }
     }
 
-    async fn search(&self, hive: &Hive, queues: &[QueueName]) -> Result<Found, Problem> {
+    async fn look(&self, hive: &Hive) -> Result<Found, Problem> {
+        // The clock starts before the first read: with many queues their names alone take a while.
+        let started = Instant::now();
+        let queues = hive.queues().await.unwrap_or_default();
+        let matches = self.search(hive, &queues, started).await?;
+        let now = hive.now_ms();
+        let choices = queues.iter().take(CHOICES_MAX).map(ToString::to_string);
+        Ok(Found {
+            rows: matches.jobs.iter().map(|job| Row::of(job, now)).collect(),
+            queues: choices.collect(),
+            more_queues: queues.len().saturating_sub(CHOICES_MAX),
+            next: matches.next,
+        })
+    }
+
+    async fn search(
+        &self,
+        hive: &Hive,
+        queues: &[QueueName],
+        started: Instant,
+    ) -> Result<Matches, Problem> {
         let (queue, place) = (self.queue()?, self.place()?);
         if !self.tag.is_empty() {
-            return self.by_tag(hive, queue, place).await;
+            return self.by_tag(hive, queue, place, started).await;
         }
-        let queues = queue.map_or_else(|| queues.to_vec(), |queue| vec![queue]);
+        let queues = queue.as_ref().map_or(queues, std::slice::from_ref);
         let places = place.map_or_else(|| PLACES.to_vec(), |place| vec![place]);
         let spots = queues.iter().flat_map(|queue| places.iter().map(move |place| (queue, *place)));
-        self.by_place(hive, spots.collect()).await
+        self.by_place(hive, &spots.collect::<Vec<_>>(), started).await
     }
 
     /// Goes through the jobs that carry the tag.
@@ -165,12 +229,13 @@ impl Wanted {
         hive: &Hive,
         queue: Option<QueueName>,
         place: Option<Place>,
-    ) -> Result<Found, Problem> {
+        started: Instant,
+    ) -> Result<Matches, Problem> {
         let tag = Tag::new(self.tag.as_str()).map_err(keyrack_jobs::Error::from)?;
         // Any queue without a slash stands for the group of all of those.
         let group = queue.clone().map_or_else(|| queue_name("any"), Ok)?.group();
         let mut cursor: u64 = form::number("cursor", &self.cursor)?.unwrap_or(0);
-        let (mut found, started) = (Found::default(), Instant::now());
+        let mut found = Matches::default();
         loop {
             let (next, ids) = hive.tagged(&group, &tag, cursor, 2 * PAGE).await?;
             let ids: Vec<Jid> = ids.into_iter().filter_map(|id| Jid::new(id).ok()).collect();
@@ -194,36 +259,52 @@ impl Wanted {
     async fn by_place(
         &self,
         hive: &Hive,
-        spots: Vec<(&QueueName, Place)>,
-    ) -> Result<Found, Problem> {
-        let from = Spot::read(&self.cursor);
+        spots: &[(&QueueName, Place)],
+        started: Instant,
+    ) -> Result<Matches, Problem> {
+        let mut from = Spot::read(&self.cursor);
         let first = from.as_ref().and_then(|from| spots.iter().position(|spot| from.is(spot)));
-        let spots = hive.occupied(&spots[first.unwrap_or(0)..]).await?;
-        // A place that has emptied since is not gone on with.
-        let is_still_there = |from: &Spot| spots.first().is_some_and(|spot| from.is(spot));
-        let mut at = from.filter(is_still_there).map(|from| from.at).filter(|at| !at.is_empty());
         let text = Some(self.text.clone()).filter(|text| !text.is_empty());
-        let (mut found, mut looked_at, started) = (Found::default(), 0, Instant::now());
-        for (spot, (queue, place)) in spots.iter().enumerate() {
-            let filter = Filter { place: *place, text: text.clone(), tag: None };
-            loop {
-                let room = PAGE - found.jobs.len();
-                let page = hive.list(queue, &filter, at.as_deref(), room).await?;
-                found.jobs.extend(page.jobs);
-                looked_at += page.looked_at;
-                at = page.next;
-                let is_full = found.jobs.len() >= PAGE;
-                if is_full || looked_at >= LOOKED_AT_MAX || started.elapsed() > PATIENCE {
-                    found.next = match at {
-                        Some(at) => Some(Spot::write(queue, *place, &at)),
-                        None => spots.get(spot + 1).map(|next| Spot::write(next.0, next.1, "")),
-                    };
-                    return Ok(found);
-                }
-                if at.is_none() {
-                    break;
+        let (mut found, mut looked_at) = (Matches::default(), 0);
+        let mut rest = &spots[first.unwrap_or(0)..];
+        while let Some((chunk, later)) = rest.split_at_checked(rest.len().min(SPOTS_AT_ONCE))
+            && !chunk.is_empty()
+        {
+            let occupied = hive.occupied(chunk).await?;
+            // A place that has emptied since is not gone on with.
+            let is_still_there = |from: &Spot| occupied.first().is_some_and(|spot| from.is(spot));
+            let mut at =
+                from.take().filter(is_still_there).map(|from| from.at).filter(|at| !at.is_empty());
+            let next_chunk = later.first();
+            for (spot, (queue, place)) in occupied.iter().enumerate() {
+                let filter = Filter { place: *place, text: text.clone(), tag: None };
+                loop {
+                    let room = PAGE - found.jobs.len();
+                    let page = hive.list(queue, &filter, at.as_deref(), room).await?;
+                    found.jobs.extend(page.jobs);
+                    looked_at += page.looked_at;
+                    at = page.next;
+                    let is_full = found.jobs.len() >= PAGE;
+                    if is_full || looked_at >= LOOKED_AT_MAX || started.elapsed() > PATIENCE {
+                        found.next = match at {
+                            Some(at) => Some(Spot::write(queue, *place, &at)),
+                            None => occupied
+                                .get(spot + 1)
+                                .or(next_chunk)
+                                .map(|next| Spot::write(next.0, next.1, "")),
+                        };
+                        return Ok(found);
+                    }
+                    if at.is_none() {
+                        break;
+                    }
                 }
             }
+            if let Some(next) = next_chunk.filter(|_| started.elapsed() > PATIENCE) {
+                found.next = Some(Spot::write(next.0, next.1, ""));
+                return Ok(found);
+            }
+            rest = later;
         }
         Ok(found)
     }

@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{
+    Extension,
     body::Bytes,
     extract::State,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
 use keyrack_entitlements::{
-    Limit, Limiter,
+    Limit, Limiter, Verdict,
     keys::{LimitName, LimitSubject},
 };
 use keyrack_identity::{Error, SESSION_TIME_S};
@@ -22,14 +23,16 @@ use super::{
     live::still,
 };
 use crate::{
-    access::{self, Address, SESSION},
+    access::{self, Address, ClientAddress, SESSION},
     app::App,
     problem::Problem,
 };
 
-/// Nobody types a token more often than that in a minute, from one address, unless they guess.
-const ATTEMPTS_MAX: u64 = 20;
-const ATTEMPTS_PERIOD: Duration = Duration::from_secs(60);
+/// Nobody gets a token wrong more often than that in a minute, from one address, unless they guess.
+const FAILURES_MAX: u64 = 20;
+const FAILURES_PERIOD: Duration = Duration::from_secs(60);
+/// As much of a token says which one somebody guesses at, and nothing about the rest: `ep_ut_` and four characters.
+const PREFIX_CHARS: usize = 10;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -70,6 +73,7 @@ pub(crate) async fn sign_in(
     State(app): State<Arc<App>>,
     visit: Visit,
     Address(from): Address,
+    client: Option<Extension<ClientAddress>>,
     body: Bytes,
 ) -> Response {
     let typed: Typed = match form::read(&body) {
@@ -77,7 +81,8 @@ pub(crate) async fn sign_in(
         Err(problem) => return problem.for_reader(&visit.headers),
     };
     let next = own_path(&typed.next);
-    match is_guessing(&app, from.as_deref()).await {
+    let failures = Failures::of(&app, client.map(|client| client.0), typed.token.trim());
+    match failures.are_too_many().await {
         Ok(false) => {}
         Ok(true) => return too_many(visit.frame, next),
         Err(problem) => return problem.for_reader(&visit.headers),
@@ -86,6 +91,9 @@ pub(crate) async fn sign_in(
         Ok(session) => with_session(go(next), &visit.headers, &session.secret, SESSION_TIME_S),
         Err(Error::Denied { reason }) => {
             tracing::info!(reason, ?from, "somebody could not sign in");
+            if let Err(problem) = failures.add().await {
+                return problem.for_reader(&visit.headers);
+            }
             let problem = "This token does not open the dashboard.";
             page(visit.frame, next, problem, StatusCode::FORBIDDEN)
         }
@@ -109,20 +117,48 @@ pub(crate) async fn sign_out(
     with_session(go_and_tell("/sign-in", true, "Signed out."), &visit.headers, "", 0.0)
 }
 
-/// Counts an attempt, and tells whether it is one too many.
-async fn is_guessing(app: &App, from: Option<&str>) -> Result<bool, Problem> {
-    // Limits of callers have a colon in their names, so none of them is this one.
-    let name = LimitName::new("sign-in").expect("a word is a name");
-    let subject = LimitSubject::new(from.unwrap_or("unknown")).expect("an address is a subject");
-    let limit = Limit::Window { max: ATTEMPTS_MAX, period: ATTEMPTS_PERIOD };
-    let verdict = Limiter::new(app.store.clone()).take(&name, &subject, limit, 1).await?;
-    Ok(!verdict.allowed)
+/// The failed attempts that count against somebody: those from the same address, and those with a token that begins the same.
+struct Failures {
+    limiter: Limiter,
+    counted: Vec<(LimitName, LimitSubject)>,
+}
+
+impl Failures {
+    fn of(app: &App, client: Option<ClientAddress>, token: &str) -> Failures {
+        // The address of a proxy is everybody's: one who guesses would keep all others out.
+        let address =
+            client.filter(|client| client.is_own).map(|client| client.address.to_string());
+        let prefix: String = token.chars().take(PREFIX_CHARS).collect();
+        // Limits of callers have a colon in their names, so none of them is one of these.
+        let counted = [("sign-in", address), ("sign-in-token", Some(prefix))];
+        let counted = counted.into_iter().filter_map(|(name, subject)| {
+            Some((LimitName::new(name).ok()?, LimitSubject::new(subject?).ok()?))
+        });
+        Failures { limiter: Limiter::new(app.store.clone()), counted: counted.collect() }
+    }
+
+    async fn are_too_many(&self) -> Result<bool, Problem> {
+        Ok(self.take(0).await?.iter().any(|verdict| verdict.remaining == 0))
+    }
+
+    async fn add(&self) -> Result<(), Problem> {
+        self.take(1).await.map(drop)
+    }
+
+    async fn take(&self, amount: u64) -> Result<Vec<Verdict>, Problem> {
+        let limit = Limit::Window { max: FAILURES_MAX, period: FAILURES_PERIOD };
+        let mut verdicts = Vec::new();
+        for (name, subject) in &self.counted {
+            verdicts.push(self.limiter.take(name, subject, limit, amount).await?);
+        }
+        Ok(verdicts)
+    }
 }
 
 fn too_many(frame: Frame, next: &str) -> Response {
     let problem = "Too many attempts. Wait a minute.";
     let mut response = page(frame, next, problem, StatusCode::TOO_MANY_REQUESTS);
-    let seconds = HeaderValue::from(ATTEMPTS_PERIOD.as_secs());
+    let seconds = HeaderValue::from(FAILURES_PERIOD.as_secs());
     response.headers_mut().insert(header::RETRY_AFTER, seconds);
     response
 }

@@ -3,6 +3,7 @@
 //! `table` says what each route asks for, and fails when the description or the pages have one that it does not know. `own` is
 //! about what belongs to users.
 
+mod matrix;
 mod own;
 mod table;
 
@@ -90,6 +91,9 @@ fn refusal(asks: Asks, caller: Caller) -> &'static [u16] {
         Asks::Project if caller == Caller::Project => &[],
         // A token that cannot be one is wrong rather than unknown.
         Asks::Project => &[401, 422],
+        Asks::Watch if caller.shows_no_user_token() => &[401],
+        Asks::Watch if caller.role().is_some() || caller == Caller::Customer => &[],
+        Asks::Watch => &[403],
         Asks::Secret if caller.shows_no_user_token() => &[401],
         Asks::Secret | Asks::ProjectAdmin | Asks::Ticket => &[403],
         Asks::Signature => &[400],
@@ -260,10 +264,18 @@ async fn whoever_reaches_a_local_port_may_do_everything_but_not_more_than_their_
     assert!(!page.body.contains("method=\"post\" action=\"/queues"), "{page:?}");
     assert!(site.get("/queues/mail").await.body.contains("action=\"/queues/mail/pause\""));
     // A proxy on this machine speaks for others, who are not here.
-    for (address, status) in [("127.0.0.1, ::1", 200), ("203.0.113.7, 127.0.0.1", 401), ("x", 401)]
-    {
-        let answer = site.send("GET", "/api/1/queues", &[("X-Forwarded-For", address)], "").await;
-        assert_eq!(answer.status, status, "{address}: {answer:?}");
+    for (header, address, status) in [
+        ("X-Forwarded-For", "127.0.0.1, ::1", 200),
+        ("X-Forwarded-For", "203.0.113.7, 127.0.0.1", 401),
+        ("X-Forwarded-For", "x", 401),
+        ("Forwarded", "for=203.0.113.7", 401),
+        ("Forwarded", "for=\"[::1]:80\"", 200),
+        ("X-Real-IP", "203.0.113.7", 401),
+        ("CF-Connecting-IP", "203.0.113.7", 401),
+        ("Via", "1.1 proxy", 401),
+    ] {
+        let answer = site.send("GET", "/api/1/queues", &[(header, address)], "").await;
+        assert_eq!(answer.status, status, "{header} {address}: {answer:?}");
     }
 }
 

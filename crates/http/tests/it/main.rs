@@ -1,5 +1,6 @@
 //! The API over real HTTP, on loopback.
 
+mod conforms;
 mod site;
 
 mod bad_input;
@@ -20,12 +21,15 @@ mod dev;
 mod entitlements;
 mod examples;
 mod journeys;
+mod lesser;
 mod recommendations;
 mod secrets;
 mod sign_in;
 mod traces;
 mod users;
 mod watch;
+
+mod connections;
 
 mod barriers;
 mod browser;

@@ -91,6 +91,46 @@ async fn what_is_no_token_is_refused_in_the_same_words_and_not_for_ever() {
 }
 
 #[tokio::test]
+async fn signing_in_does_not_count_as_guessing() {
+    let site = locked().await;
+    let token = site.token_of("ada", Role::Operator).await;
+    for _ in 0..25 {
+        site.session(&token).await;
+    }
+}
+
+#[tokio::test]
+async fn who_guesses_behind_a_proxy_locks_nobody_else_out() {
+    let site = locked().await;
+    let token = site.token_of("ada", Role::Operator).await;
+    let wrong = format!("ep_ut_{}", "x".repeat(64));
+    // Nobody has vouched for this proxy, so all its clients would share an address.
+    let proxied = [("X-Forwarded-For", "203.0.113.7")];
+    for _ in 0..20 {
+        assert_eq!(site.sign_in(&wrong, &proxied).await.status, 403);
+    }
+    assert_eq!(site.sign_in(&wrong, &proxied).await.status, 429, "that token is not guessed at");
+    assert_eq!(site.sign_in(&token, &proxied).await.status, 303);
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_everybody_has_an_address_of_their_own() {
+    let trusted_proxies = vec!["127.0.0.0/8".parse().expect("a network")];
+    let access = Access { auth: Auth::Required, trusted_proxies, ..Access::default() };
+    let site = Site::letting_in(access).await;
+    let token = site.token_of("ada", Role::Operator).await;
+    let (eve, ada) = ([("X-Forwarded-For", "203.0.113.7")], [("X-Forwarded-For", "192.0.2.9")]);
+    for n in 0..20 {
+        assert_eq!(site.sign_in(&format!("ep_ut_{n:064}"), &eve).await.status, 403);
+    }
+    assert_eq!(site.sign_in(&token, &eve).await.status, 429);
+    assert_eq!(site.sign_in(&token, &ada).await.status, 303);
+    let changes = site.changes().await;
+    let signed_in = changes.iter().find(|change| change["action"] == "signed_in");
+    assert_eq!(signed_in.expect("on record")["from"], "192.0.2.9");
+}
+
+#[tokio::test]
 async fn a_session_is_over_when_its_user_signs_out_or_its_token_is_taken_back() {
     let site = locked().await;
     let token = site.token_of("ada", Role::Operator).await;

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr};
 
 use keyrack_files::Buckets;
-use keyrack_http::{Access, Billing, Deploys, Server};
+use keyrack_http::{Access, Billing, ConnectionLimits, Deploys, Server};
 use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Reach, Role, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
@@ -24,7 +24,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::recommendations::recommendations;
+use crate::{conforms::Exchange, recommendations::recommendations};
 
 /// What those know who may announce updates, and issue tickets for journeys.
 pub(crate) const DEPLOY_SECRET: &str = "the secret of the build server";
@@ -86,6 +86,22 @@ impl Site {
         billing: Option<Billing>,
         access: Access,
     ) -> Site {
+        Site::built(store, definitions, billing, access, ConnectionLimits::default()).await
+    }
+
+    /// A server in memory with other limits on connections.
+    pub(crate) async fn limited(limits: ConnectionLimits) -> Site {
+        let store = Store::open("embedded:memory").await.expect("a store");
+        Site::built(store, Vec::new(), None, Access::default(), limits).await
+    }
+
+    async fn built(
+        store: Store,
+        definitions: Vec<Definition>,
+        billing: Option<Billing>,
+        access: Access,
+        limits: ConnectionLimits,
+    ) -> Site {
         let identity = Identity::with_jwt(store.clone(), sign_in()).expect("good settings");
         let hive = Hive::open(store.clone()).await.expect("a hive");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -96,7 +112,7 @@ impl Site {
         let repos = ["backend", "jobs"].map(|name| Repo::new(name).expect("a name")).into();
         let secret = Secret::new(DEPLOY_SECRET).expect("a secret");
         let server = server.with_deploys(Some(Deploys { secret, repos }));
-        let server = server.with_billing(billing).with_access(access);
+        let server = server.with_billing(billing).with_access(access).with_limits(limits);
         let server = server.with_tickets(Some(Tickets::new(JOURNEY_SECRET).expect("a secret")));
         let files = TempDir::new().expect("a folder");
         let server = server.with_buckets(Some(Buckets::folder(files.path())));
@@ -140,7 +156,11 @@ impl Site {
         let mut response = Vec::new();
         // A server that refuses a large body closes the connection while we still send it.
         let _ = stream.read_to_end(&mut response).await;
-        Answer::parse(&String::from_utf8(response).expect("text"))
+        let answer = Answer::parse(&String::from_utf8(response).expect("text"));
+        let content_type = answer.header("content-type");
+        let (status, body) = (answer.status, answer.body.as_str());
+        Exchange { method, path, status, content_type, body }.conforms();
+        answer
     }
 
     /// Sends a request as it is written.

@@ -1,11 +1,13 @@
 //! Whom the server lets in, as the settings say, and the token for the first of them.
 
-use keyrack_http::{Access, Auth};
+use keyrack_http::{Access, Auth, Network};
 use keyrack_identity::Identity;
 
 use crate::{
     Exit, Failure, Globals,
-    settings::{AUTH, HOSTS, READ_ONLY, Setting, Settings},
+    settings::{
+        AUTH, HOSTS, ORIGINS, PUBLIC_TRACES, READ_ONLY, Setting, Settings, TRUSTED_PROXIES,
+    },
 };
 
 /// Whom the server lets in.
@@ -20,9 +22,33 @@ pub(super) fn access(settings: &Settings) -> Result<Access, Failure> {
         "off" => false,
         other => return Err(wrong(&READ_ONLY, other)),
     };
-    let names = settings.value(&HOSTS).split(',').map(str::trim);
-    let hosts = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    Ok(Access { auth, read_only, hosts })
+    let public_traces = match settings.get(&PUBLIC_TRACES).value.as_deref() {
+        None => None,
+        Some("on") => Some(true),
+        Some("off") => Some(false),
+        Some(other) => return Err(wrong(&PUBLIC_TRACES, other)),
+    };
+    let trusted_proxies = listed(settings, &TRUSTED_PROXIES).map(|text| {
+        text.parse::<Network>().map_err(|reason| {
+            let message = format!("\"trusted-proxies\": {reason}");
+            Failure::new(Exit::Usage, message).hint(format!("set it by {}", TRUSTED_PROXIES.ways()))
+        })
+    });
+    Ok(Access {
+        auth,
+        read_only,
+        hosts: listed(settings, &HOSTS).map(str::to_owned).collect(),
+        origins: listed(settings, &ORIGINS)
+            .map(|origin| origin.trim_end_matches('/').to_owned())
+            .collect(),
+        public_traces,
+        trusted_proxies: trusted_proxies.collect::<Result<_, _>>()?,
+    })
+}
+
+/// What commas set apart in a setting.
+fn listed<'a>(settings: &'a Settings, setting: &Setting) -> impl Iterator<Item = &'a str> {
+    settings.value(setting).split(',').map(str::trim).filter(|text| !text.is_empty())
 }
 
 fn wrong(setting: &Setting, value: &str) -> Failure {

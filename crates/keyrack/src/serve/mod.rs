@@ -4,6 +4,7 @@ mod access;
 mod addresses;
 mod demo;
 mod hot;
+mod limits;
 mod rules;
 mod secrets;
 mod sign_in;
@@ -49,7 +50,8 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
     let sweeper = Sweeper::from_settings(&globals.settings)?;
     let deploys = secrets::deploys(&globals.settings)?;
     let tickets = secrets::tickets(&globals.settings)?;
-    raise_file_limit();
+    let tls = limits::tls(&globals.settings)?;
+    let http_limits = limits::http_limits(&globals.settings, limits::raise_file_limit())?;
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 
     // Before the ports: a second server on the same folder is to be told about the folder.
@@ -64,7 +66,8 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
 
     let listener = TcpListener::bind(&addresses.http[..]).await;
     let listener = listener.map_err(|error| bind_failed(&globals.settings, &HTTP, &error))?;
-    globals.say(format_args!("  http   http://{} (the dashboard)", listener.local_addr()?));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    globals.say(format_args!("  http   {scheme}://{} (the dashboard)", listener.local_addr()?));
     let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
     let scheduler = scheduler(&store, globals).await?;
     let identity = sign_in::identity(&store, globals)?;
@@ -102,6 +105,8 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
         .with_recurring(recurring)
         .with_identity(identity)
         .with_access(access)
+        .with_limits(http_limits)
+        .with_tls(tls)
         .with_billing(billing)
         .with_buckets(files::named_buckets(&globals.settings)?)
         .with_reach(reach(&store, resp.as_ref(), &globals.settings))
@@ -141,16 +146,6 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
     std::mem::forget(store);
     globals.say("stopped");
     Ok(Exit::Ok)
-}
-
-/// Every client is a file to the system, and the usual limit is far below what it can do.
-fn raise_file_limit() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // What it was has to do, then.
-    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// Says what was opened, and what a crash had left.

@@ -56,6 +56,60 @@ pub(crate) static HTTP: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static HTTP_CONNECTIONS: Setting = Setting {
+    key: "http-connections",
+    value_name: "N|auto",
+    help: "How many HTTP connections there may be at once; auto leaves half of the open-file limit to Redis clients, and some files to the log",
+    default: Some("auto"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static HTTP_HEAD_TIMEOUT: Setting = Setting {
+    key: "http-head-timeout",
+    value_name: "TIME",
+    help: "How long an HTTP client may take to send the head of a request",
+    default: Some("10s"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static HTTP_BODY_TIMEOUT: Setting = Setting {
+    key: "http-body-timeout",
+    value_name: "TIME",
+    help: "How long it may take to send the body, and how long it may read nothing of the response",
+    default: Some("60s"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static HTTP_IDLE_TIMEOUT: Setting = Setting {
+    key: "http-idle-timeout",
+    value_name: "TIME",
+    help: "How long an HTTP connection is kept open between two requests",
+    default: Some("75s"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static TLS_CERT: Setting = Setting {
+    key: "tls-cert",
+    value_name: "FILE",
+    help: "The certificate with its chain, as PEM, to serve HTTPS instead of HTTP",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static TLS_KEY: Setting = Setting {
+    key: "tls-key",
+    value_name: "FILE",
+    help: "The key of the certificate, as PEM",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static RESP: Setting = Setting {
     key: "resp",
     value_name: "ADDR|off",
@@ -105,6 +159,33 @@ pub(crate) static HOSTS: Setting = Setting {
     key: "hosts",
     value_name: "NAMES",
     help: "The names under which browsers may reach the server, separated by commas; its addresses always do",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static ORIGINS: Setting = Setting {
+    key: "origins",
+    value_name: "URLS",
+    help: "The other sites whose pages may open WebSockets, separated by commas, such as https://app.example.com",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static PUBLIC_TRACES: Setting = Setting {
+    key: "public-traces",
+    value_name: "on|off",
+    help: "Whether anybody may watch a trace who knows its names; off when auth is \"required\" and on otherwise",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static TRUSTED_PROXIES: Setting = Setting {
+    key: "trusted-proxies",
+    value_name: "ADDRS",
+    help: "The proxies whose X-Forwarded-For or Forwarded is believed, separated by commas: 127.0.0.1, 10.0.0.0/8",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -350,12 +431,21 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &STORE,
     &DATA,
     &HTTP,
+    &HTTP_CONNECTIONS,
+    &HTTP_HEAD_TIMEOUT,
+    &HTTP_BODY_TIMEOUT,
+    &HTTP_IDLE_TIMEOUT,
+    &TLS_CERT,
+    &TLS_KEY,
     &RESP,
     &RESP_PASSWORD,
     &TIMINGS,
     &HOT,
     &AUTH,
     &HOSTS,
+    &ORIGINS,
+    &PUBLIC_TRACES,
+    &TRUSTED_PROXIES,
     &READ_ONLY,
     &AUTH_ISSUER,
     &AUTH_CLIENT_ID,

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{State, ws::close_code},
+    http::HeaderMap,
     response::Response,
 };
 use keyrack_journeys::{Error, Sync, View, Watcher, Wish, keys::JourneyUid};
@@ -31,9 +32,10 @@ const LATENCY_EVERY: Duration = Duration::from_secs(2);
 /// `/api/2/journeys/live`
 pub(in crate::api) async fn socket(
     State(app): State<Arc<App>>,
+    headers: HeaderMap,
     request: talk::Request,
 ) -> Result<Response, Problem> {
-    talk::begin(&app.clone(), request, |line, place| Client(line).serve(app, place))
+    talk::begin(&app.clone(), &headers, request, |line, place| Client(line).serve(app, place))
 }
 
 /// A packet of the client.
@@ -102,6 +104,9 @@ impl Client {
                 Err("transmit_timestamp: it is before receive_timestamp; answer after receiving"
                     .into())
             }
+            SyncResponse { receive_timestamp: at, .. } if !is_near(at, duration) => Err(format!(
+                "receive_timestamp: {at}; the journey lasts from 0 to {duration} seconds"
+            )),
             answer => Ok(answer),
         });
         let SyncResponse { receive_timestamp, transmit_timestamp } = match answer {
@@ -173,6 +178,12 @@ impl Client {
         );
         self.0.send(text.into()).await
     }
+}
+
+/// Whether a client may be there on a journey: it may come early and stay a little, and no clock is that wrong.
+fn is_near(journey_time: f64, duration: f64) -> bool {
+    const AROUND_S: f64 = 3_600.0;
+    (-AROUND_S..=duration + AROUND_S).contains(&journey_time)
 }
 
 /// The journey, and how long it lasts, if the client may watch it.

@@ -24,6 +24,7 @@ pub(super) struct When {
 
 /// How a journey stands at one second, and how much happened in each.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = JourneyStats)]
 pub(super) struct Stats {
     /// The second.
     second: u64,

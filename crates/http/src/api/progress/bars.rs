@@ -102,7 +102,7 @@ impl ProgressBar {
 
 /// Creates a progress bar. Bars also come into being by their first completed trace.
 #[utoipa::path(post, path = "/progress_bars/", tag = "progress bars", operation_id = "createProgressBar",
-    responses((status = CREATED, body = ProgressBar)))]
+    request_body = CreateBar, responses((status = CREATED, body = ProgressBar)))]
 pub(in crate::api) async fn create(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,
@@ -146,7 +146,7 @@ pub(in crate::api) struct UpdatedBar {
 
 /// Changes what a bar retains and how its overall time is estimated.
 #[utoipa::path(put, path = "/progress_bars/", tag = "progress bars", operation_id = "updateProgressBar", params(Name),
-    responses((status = OK, body = UpdatedBar)))]
+    request_body = UpdateBar, responses((status = OK, body = UpdatedBar)))]
 pub(in crate::api) async fn update(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,

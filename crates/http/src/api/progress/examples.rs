@@ -45,7 +45,7 @@ pub(in crate::api) struct StartedExample {
 
 /// Starts an example job, which takes its time to find a number.
 #[utoipa::path(post, path = "/examples/job", tag = "examples", operation_id = "startExample",
-    responses((status = OK, body = StartedExample)))]
+    request_body = StartExample, responses((status = OK, body = StartedExample)))]
 pub(in crate::api) async fn start(
     State(app): State<Arc<App>>,
     Body(StartExample { duration, stdev }): Body<StartExample>,
@@ -57,7 +57,7 @@ pub(in crate::api) async fn start(
         return Err(invalid("stdev", format!("{stdev}; give 1 to 3 seconds")));
     }
     let sub = UserSub::new(EXAMPLE_USER).expect("a word is a subject");
-    // Who watches is asked for a user that exists.
+    // The pages list users, and this is one.
     app.identity.ensure_user(EXAMPLE_USER, &sub).await?;
     let uid = format!("ep_t_{}", Uuid::new_v4().simple());
     let pbar_name = format!("example_{stdev}");

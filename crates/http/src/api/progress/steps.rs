@@ -60,7 +60,7 @@ impl CreateStep {
 
 /// Adds a step to the end of a bar, which begins a new version without retained traces.
 #[utoipa::path(post, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "createStep", params(Which),
-    responses((status = CREATED, body = Step)))]
+    request_body = CreateStep, responses((status = CREATED, body = Step)))]
 pub(in crate::api) async fn create(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,
@@ -75,7 +75,7 @@ pub(in crate::api) async fn create(
 
 /// Changes how a step's times are estimated. The default step is changed with its bar.
 #[utoipa::path(put, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "updateStep", params(Which),
-    responses((status = OK, body = Techniques)))]
+    request_body = Techniques, responses((status = OK, body = Techniques)))]
 pub(in crate::api) async fn update(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,

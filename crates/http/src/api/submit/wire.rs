@@ -141,9 +141,19 @@ pub(in crate::api) struct SubmittedMany {
     jobs: Vec<Answer>,
 }
 
+/// What became of a job, or of a list of jobs.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only the description of the API has it")]
+pub(in crate::api) enum Submitted {
+    One(SubmittedOne),
+    Many(SubmittedMany),
+}
+
 /// What became of one of them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
+#[schema(as = SubmittedAnswer)]
 enum Answer {
     Submitted(SubmittedJob),
     /// Why it was refused.

@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     extract::State,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{
         IntoResponse as _, Response, Sse,
         sse::{Event, KeepAlive},
@@ -13,7 +13,7 @@ use axum::{
 use futures_util::{Stream, stream};
 use serde_json::json;
 
-use super::{Next, Refusal, Wanted, Watcher, place, scene::TraceUpdate};
+use super::{Next, Refusal, Shown, Wanted, Watcher, place, scene::TraceUpdate};
 use crate::{
     api::{error::bad_name, extract::Query},
     app::App,
@@ -35,19 +35,19 @@ const NO_STEPS_RETRY_S: u32 = 1;
     ))]
 pub(in crate::api) async fn events(
     State(app): State<Arc<App>>,
+    headers: HeaderMap,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Problem> {
     let place = place(&app)?;
-    let watcher = Watcher::enter(app, wanted, place).await.map_err(|refusal| match refusal {
-        Refusal::Invalid(error) => bad_name(&error),
-        Refusal::AccountNotFound => {
-            Problem::new(StatusCode::FORBIDDEN, "account_not_found").title("there is no such user")
-        }
-        Refusal::NoSteps => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_steps")
-            .title("the progress bar has no steps yet")
-            .retry_after(NO_STEPS_RETRY_S),
-        Refusal::Unavailable(problem) => problem,
-    })?;
+    let shown = Shown { headers: &headers, token: None };
+    let watcher =
+        Watcher::enter(app, wanted, shown, place).await.map_err(|refusal| match refusal {
+            Refusal::Invalid(error) => bad_name(&error),
+            Refusal::NoSteps => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_steps")
+                .title("the progress bar has no steps yet")
+                .retry_after(NO_STEPS_RETRY_S),
+            Refusal::Denied(problem) | Refusal::Unavailable(problem) => problem,
+        })?;
     let stream = Sse::new(updates(watcher));
     Ok(stream.keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }

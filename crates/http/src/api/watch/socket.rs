@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use axum::{
     extract::{State, ws::close_code},
+    http::HeaderMap,
     response::Response,
 };
+use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Ending, Next, Refusal, Wanted, Watcher};
+use super::{Ending, Next, Refusal, Shown, Wanted, Watcher};
 use crate::{
     api::talk::{self, Line, Talk},
     app::App,
@@ -22,18 +24,35 @@ use crate::{
 /// `/api/2/progress_bars/traces/`
 pub(in crate::api) async fn socket(
     State(app): State<Arc<App>>,
+    headers: HeaderMap,
     request: talk::Request,
 ) -> Result<Response, Problem> {
-    talk::begin(&app.clone(), request, |line, place| Client(line).serve(app, place))
+    talk::begin(&app.clone(), &headers.clone(), request, |line, place| {
+        Client(line).serve(app, headers, place)
+    })
+}
+
+/// What the client wants to watch, and its token if it has to show one and cannot send headers.
+#[derive(Debug, Deserialize)]
+struct Packet {
+    #[serde(flatten)]
+    wanted: Wanted,
+    token: Option<String>,
 }
 
 /// The other end of the connection. Everything breaks off when it is gone.
 struct Client(Line);
 
 impl Client {
-    async fn serve(mut self, app: Arc<App>, place: OwnedSemaphorePermit) -> Talk<()> {
-        let wanted = self.wanted().await?;
-        let mut watcher = match Watcher::enter(app, wanted, place).await {
+    async fn serve(
+        mut self,
+        app: Arc<App>,
+        headers: HeaderMap,
+        place: OwnedSemaphorePermit,
+    ) -> Talk<()> {
+        let Packet { wanted, token } = self.wanted().await?;
+        let shown = Shown { headers: &headers, token: token.as_deref() };
+        let mut watcher = match Watcher::enter(app, wanted, shown, place).await {
             Ok(watcher) => watcher,
             Err(refusal) => return self.refuse(refusal).await,
         };
@@ -66,9 +85,9 @@ impl Client {
     }
 
     /// What the client wants to watch.
-    async fn wanted(&mut self) -> Talk<Wanted> {
+    async fn wanted(&mut self) -> Talk<Packet> {
         match serde_json::from_str(&self.0.answer().await?) {
-            Ok(wanted) => Talk::Continue(wanted),
+            Ok(packet) => Talk::Continue(packet),
             Err(error) => {
                 self.fail(400, "invalid_packet", &error.to_string()).await?;
                 Talk::Break(())
@@ -79,8 +98,8 @@ impl Client {
     async fn refuse(&mut self, refusal: Refusal) -> Talk<()> {
         match refusal {
             Refusal::Invalid(error) => self.fail(400, "invalid_packet", &error.to_string()).await,
-            Refusal::AccountNotFound => {
-                self.fail(403, "account_not_found", "there is no such user").await
+            Refusal::Denied(problem) => {
+                self.fail(problem.status().as_u16(), problem.kind(), problem.message()).await
             }
             Refusal::NoSteps => {
                 self.0.close(close_code::AGAIN, "the progress bar has no steps yet").await

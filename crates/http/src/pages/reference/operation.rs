@@ -69,7 +69,8 @@ impl Operation {
     fn of(method: &'static str, path: &str, json: &Json, shapes: &Shapes<'_>) -> Operation {
         let inputs = json["parameters"].as_array().into_iter().flatten();
         let answers = json["responses"].as_object().into_iter().flatten();
-        let answers = answers.filter(|(status, _)| *status != "default");
+        // Those that all routes share are problems, which one page tells about.
+        let answers = answers.filter(|(_, answer)| answer.get("$ref").is_none());
         let answers = answers.map(|(status, answer)| Answer::of(status, answer));
         let is_stream = json["responses"]["200"]["content"].get("text/event-stream").is_some();
         Operation {

@@ -120,13 +120,13 @@ async fn whoever_is_not_known_is_turned_away_from_every_route() {
     let victim = Victim::new().await;
     let before = victim.possessions().await;
     let cut = &victim.token[..victim.token.len() - 1];
-    let capital = format!("Bearer {}", victim.token);
+    let basic = format!("Basic {}", victim.token);
     let cut = format!("bearer {cut}");
     let forged = format!("bearer {}x", jwt("victim"));
     for (method, path, body, _) in routes() {
         for (header, status, word) in [
             (None, 401, "not_set"),
-            (Some(capital.as_str()), 401, "bad_format"),
+            (Some(basic.as_str()), 401, "bad_format"),
             (Some("token x"), 401, "bad_format"),
             (Some("bearer "), 401, "bad_format"),
             (Some("bearer ep_ut_x"), 403, "invalid"),

@@ -22,6 +22,8 @@ pub(super) enum Asks {
     ProjectAdmin,
     /// The secret of those who announce updates.
     Secret,
+    /// A token of the user whose trace it is, or one for the whole server.
+    Watch,
     /// A ticket for the journey.
     Ticket,
     /// Stripe's signature.
@@ -49,7 +51,9 @@ impl Route {
     /// Whether it changes anything, or is a form that does.
     pub(super) fn is_change(&self) -> bool {
         let path = self.template.as_str();
-        let is_form = ["/submit", "/bulk", "/UpdateRecommendation/"].contains(&path);
+        let is_form =
+            ["/submit", "/bulk", "/UpdateRecommendation/", "/api/1/users/me/revenue_cat_id"]
+                .contains(&path);
         let is_look = self.method == "GET"
             || path.ends_with("/search")
             || path.ends_with("/tickets")
@@ -90,7 +94,7 @@ const TABLE: &[(&str, &str, Asks)] = &[
     ("POST", "/api/1/progress_bars/traces/search", KNOWN),
     ("POST", "/api/1/progress_bars/traces/steps/", EDITOR),
     ("POST", "/api/1/progress_bars/traces/steps/search", KNOWN),
-    ("GET", "/api/1/progress_bars/traces/events", Asks::Nothing),
+    ("GET", "/api/1/progress_bars/traces/events", Asks::Watch),
     ("GET", "/api/1/users/me/entitlements/{identifier}", KNOWN),
     ("GET", "/api/1/users/me/revenue_cat_id", KNOWN),
     ("POST", "/api/1/users/me/checkout/stripe/start", Asks::SignedIn),
@@ -180,6 +184,7 @@ impl Route {
     fn new(method: &'static str, path: &str, asks: Asks) -> Route {
         let query = match asks {
             Asks::Ticket => "?jwt=x&journey_time=0",
+            Asks::Watch => "?sub=somebody&progress_bar_name=x&progress_bar_trace_uid=y",
             _ => "",
         };
         let body = match path {
