@@ -18,6 +18,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("redis-cli", "redis-tools"),
     ("redis-benchmark", "redis-tools"),
     ("curl", "curl"),
+    ("openssl", "openssl"),
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),
@@ -33,5 +34,6 @@ pub(crate) fn run() -> Result<()> {
     step("set-up: python client", clients::python)?;
     step("set-up: node clients", clients::node)?;
     step("set-up: axe", clients::axe)?;
+    step("set-up: API clients", clients::api)?;
     step("set-up: S3 server", clients::s3_server)
 }

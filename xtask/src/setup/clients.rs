@@ -28,6 +28,16 @@ const AXE_MANIFEST: &str = r#"{
 /// moto plays Amazon S3; flask is what its server needs beside.
 const S3_PACKAGES: &str = "moto[s3]==5.* flask flask-cors";
 
+/// schemathesis thinks up requests for the API; the other makes a client from its description.
+const API_PACKAGES: &str = "schemathesis==4.* openapi-python-client==0.26.*";
+
+/// What makes a TypeScript client from the description of the API, and compiles it.
+const TYPESCRIPT_MANIFEST: &str = r#"{
+  "private": true,
+  "dependencies": { "openapi-fetch": "^0.14.0", "openapi-typescript": "^7.9.0", "typescript": "^5.9.0" }
+}
+"#;
+
 /// A virtual environment with redis-py.
 pub(super) fn python() -> Result<()> {
     python_packages("python", PYTHON_PACKAGE)
@@ -36,6 +46,12 @@ pub(super) fn python() -> Result<()> {
 /// A virtual environment with a server that speaks S3.
 pub(super) fn s3_server() -> Result<()> {
     python_packages("s3", S3_PACKAGES)
+}
+
+/// What others use to try the API and to make clients for it.
+pub(super) fn api() -> Result<()> {
+    python_packages("api", API_PACKAGES)?;
+    node_packages("typescript", TYPESCRIPT_MANIFEST).map(drop)
 }
 
 /// The folder of this name as a virtual environment with these packages.

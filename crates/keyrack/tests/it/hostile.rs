@@ -58,7 +58,7 @@ const COMMANDS: &[&str] = &[
     "journeys create H --duration 10s --press",
     "journeys list",
     "journeys show H",
-    "journeys rm H",
+    "journeys rm H --yes",
     "recommend for H",
     "recommend explain H H",
     "recommend stats",

@@ -96,18 +96,36 @@ impl Serve {
     /// The same with more arguments and variables.
     pub(crate) fn start_with(dir: &Path, more: &str, env: &[(&str, &str)]) -> Serve {
         let serve = Serve::spawn(dir, more, env);
-        wait_for("the server to be ready", || {
-            let words = serve.words();
-            assert!(!words.contains("error: "), "the server did not start:\n{words}");
-            words.contains("ready; ").then_some(())
-        });
+        serve.wait_until_ready();
         serve
     }
 
+    /// The same where no more than so many files can be open.
+    pub(crate) fn start_with_files(dir: &Path, files: u32) -> Serve {
+        let mut command = Process::command("sh");
+        command.current_dir(dir).stdin(Stdio::null());
+        let line = format!("ulimit -n {files} && exec \"$0\" \"$@\"");
+        command.arg("-c").arg(line).arg(program());
+        let serve = Serve::spawn_as(command, "", &[]);
+        serve.wait_until_ready();
+        serve
+    }
+
+    fn wait_until_ready(&self) {
+        wait_for("the server to be ready", || {
+            let words = self.words();
+            assert!(!words.contains("error: "), "the server did not start:\n{words}");
+            words.contains("ready; ").then_some(())
+        });
+    }
+
     fn spawn(dir: &Path, more: &str, env: &[(&str, &str)]) -> Serve {
+        Serve::spawn_as(keyrack(dir), more, env)
+    }
+
+    fn spawn_as(mut command: Command, more: &str, env: &[(&str, &str)]) -> Serve {
         let log_dir = TempDir::new().expect("a folder");
         let log = log_dir.path().join("stderr");
-        let mut command = keyrack(dir);
         command.args(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
         command.args(more.split_whitespace()).envs(env.iter().copied());
         command.stderr(fs::File::create(&log).expect("a log file"));

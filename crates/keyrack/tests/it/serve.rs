@@ -5,6 +5,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     os::unix::process::ExitStatusExt as _,
+    process::Command,
     time::Duration,
 };
 
@@ -267,4 +268,79 @@ fn timings_that_are_none_are_refused() {
     let run = Run::line("serve --timings slow");
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.failure().0.contains("there are no timings \"slow\""), "{run:?}");
+}
+
+#[test]
+fn half_sent_requests_stop_neither_health_checks_nor_redis_clients() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).expect("files for the clients");
+    let dir = folder();
+    let serve = Serve::start_with_files(dir.path(), 1024);
+    let mut half_sent = Vec::new();
+    for _ in 0..1_015 {
+        let mut stream = TcpStream::connect(serve.http()).expect("the HTTP port answers");
+        stream.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n").expect("sent");
+        half_sent.push(stream);
+    }
+    for path in ["/livez", "/readyz", "/api/1/queues"] {
+        assert!(serve.get(path).0.starts_with("HTTP/1.1 200 "), "{path}");
+    }
+    let mut redis = serve.redis();
+    redis::cmd("SET").arg("k").arg(1).exec(&mut redis).expect("acknowledged");
+    redis::cmd("BGREWRITEAOF").exec(&mut redis).expect("files for the log");
+    drop(half_sent);
+    assert!(serve.get("/livez").0.starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn https_is_served_to_curl_with_a_certificate() {
+    let dir = folder();
+    let subject = "-subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1";
+    let line = format!(
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out cert.pem {subject}"
+    );
+    let mut openssl = Command::new("openssl");
+    let made =
+        openssl.args(line.split(' ')).current_dir(dir.path()).output().expect("openssl runs");
+    assert!(made.status.success(), "{made:?}");
+    let serve = Serve::start_with(dir.path(), "--tls-cert cert.pem --tls-key key.pem", &[]);
+    let address = serve.words().lines().find_map(|line| {
+        line.trim()
+            .strip_prefix("http   ")
+            .and_then(|rest| rest.split(' ').next())
+            .map(str::to_owned)
+    });
+    let address = address.expect("an address");
+    assert!(address.starts_with("https://127.0.0.1:"), "{address}");
+    let curl = |more: &[&str], path: &str| {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--max-time", "20"]).args(more);
+        curl.arg(format!("{address}{path}")).current_dir(dir.path());
+        curl.output().expect("curl runs")
+    };
+    let trusting = curl(&["--cacert", "cert.pem"], "/readyz");
+    assert_eq!(String::from_utf8_lossy(&trusting.stdout), "ok\n", "{trusting:?}");
+    assert!(!curl(&[], "/readyz").status.success(), "nobody vouches for the certificate");
+    // Who speaks plainly gets nothing, and holds nobody up.
+    let port = address.rsplit(':').next().expect("a port");
+    let plain = Command::new("curl")
+        .args(["--silent", "--max-time", "20", &format!("http://127.0.0.1:{port}/readyz")])
+        .output()
+        .expect("curl runs");
+    assert!(!plain.status.success() && plain.stdout.is_empty(), "{plain:?}");
+}
+
+#[test]
+fn a_certificate_without_its_key_is_refused() {
+    let run = Run::line("serve --tls-cert nothing.pem");
+    assert_eq!(run.code, Some(2));
+    assert_eq!(run.failure().0, "error: \"tls-key\" is missing: TLS takes both");
+    let run = Run::line("serve --tls-cert nothing.pem --tls-key nothing.pem");
+    assert!(
+        run.failure().0.starts_with("error: \"nothing.pem\" cannot be used for TLS: "),
+        "{run:?}"
+    );
 }
