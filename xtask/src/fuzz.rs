@@ -17,7 +17,7 @@ use crate::shell::{self, succeeds, workspace};
 use crate::step::step;
 
 /// The targets, as they are named in `fuzz/Cargo.toml`.
-const TARGETS: [&str; 4] = ["resp", "log", "script", "commands"];
+const TARGETS: [&str; 5] = ["resp", "log", "script", "program", "commands"];
 
 /// What the canary takes is a fraction of this.
 const CANARY_RUNS: u32 = 2_000_000;
@@ -184,6 +184,9 @@ mod tests {
         let one = Order { seconds: 60, watch: Watch::Memory, target: Some("log") };
         assert_eq!(Order::parse(&["--memory", "--seconds", "60", "log"]).unwrap(), one);
         let error = Order::parse(&["no-such"]).unwrap_err().to_string();
-        assert_eq!(error, "no fuzz target \"no-such\": there are resp, log, script, commands");
+        assert_eq!(
+            error,
+            "no fuzz target \"no-such\": there are resp, log, script, program, commands"
+        );
     }
 }

@@ -9,7 +9,12 @@ mod parser;
 mod replies;
 mod script;
 
-pub use self::{commands::run_commands, log::load_log, parser::parse_commands, script::run_script};
+pub use self::{
+    commands::run_commands,
+    log::load_log,
+    parser::parse_commands,
+    script::{run_program, run_script},
+};
 
 use crate::{
     config::Config,

@@ -5,12 +5,20 @@ use crate::{
     ctx::Ctx,
     exec,
     reply::{Error, Reply},
-    script::{Caller, Interrupt, Scripts},
+    script::{Caller, Interrupt, Scripts, generate::Generator},
     table,
 };
 
 /// How often a script is asked whether it goes on before it has to end.
 const PATIENCE: u32 = 50;
+
+/// Runs a program that is made of the bytes, as [`run_script`] does.
+///
+/// # Panics
+/// As [`run_script`].
+pub fn run_program(bytes: &[u8]) {
+    run_script(Generator::new(bytes).program().as_bytes());
+}
 
 /// Runs bytes as a script on an engine that holds a key of each type, twice, since the machine outlives a run.
 ///

@@ -55,24 +55,37 @@ fn raise(stack: &mut Stack<'_>, text: &str) -> Raised {
 
 /// `redis.call`: runs a command and raises its error.
 fn call(stack: &mut Stack<'_>) -> Outcome {
-    let reply = run_command(stack);
+    let reply = run_command(stack)?;
     push_reply(stack, &reply)?;
     if reply.is_error() { Err(stack.raise_top()) } else { Ok(1) }
 }
 
 /// `redis.pcall`: runs a command and returns its error.
 fn pcall(stack: &mut Stack<'_>) -> Outcome {
-    let reply = run_command(stack);
+    let reply = run_command(stack)?;
     push_reply(stack, &reply)?;
     Ok(1)
 }
 
-fn run_command(stack: &mut Stack<'_>) -> Reply {
+/// Work that a command stands for: a command can take long, and the clock is not free.
+const COMMAND_UNITS: usize = 4096;
+
+fn run_command(stack: &mut Stack<'_>) -> Result<Reply, Raised> {
     let context = stack.context();
-    with_arguments(stack, |arguments| {
-        context.with_caller(|caller| caller.call(arguments)).unwrap_or_else(|| NO_ENGINE.into())
-    })
-    .unwrap_or_else(Reply::Error)
+    let mut killed = false;
+    let reply = with_arguments(stack, |arguments| {
+        let reply = context.with_caller(|caller| {
+            let reply = caller.call(arguments);
+            killed = caller.is_killed();
+            reply
+        });
+        reply.unwrap_or_else(|| NO_ENGINE.into())
+    });
+    if killed {
+        stack.check()?;
+    }
+    stack.spend(COMMAND_UNITS, 0)?;
+    Ok(reply.unwrap_or_else(Reply::Error))
 }
 
 const NO_ARGUMENTS: Error =
@@ -157,6 +170,8 @@ fn log(stack: &mut Stack<'_>) -> Outcome {
             if index > 2 {
                 message.push(b' ');
             }
+            let length = stack.text(index).len();
+            stack.make_room(&mut message, length)?;
             message.extend_from_slice(stack.text(index));
         }
     }
@@ -213,6 +228,8 @@ fn sha1hex(stack: &mut Stack<'_>) -> Outcome {
     if stack.top() != 1 {
         return Err(raise(stack, "ERR wrong number of arguments"));
     }
+    let length = stack.text(1).len();
+    stack.spend(length, 0)?;
     let digest = super::Sha::of(stack.text(1));
     stack.push_bytes(digest.as_str());
     Ok(1)

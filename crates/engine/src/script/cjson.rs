@@ -8,6 +8,8 @@ mod token;
 
 use std::ffi::c_int;
 
+use mlua::ffi;
+
 use super::number::to_i64;
 use super::stack::{Data, Kind, Outcome, Raised, Stack, c_function};
 
@@ -89,7 +91,7 @@ fn config(stack: &Stack<'_>) -> Config {
 }
 
 fn settings<'a>(stack: &'a Stack<'_>) -> Option<Data<'a, Config>> {
-    stack.data_upvalue::<Config>(1)
+    stack.data::<Config>(ffi::lua_upvalueindex(1))
 }
 
 /// Changes the settings of the running function's instance.

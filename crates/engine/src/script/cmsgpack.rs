@@ -35,15 +35,22 @@ fn pack(stack: &mut Stack<'_>) -> Outcome {
     let mut out = stack.context().take_scratch();
     for index in 1..=count {
         stack.push_copy(index);
-        pack_top(stack, &mut out, 0);
+        pack_top(stack, &mut out, 0)?;
     }
     stack.push_bytes(&out);
     stack.context().put_scratch(out);
     Ok(1)
 }
 
+/// Room for a value beside its bytes, which is about the work it takes.
+const VALUE_ROOM: usize = 64;
+/// Work that a value read stands for: making a string of it may take long.
+const VALUE_UNITS: usize = 1024;
+
 /// Appends the value on top and pops it.
-fn pack_top(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) {
+fn pack_top(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) -> Result<(), Raised> {
+    // One table may stand in many places, so what is written has no bound but this.
+    stack.make_room(out, VALUE_ROOM + stack.bytes(-1).len())?;
     match stack.kind(-1) {
         Kind::String => {
             pack_bytes(out, stack.bytes(-1));
@@ -58,8 +65,11 @@ fn pack_top(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) {
             stack.pop(1);
         }
         Kind::Table if level < NESTING_MAX => {
+            if !stack.reserve(6) {
+                return Err(stack.error("stack overflow (too many nested tables)"));
+            }
             stack.push_unsealed(-1);
-            pack_table(stack, out, level);
+            pack_table(stack, out, level)?;
             stack.pop(2);
         }
         _ => {
@@ -67,6 +77,7 @@ fn pack_top(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) {
             stack.pop(1);
         }
     }
+    Ok(())
 }
 
 fn pack_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -124,8 +135,8 @@ fn tagged(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
 }
 
 /// Appends the table on top, as an array if its keys are 1 to its size.
-fn pack_table(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) {
-    let (count, is_array) = survey(stack);
+fn pack_table(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) -> Result<(), Raised> {
+    let (count, is_array) = survey(stack)?;
     if is_array {
         match count {
             0..16 => out.push(0x90 | count as u8),
@@ -133,9 +144,9 @@ fn pack_table(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) {
         }
         for position in 1..=count {
             stack.raw_get_at(-1, position as i32);
-            pack_top(stack, out, level + 1);
+            pack_top(stack, out, level + 1)?;
         }
-        return;
+        return Ok(());
     }
     match count {
         0..16 => out.push(0x80 | count as u8),
@@ -144,23 +155,25 @@ fn pack_table(stack: &mut Stack<'_>, out: &mut Vec<u8>, level: usize) {
     stack.push_nil();
     while stack.next(-2) {
         stack.push_copy(-2);
-        pack_top(stack, out, level + 1);
-        pack_top(stack, out, level + 1);
+        pack_top(stack, out, level + 1)?;
+        pack_top(stack, out, level + 1)?;
     }
+    Ok(())
 }
 
 /// The number of entries of the table on top, and whether their keys are 1 to that number.
-fn survey(stack: &mut Stack<'_>) -> (usize, bool) {
+fn survey(stack: &mut Stack<'_>) -> Result<(usize, bool), Raised> {
     let (mut count, mut largest, mut positions) = (0usize, 0.0, true);
     stack.push_nil();
     while stack.next(-2) {
         stack.pop(1);
+        stack.spend(1, 0)?;
         count += 1;
         let key = stack.number(-1);
         positions &= stack.kind(-1) == Kind::Number && key > 0.0 && key.fract() == 0.0;
         largest = key.max(largest);
     }
-    (count, positions && largest == count as f64)
+    Ok((count, positions && largest == count as f64))
 }
 
 /// `cmsgpack.unpack(data)`: all values.
@@ -326,9 +339,7 @@ enum Open {
 fn unpack_value(stack: &mut Stack<'_>, reader: &mut Reader<'_>) -> Result<(), Raised> {
     let mut open: Vec<Open> = Vec::new();
     loop {
-        if stack.context().over_budget() {
-            return Err(stack.error_memory());
-        }
+        stack.spend(VALUE_UNITS, 0)?;
         let value = match read(reader) {
             Ok(value) => value,
             Err(Broken::Short) => return Err(stack.error("Missing bytes in input.")),

@@ -8,7 +8,7 @@
 use std::alloc::{self, Layout};
 use std::any::Any;
 use std::cell::Cell;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use mlua::ffi::{self, lua_State};
@@ -19,6 +19,7 @@ use super::failure::Failure;
 use super::guards::Originals;
 use super::random::Rand48;
 use super::sealed::Sealed;
+use super::watch::Watch;
 
 /// State shared by everything that runs inside one virtual machine.
 pub(super) struct Context {
@@ -47,8 +48,12 @@ pub(super) struct Context {
     pub(super) random: Cell<Rand48>,
     /// A buffer that native functions take, fill and put back, so that they need not allocate.
     scratch: Cell<Vec<u8>>,
-    /// Coroutines made since the last look at the clock.
-    pub(super) coroutines: Cell<u32>,
+    /// How often the script is checked.
+    pub(super) watch: Watch,
+    /// Registry slot that keeps the running coroutine alive for [`Watch::set_current`].
+    pub(super) running: Cell<c_int>,
+    /// The lowest address that native code may reach on the thread's stack.
+    stack_floor: Cell<usize>,
     /// The read-only tables.
     pub(super) sealed: Sealed,
     /// Library functions that ours stand in front of.
@@ -73,7 +78,9 @@ impl Context {
             resp: Cell::new(2),
             random: Cell::new(Rand48::default()),
             scratch: Cell::new(Vec::new()),
-            coroutines: Cell::new(0),
+            watch: Watch::new(),
+            running: Cell::new(0),
+            stack_floor: Cell::new(0),
             sealed: Sealed::default(),
             originals: Originals::default(),
         }
@@ -102,10 +109,23 @@ impl Context {
         self.ceiling.set(self.used.get().saturating_add(budget));
     }
 
-    /// Whether the machine holds more than it may. Native functions that build large values ask this as they go,
-    /// since the allocator does not refuse them.
-    pub(super) fn over_budget(&self) -> bool {
-        self.used.get() > self.ceiling.get()
+    /// Whether the machine, with `held` bytes that native code holds besides, is over its budget. Native functions that
+    /// build large values ask this as they go, since the allocator does not refuse them.
+    #[inline]
+    pub(super) fn over_budget(&self, held: usize) -> bool {
+        self.used.get().saturating_add(held) > self.ceiling.get()
+    }
+
+    /// Says how far down the thread's stack native code may go.
+    pub(super) fn set_stack_floor(&self, address: usize) {
+        self.stack_floor.set(address);
+    }
+
+    /// Whether too little is left of the thread's stack to go deeper.
+    #[inline]
+    pub(super) fn is_deep(&self) -> bool {
+        let here = 0u8;
+        std::ptr::from_ref(std::hint::black_box(&here)).addr() < self.stack_floor.get()
     }
 
     /// Turns refusing allocations on or off and returns what it was.
@@ -136,7 +156,8 @@ impl Context {
     pub(super) fn with_caller<T>(&self, work: impl FnOnce(&mut dyn Caller) -> T) -> Option<T> {
         // Taken out for the time of the call, so that two mutable borrows cannot exist.
         let mut caller = self.caller.take()?;
-        // SAFETY: the pointer is set by `lend` from a live `&mut dyn Caller`, and removed before that borrow ends.
+        // SAFETY: the pointer is set by `lend` from a live `&mut dyn Caller`, and removed before that borrow ends. If `work`
+        // panics it stays away: the script has to end.
         let result = work(unsafe { caller.as_mut() });
         self.caller.set(Some(caller));
         Some(result)
@@ -228,6 +249,9 @@ pub(super) unsafe extern "C" fn allocate(
     };
     if fresh.is_null() {
         return refuse(strict);
+    }
+    if grows {
+        context.watch.note_block(new_size);
     }
     context.used.set(held + new_size);
     fresh.cast()

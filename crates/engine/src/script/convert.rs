@@ -12,15 +12,16 @@ use crate::reply::{Error, Reply};
 /// Redis goes on to about 8,000 levels. Every reader of a reply recurses, so this leaves room on small thread stacks.
 const DEPTH_MAX: usize = 500;
 
+/// Work that a value of a reply stands for: making a string of it may take long.
+const VALUE_UNITS: usize = 512;
+
 /// Pushes `reply` in the form that the protocol chosen with `redis.setresp` gives it.
 pub(super) fn push_reply(stack: &mut Stack<'_>, reply: &Reply) -> Result<(), Raised> {
     // Enough for the widest case below, so that nested replies run out of stack here and not in a push.
     if !stack.reserve(6) {
         return Err(stack.error_bare("reached lua stack limit"));
     }
-    if stack.context().over_budget() {
-        return Err(stack.error_memory());
-    }
+    stack.spend(VALUE_UNITS, 0)?;
     let resp3 = stack.context().resp.get() == 3;
     match reply {
         Reply::Bulk(bytes) => stack.push_bytes(bytes),
@@ -124,95 +125,122 @@ fn push_set(stack: &mut Stack<'_>, members: &[Reply]) -> Result<(), Raised> {
     Ok(())
 }
 
-/// Pops the value on top and returns it as the script's reply.
-pub(super) fn pop_reply(stack: &mut Stack<'_>) -> Reply {
-    let reply = reply_of_top(stack, 0);
+/// Pops the value on top and returns it as the script's reply. Fails if the reply would take more memory than the script
+/// has left, or if the script has to stop meanwhile: one table may stand in many places, so a reply has no bound but this.
+pub(super) fn pop_reply(stack: &mut Stack<'_>) -> Result<Reply, Raised> {
+    let reply = Builder { held: 0 }.reply_of_top(stack, 0)?;
     stack.pop(1);
-    reply
+    Ok(reply)
 }
 
-fn reply_of_top(stack: &mut Stack<'_>, depth: usize) -> Reply {
-    if depth > DEPTH_MAX || !stack.reserve(4) {
-        return Reply::Error(Error::fixed("ERR reached lua stack limit"));
-    }
-    match stack.kind(-1) {
-        Kind::String => Reply::Bulk(stack.bytes(-1).to_vec()),
-        Kind::Number => Reply::Int(number::to_i64(stack.number(-1))),
-        Kind::Boolean if stack.context().resp.get() == 3 => Reply::Bool(stack.truth(-1)),
-        Kind::Boolean if stack.truth(-1) => Reply::Int(1),
-        Kind::Table => tagged_reply(stack, depth).unwrap_or_else(|| array_reply(stack, depth)),
-        _ => Reply::Nil,
-    }
+/// A reply under construction.
+struct Builder {
+    /// Bytes of what has been built so far.
+    held: usize,
 }
 
-/// The reply for a table that names its type in a field, or `None` for a plain list.
-fn tagged_reply(stack: &mut Stack<'_>, depth: usize) -> Option<Reply> {
-    let tagged = |stack: &mut Stack<'_>,
-                  name: &str,
-                  kind: Kind,
-                  read: fn(&mut Stack<'_>, usize) -> Option<Reply>| {
-        let reply = if stack.raw_field(-1, name) == kind { read(stack, depth) } else { None };
-        stack.pop(1);
-        reply
-    };
-    tagged(stack, "err", Kind::String, |stack, _| Some(Error::new(c_text(stack.bytes(-1))).into()))
-        .or_else(|| {
-            tagged(stack, "ok", Kind::String, |stack, _| {
-                Some(Reply::Status(Cow::Owned(line(stack))))
-            })
+impl Builder {
+    fn reply_of_top(&mut self, stack: &mut Stack<'_>, depth: usize) -> Result<Reply, Raised> {
+        if depth > DEPTH_MAX || stack.context().is_deep() || !stack.reserve(8) {
+            return Ok(Reply::Error(Error::fixed("ERR reached lua stack limit")));
+        }
+        let length = stack.bytes(-1).len();
+        self.held += size_of::<Reply>() + length;
+        stack.spend(size_of::<Reply>() + length, self.held)?;
+        Ok(match stack.kind(-1) {
+            Kind::String => Reply::Bulk(stack.bytes(-1).to_vec()),
+            Kind::Number => Reply::Int(number::to_i64(stack.number(-1))),
+            Kind::Boolean if stack.context().resp.get() == 3 => Reply::Bool(stack.truth(-1)),
+            Kind::Boolean if stack.truth(-1) => Reply::Int(1),
+            Kind::Table => match self.tagged_reply(stack, depth)? {
+                Some(reply) => reply,
+                None => self.array_reply(stack, depth)?,
+            },
+            _ => Reply::Nil,
         })
-        .or_else(|| {
-            tagged(stack, "double", Kind::Number, |stack, _| Some(Reply::Double(stack.number(-1))))
-        })
-        .or_else(|| tagged(stack, "map", Kind::Table, map_reply))
-        .or_else(|| tagged(stack, "set", Kind::Table, set_reply))
-        .or_else(|| {
-            tagged(stack, "big_number", Kind::String, |stack, _| Some(Reply::bulk(line(stack))))
-        })
-        .or_else(|| tagged(stack, "verbatim_string", Kind::Table, |stack, _| verbatim_reply(stack)))
+    }
+
+    /// The reply for a table that names its type in a field, or `None` for a plain list.
+    fn tagged_reply(
+        &mut self,
+        stack: &mut Stack<'_>,
+        depth: usize,
+    ) -> Result<Option<Reply>, Raised> {
+        const TAGS: [(&str, Kind); 7] = [
+            ("err", Kind::String),
+            ("ok", Kind::String),
+            ("double", Kind::Number),
+            ("map", Kind::Table),
+            ("set", Kind::Table),
+            ("big_number", Kind::String),
+            ("verbatim_string", Kind::Table),
+        ];
+        for (tag, kind) in TAGS {
+            let reply = if stack.raw_field(-1, tag) != kind {
+                None
+            } else {
+                self.held += stack.bytes(-1).len();
+                stack.spend(stack.bytes(-1).len(), self.held)?;
+                match tag {
+                    "err" => Some(Error::new(c_text(stack.bytes(-1))).into()),
+                    "ok" => Some(Reply::Status(Cow::Owned(line(stack)))),
+                    "double" => Some(Reply::Double(stack.number(-1))),
+                    "map" => Some(self.map_reply(stack, depth)?),
+                    "set" => Some(self.set_reply(stack, depth)?),
+                    "big_number" => Some(Reply::bulk(line(stack))),
+                    _ => verbatim_reply(stack),
+                }
+            };
+            stack.pop(1);
+            if reply.is_some() {
+                return Ok(reply);
+            }
+        }
+        Ok(None)
+    }
+
+    fn array_reply(&mut self, stack: &mut Stack<'_>, depth: usize) -> Result<Reply, Raised> {
+        let mut items = Vec::with_capacity(stack.length(-1).min(1 << 10));
+        for position in 1.. {
+            stack.raw_get_at(-1, position);
+            if stack.kind(-1) == Kind::Nil {
+                stack.pop(1);
+                break;
+            }
+            items.push(self.reply_of_top(stack, depth + 1)?);
+            stack.pop(1);
+        }
+        Ok(Reply::Array(items))
+    }
+
+    fn map_reply(&mut self, stack: &mut Stack<'_>, depth: usize) -> Result<Reply, Raised> {
+        let mut pairs = Vec::new();
+        stack.push_nil();
+        while stack.next(-2) {
+            stack.push_copy(-2);
+            let key = self.reply_of_top(stack, depth + 1)?;
+            stack.pop(1);
+            let value = self.reply_of_top(stack, depth + 1)?;
+            stack.pop(1);
+            pairs.push((key, value));
+        }
+        Ok(Reply::Map(pairs))
+    }
+
+    fn set_reply(&mut self, stack: &mut Stack<'_>, depth: usize) -> Result<Reply, Raised> {
+        let mut members = Vec::new();
+        stack.push_nil();
+        while stack.next(-2) {
+            stack.pop(1);
+            members.push(self.reply_of_top(stack, depth + 1)?);
+        }
+        Ok(Reply::Set(members))
+    }
 }
 
 /// The string on top as one line of text.
-fn line(stack: &mut Stack<'_>) -> String {
+fn line(stack: &Stack<'_>) -> String {
     c_text(stack.bytes(-1)).replace(['\r', '\n'], " ")
-}
-
-fn array_reply(stack: &mut Stack<'_>, depth: usize) -> Reply {
-    let mut items = Vec::with_capacity(stack.length(-1).min(1 << 16));
-    for position in 1.. {
-        stack.raw_get_at(-1, position);
-        if stack.kind(-1) == Kind::Nil {
-            stack.pop(1);
-            break;
-        }
-        items.push(reply_of_top(stack, depth + 1));
-        stack.pop(1);
-    }
-    Reply::Array(items)
-}
-
-fn map_reply(stack: &mut Stack<'_>, depth: usize) -> Option<Reply> {
-    let mut pairs = Vec::new();
-    stack.push_nil();
-    while stack.next(-2) {
-        stack.push_copy(-2);
-        let key = reply_of_top(stack, depth + 1);
-        stack.pop(1);
-        let value = reply_of_top(stack, depth + 1);
-        stack.pop(1);
-        pairs.push((key, value));
-    }
-    Some(Reply::Map(pairs))
-}
-
-fn set_reply(stack: &mut Stack<'_>, depth: usize) -> Option<Reply> {
-    let mut members = Vec::new();
-    stack.push_nil();
-    while stack.next(-2) {
-        stack.pop(1);
-        members.push(reply_of_top(stack, depth + 1));
-    }
-    Some(Reply::Set(members))
 }
 
 fn verbatim_reply(stack: &mut Stack<'_>) -> Option<Reply> {

@@ -4,8 +4,8 @@
 //! A guard looks at its arguments and then runs the original on the same frame, so that results and error texts are Lua's.
 //! Guards are plain C functions that own nothing, which is why they may raise from anywhere.
 //!
-//! What no guard bounds: a pattern with nested repetitions can take exponential time in `string.find`, `match`, `gmatch` and
-//! `gsub`. The hook counts instructions of the virtual machine and does not fire inside such a call.
+//! Functions whose time cannot be bounded from outside are not guarded but replaced: those with patterns ([`strings`]), and
+//! `unpack`. [`super::watch`] says how long a single instruction may take.
 #![allow(unsafe_code, reason = "C functions that share the frame of the function they guard")]
 
 use std::cell::Cell;
@@ -16,11 +16,13 @@ use mlua::ffi::{self, lua_CFunction, lua_Debug, lua_State};
 use super::Interrupt;
 use super::context::Context;
 use super::failure::Failure;
+use super::number;
 use super::sealed::refuse_raw_write;
 use super::stack::{Outcome, Raised, Stack, leave, protect, stop};
+use super::strings;
 
 /// The guarded functions: table, name, guard. Position in this list is the index into [`Originals`].
-pub(super) const GUARDED: [(&str, &str, lua_CFunction); 20] = [
+pub(super) const GUARDED: [(&str, &str, lua_CFunction); 18] = [
     ("", "next", opened::<0>),
     ("", "rawget", opened::<1>),
     ("table", "foreach", opened::<2>),
@@ -30,22 +32,20 @@ pub(super) const GUARDED: [(&str, &str, lua_CFunction); 20] = [
     ("", "getmetatable", getmetatable::<6>),
     ("", "load", load::<7>),
     ("", "loadstring", loadstring::<8>),
-    ("coroutine", "create", counted::<9>),
-    ("coroutine", "wrap", counted::<10>),
-    ("string", "find", pattern::<FIND>),
-    ("string", "match", pattern::<12>),
-    ("string", "gmatch", pattern::<13>),
-    ("string", "gfind", pattern::<14>),
-    ("string", "gsub", pattern::<15>),
-    ("string", "rep", rep::<16>),
-    ("", "collectgarbage", collectgarbage::<17>),
+    ("coroutine", "resume", resume::<9>),
+    ("coroutine", "wrap", wrap::<10>),
+    ("string", "rep", rep::<11>),
+    ("", "collectgarbage", collectgarbage::<12>),
+    ("table", "sort", sort::<13>),
     ("", "pcall", pcall),
     ("", "xpcall", xpcall),
+    ("", "unpack", unpack),
+    ("string", "gsub", strings::gsub),
 ];
 
 /// The functions that stand behind the guards.
 #[derive(Default)]
-pub(super) struct Originals([Cell<Option<lua_CFunction>>; GUARDED.len()]);
+pub(super) struct Originals([Cell<Option<lua_CFunction>>; GUARDED.len() + 1]);
 
 impl Originals {
     /// Remembers what the guard with this index stands in front of.
@@ -104,12 +104,14 @@ unsafe extern "C-unwind" fn unwritten<const INDEX: usize>(l: *mut lua_State) -> 
 }
 
 /// The lowest position for `table.insert`: it moves every item between there and the end in one go.
-const LOWEST_POSITION: f64 = -1e6;
+const LOWEST_POSITION: c_int = -1_000_000;
 
 unsafe extern "C-unwind" fn insert<const INDEX: usize>(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua.
     unsafe {
-        if ffi::lua_gettop(l) == 3 && ffi::lua_tonumber(l, 2) < LOWEST_POSITION {
+        // Lua takes the low 32 bits of the position, so that a huge one may be negative.
+        let position = number::to_i64(ffi::lua_tonumber(l, 2)) as c_int;
+        if ffi::lua_gettop(l) == 3 && position < LOWEST_POSITION {
             return raise(l, |stack| stack.arg_error(2, "position out of bounds"));
         }
         unwritten::<INDEX>(l)
@@ -177,15 +179,21 @@ unsafe extern "C-unwind" fn loadstring<const INDEX: usize>(l: *mut lua_State) ->
     }
 }
 
+/// `load(reader [, name])`. Lua's parser makes a string of the chunk's name and does not keep it alive while the reader runs
+/// for the first time. Equal strings are one in Lua, so the same text on the stack keeps it alive.
 unsafe extern "C-unwind" fn load<const INDEX: usize>(l: *mut lua_State) -> c_int {
-    // SAFETY: called by Lua.
+    // SAFETY: called by Lua; the frame owns nothing, so that checks may raise.
     unsafe {
-        if ffi::lua_type(l, 1) == ffi::LUA_TFUNCTION {
-            ffi::lua_pushvalue(l, 1);
-            ffi::lua_pushboolean(l, 0);
-            ffi::lua_pushcclosure(l, read_text, 2);
-            ffi::lua_replace(l, 1);
-        }
+        // The parser's name ends at the first zero byte, so the anchor must, too.
+        let name = ffi::luaL_optlstring(l, 2, c"=(load)".as_ptr(), std::ptr::null_mut());
+        ffi::luaL_checktype(l, 1, ffi::LUA_TFUNCTION);
+        ffi::lua_settop(l, 2);
+        ffi::lua_pushstring_(l, name);
+        ffi::lua_replace(l, 2);
+        ffi::lua_pushvalue(l, 1);
+        ffi::lua_pushboolean(l, 0);
+        ffi::lua_pushcclosure(l, read_text, 2);
+        ffi::lua_replace(l, 1);
         Context::of(l).originals.run(INDEX, l)
     }
 }
@@ -208,57 +216,162 @@ unsafe extern "C-unwind" fn read_text(l: *mut lua_State) -> c_int {
     }
 }
 
-/// Coroutines made between two looks at the clock. Each counts its own instructions, so a script that makes
-/// short-lived ones without end would never reach the count of a single one.
-const COROUTINES_PER_LOOK: u32 = 64;
+/// `coroutine.resume`: the coroutine gets the window of the running script.
+unsafe extern "C-unwind" fn resume<const INDEX: usize>(l: *mut lua_State) -> c_int {
+    // SAFETY: called by Lua; there is room for the values that `set_running` pushes.
+    unsafe {
+        let context = Context::of(l);
+        let coroutine = ffi::lua_tothread(l, 1);
+        if !coroutine.is_null() {
+            leave(l, protect(l, count_resume));
+            ffi::lua_pushvalue(l, 1);
+            set_running(l, coroutine);
+        }
+        // Errors of the coroutine come back as results. The one that is raised instead ends the script or is caught by
+        // `pcall`, which says what runs then.
+        let results = context.originals.run(INDEX, l);
+        context.watch.set_current(l);
+        results
+    }
+}
 
-unsafe extern "C-unwind" fn counted<const INDEX: usize>(l: *mut lua_State) -> c_int {
+/// `coroutine.wrap`: as Lua's own, but what it returns is guarded like `resume`.
+unsafe extern "C-unwind" fn wrap<const INDEX: usize>(l: *mut lua_State) -> c_int {
+    // SAFETY: called by Lua; the original leaves a function on top, whose only upvalue is the coroutine.
+    unsafe {
+        let context = Context::of(l);
+        context.originals.run(INDEX, l);
+        context.originals.set(WRAPPED, ffi::lua_tocfunction(l, -1).unwrap_or(wrapped));
+        ffi::lua_getupvalue(l, -1, 1);
+        ffi::lua_pushcclosure(l, wrapped, 1);
+        1
+    }
+}
+
+/// The place of what `coroutine.wrap` returns among the originals, behind those of [`GUARDED`].
+const WRAPPED: usize = GUARDED.len();
+
+/// Runs the function that Lua's `coroutine.wrap` returns, on a frame that has the same upvalue.
+unsafe extern "C-unwind" fn wrapped(l: *mut lua_State) -> c_int {
+    // SAFETY: called by Lua; as for `resume`. Errors are raised: whoever catches them says what runs then.
+    unsafe {
+        let context = Context::of(l);
+        leave(l, protect(l, count_resume));
+        let coroutine = ffi::lua_tothread(l, ffi::lua_upvalueindex(1));
+        ffi::lua_pushvalue(l, ffi::lua_upvalueindex(1));
+        set_running(l, coroutine);
+        let results = context.originals.run(WRAPPED, l);
+        context.watch.set_current(l);
+        results
+    }
+}
+
+/// Work that a resumption stands for: each coroutine counts its own instructions, so a script that resumes short-lived ones
+/// without end might never reach the count of a single one.
+const RESUME_UNITS: usize = 1024;
+
+fn count_resume(stack: &mut Stack<'_>) -> Outcome {
+    stack.spend(RESUME_UNITS, 0)?;
+    Ok(0)
+}
+
+/// Says that `coroutine`, which is on top of `l`, is about to run; pops it.
+///
+/// # Safety
+/// `l` must be live, with `coroutine` on top.
+unsafe fn set_running(l: *mut lua_State, coroutine: *mut lua_State) {
+    // SAFETY: the registry slot exists, so storing does not allocate; it keeps the coroutine alive.
+    unsafe {
+        let context = Context::of(l);
+        ffi::lua_rawseti_(l, ffi::LUA_REGISTRYINDEX, context.running.get());
+        context.watch.set_current(coroutine);
+    }
+}
+
+/// `unpack(table [, first [, last]])`. Lua's own computes the number of results in 32 bits, and writes beyond the stack where
+/// that overflows.
+unsafe extern "C-unwind" fn unpack(l: *mut lua_State) -> c_int {
+    // SAFETY: called by Lua; the frame owns nothing, so the checks may raise. There is room for as many values as are pushed.
+    unsafe {
+        ffi::luaL_checktype(l, 1, ffi::LUA_TTABLE);
+        let first = ffi::luaL_optinteger(l, 2, 1) as c_int;
+        let last = match ffi::lua_type(l, 3) {
+            ffi::LUA_TNONE | ffi::LUA_TNIL => ffi::lua_objlen(l, 1) as c_int,
+            _ => ffi::luaL_checkinteger(l, 3) as c_int,
+        };
+        if first > last {
+            return 0;
+        }
+        let count = i64::from(last) - i64::from(first) + 1;
+        match c_int::try_from(count) {
+            Ok(count) if count < UNPACK_MAX && ffi::lua_checkstack(l, count) != 0 => {
+                for position in first..=last {
+                    ffi::lua_rawgeti_(l, 1, position);
+                }
+                count
+            }
+            _ => raise(l, |stack| stack.error("too many results to unpack")),
+        }
+    }
+}
+
+/// More values than Lua's stack ever holds for a C function.
+const UNPACK_MAX: c_int = 1 << 20;
+
+/// Items from which on `table.sort` compares through [`less`].
+const SORT_CHECKED: usize = 1000;
+
+/// `table.sort(table [, less])`: without a function of its own, a long sort gets one that can be interrupted. Comparing two
+/// strings may take long, too, so a script that holds large blocks always gets it.
+unsafe extern "C-unwind" fn sort<const INDEX: usize>(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua.
     unsafe {
         let context = Context::of(l);
-        context.coroutines.set(context.coroutines.get() + 1);
-        if context.coroutines.get() >= COROUTINES_PER_LOOK {
-            context.coroutines.set(0);
-            let count = protect(l, look_up);
-            leave(l, count);
+        if ffi::lua_type(l, 1) == ffi::LUA_TTABLE
+            && ffi::lua_type(l, 2) <= ffi::LUA_TNIL
+            && (ffi::lua_objlen(l, 1) >= SORT_CHECKED || context.watch.is_close())
+        {
+            ffi::lua_settop(l, 1);
+            ffi::lua_pushcclosure(l, less, 0);
         }
         context.originals.run(INDEX, l)
     }
 }
 
-/// `string.find` takes its pattern as plain text when the fourth argument says so.
-const FIND: usize = 11;
-
-/// Special characters in one pattern. The matcher recurses once for each, on the C stack.
-const PATTERN_SPECIALS_MAX: usize = 1000;
-
-unsafe extern "C-unwind" fn pattern<const INDEX: usize>(l: *mut lua_State) -> c_int {
-    // SAFETY: called by Lua; the string is on the stack while its bytes are read.
+/// Whether the first argument is less than the second, as `table.sort` compares by itself.
+unsafe extern "C-unwind" fn less(l: *mut lua_State) -> c_int {
+    // SAFETY: called by `table.sort` with two arguments.
     unsafe {
-        let plain = INDEX == FIND && ffi::lua_toboolean(l, 4) != 0;
-        if !plain && ffi::lua_type(l, 2) == ffi::LUA_TSTRING {
-            let mut length = 0;
-            let start = ffi::lua_tolstring(l, 2, &mut length);
-            let text = std::slice::from_raw_parts(start.cast::<u8>(), length);
-            let special = |byte: &&u8| b"?*+-()".contains(byte);
-            if length > PATTERN_SPECIALS_MAX
-                && text.iter().filter(special).count() > PATTERN_SPECIALS_MAX
-            {
-                return raise(l, |stack| stack.error("pattern too complex"));
-            }
+        let length = ffi::lua_type(l, 1) == ffi::LUA_TSTRING;
+        let units = if length { ffi::lua_objlen(l, 1) + LESS_UNITS } else { LESS_UNITS };
+        if Context::of(l).watch.spend(units) {
+            leave(l, protect(l, |stack| stack.check().map(|()| 0)));
         }
-        Context::of(l).originals.run(INDEX, l)
+        let is_less = ffi::lua_lessthan(l, 1, 2);
+        ffi::lua_pushboolean(l, is_less);
+        1
     }
 }
 
-/// Repeating the empty string would spin, which memory does not bound.
+/// Work that a comparison stands for, beside the length of the string.
+const LESS_UNITS: usize = 16;
+
+/// `string.rep`: repeating the empty string would spin, which memory does not bound; and what cannot fit is refused before
+/// memory is filled byte by byte.
 unsafe extern "C-unwind" fn rep<const INDEX: usize>(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua.
     unsafe {
-        let empty = ffi::lua_type(l, 1) == ffi::LUA_TSTRING && ffi::lua_objlen(l, 1) == 0;
-        if empty && ffi::lua_isnumber(l, 2) != 0 {
-            ffi::lua_pushvalue(l, 1);
-            return 1;
+        if ffi::lua_type(l, 1) == ffi::LUA_TSTRING && ffi::lua_isnumber(l, 2) != 0 {
+            let length = ffi::lua_objlen(l, 1);
+            if length == 0 {
+                ffi::lua_pushvalue(l, 1);
+                return 1;
+            }
+            let count = number::to_i64(ffi::lua_tonumber(l, 2)) as c_int;
+            let total = length.saturating_mul(usize::try_from(count).unwrap_or(0));
+            if Context::of(l).over_budget(total) {
+                return raise(l, |stack| stack.error_memory());
+            }
         }
         Context::of(l).originals.run(INDEX, l)
     }
@@ -281,6 +394,7 @@ unsafe extern "C-unwind" fn pcall(l: *mut lua_State) -> c_int {
         if ffi::lua_pcall(l, ffi::lua_gettop(l) - 2, ffi::LUA_MULTRET, 0) == ffi::LUA_OK {
             return ffi::lua_gettop(l);
         }
+        Context::of(l).watch.set_current(l);
         ffi::lua_pushboolean(l, 0);
         ffi::lua_replace(l, 1);
         if ffi::lua_type(l, 2) == ffi::LUA_TTABLE {
@@ -307,6 +421,7 @@ unsafe extern "C-unwind" fn xpcall(l: *mut lua_State) -> c_int {
         ffi::lua_pushboolean(l, 1);
         ffi::lua_insert(l, 1);
         if ffi::lua_pcall(l, 0, ffi::LUA_MULTRET, 2) != ffi::LUA_OK {
+            Context::of(l).watch.set_current(l);
             ffi::lua_pushboolean(l, 0);
             ffi::lua_replace(l, 1);
         }
@@ -334,6 +449,8 @@ unsafe extern "C-unwind" fn collectgarbage<const INDEX: usize>(l: *mut lua_State
                 return 1;
             }
         }
+        // A collection takes time in proportion to all that the script holds.
+        leave(l, protect(l, |stack| stack.check().map(|()| 0)));
         Context::of(l).originals.run(INDEX, l)
     }
 }
@@ -344,7 +461,7 @@ pub(super) unsafe extern "C-unwind" fn hook(l: *mut lua_State, _record: *mut lua
     unsafe {
         let context = Context::of(l);
         if !context.is_stopped() {
-            protect(l, look_up);
+            protect(l, |stack| stack.check().map(|()| 0));
         }
         if context.is_stopped() {
             // From now on every instruction of this thread raises again, so catching the error gains nothing.
@@ -355,10 +472,11 @@ pub(super) unsafe extern "C-unwind" fn hook(l: *mut lua_State, _record: *mut lua
 }
 
 /// Asks the engine whether the script may go on, and condemns it if not.
-fn look_up(stack: &mut Stack<'_>) -> Outcome {
-    if let Some(Interrupt::Stop(error)) = stack.context().with_caller(|caller| caller.interrupt()) {
+pub(super) fn check(stack: &Stack<'_>) {
+    let context = stack.context();
+    context.watch.note_check();
+    if let Some(Interrupt::Stop(error)) = context.with_caller(|caller| caller.interrupt()) {
         let place = (0..2).filter_map(|level| stack.frame(level)).find(|frame| !frame.is_c);
-        stack.context().condemn(Failure::stopped(error.text(), place));
+        context.condemn(Failure::stopped(error.text(), place));
     }
-    Ok(0)
 }

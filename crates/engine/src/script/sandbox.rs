@@ -8,7 +8,7 @@ use mlua::ffi::{self, lua_CFunction, lua_State};
 
 use super::context::{Context, allocate};
 use super::stack::{Outcome, Stack, c_function};
-use super::{api, bit, cjson, cmsgpack, failure, guards, random, structlib};
+use super::{api, bit, cjson, cmsgpack, failure, guards, random, strings, structlib};
 
 /// Functions of the base library that stay out of reach: files, environments, and ways round the guards.
 const REMOVED: [&str; 6] = ["dofile", "loadfile", "print", "newproxy", "getfenv", "setfenv"];
@@ -112,6 +112,8 @@ impl Machine {
             self.handler = ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX);
             ffi::lua_pushvalue(l, globals);
             self.globals = ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX);
+            ffi::lua_pushthread(l);
+            self.context.running.set(ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX));
             ffi::lua_settop(l, 0);
         }
     }
@@ -132,14 +134,19 @@ fn add_libraries(stack: &mut Stack<'_>, globals: c_int) {
     stack.raw_set_field(globals, "bit");
     api::push_library(stack);
     stack.raw_set_field(globals, "redis");
-    stack.raw_field(globals, "math");
-    for (name, function) in
-        [("random", c_function(random::random)), ("randomseed", c_function(random::randomseed))]
-    {
+    let replaced = [
+        ("math", "random", c_function(random::random)),
+        ("math", "randomseed", c_function(random::randomseed)),
+        ("string", "find", c_function(strings::find)),
+        ("string", "match", c_function(strings::find_captures)),
+        ("string", "gmatch", c_function(strings::gmatch)),
+    ];
+    for (library, name, function) in replaced {
+        stack.raw_field(globals, library);
         stack.push_function(function, 0);
         stack.raw_set_field(-2, name);
+        stack.pop(1);
     }
-    stack.pop(1);
 }
 
 /// Puts the guards in the places of what they guard.

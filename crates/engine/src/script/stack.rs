@@ -1,24 +1,37 @@
 //! A safe view of the Lua stack for functions written in Rust, and the border between them and C.
 //!
-//! Lua reports errors with `longjmp`, which skips destructors. Two rules keep that away from Rust code:
+//! Lua reports errors with `longjmp`, which skips destructors, and knows nothing of unwinding. The argument why this is
+//! sound has five parts.
 //!
-//! 1. **No call made through [`Stack`] can raise.** It uses only calls of the C API that raise for lack of memory or not
-//!    at all (raw table access, no metamethods, no calls into Lua), and while Rust code runs the allocator never refuses
-//!    ([`Context::set_strict`]). Values that would grow without bound are checked against the budget by their builders.
-//! 2. **Errors are values until every Rust frame is gone.** A native function returns `Err(Raised)` with the error value
-//!    on top of the stack; [`enter`], which owns nothing at that point, calls `lua_error`.
-//!
-//! A panic in a native function stops at the same border, ends the script and goes on in [`super::Scripts::run`].
+//! 1. **No call made through [`Stack`] raises.** It uses only calls of the C API that raise for lack of memory or not at
+//!    all: raw table access, no metamethods, no calls into Lua, `next` with the key it gave. So no `longjmp` passes a Rust
+//!    frame that owns something.
+//! 2. **Errors are values until every Rust frame is gone.** A native function returns `Err(Raised)` with the error value on
+//!    top of the stack; [`enter`], which owns nothing at that point, calls `lua_error`. C functions written in Rust that call
+//!    into Lua or raise by themselves ([`super::guards`], [`super::strings::gsub`]) own nothing at all: what they need
+//!    between two calls lies on the Lua stack.
+//! 3. **Failed allocations.** While Rust code runs the allocator never refuses ([`Context::set_strict`]); if the system has no
+//!    memory the process ends. Values that would grow without bound are checked against the budget by those who build
+//!    them ([`Stack::spend`], [`Stack::make_room`]). While Lua's code runs the allocator refuses what is over the budget,
+//!    and Lua raises.
+//! 4. **Full stacks.** Every push asks for room first. Lua keeps [`ffi::LUA_MINSTACK`] slots free above the arguments of a C
+//!    function, however many these are; beyond them `lua_checkstack` is asked. Where it refuses, the native function is
+//!    unwound up to [`protect`], with all its destructors, and becomes an error. The thread's own stack is that of the
+//!    script ([`super::STACK_SIZE`]); native functions that recurse ask [`Context::is_deep`], and so does [`protect`].
+//! 5. **Panics** stop at [`protect`], before they reach a C frame. They end the script like a kill does: nothing that it
+//!    catches keeps it running. When Lua's frames are gone the panic goes on in [`super::Scripts::run`], and the machine can be
+//!    used again. `tests/faults.rs` makes every native call of a number of scripts panic.
 #![allow(unsafe_code, reason = "the Lua stack is a C API; this module is the safe layer over it")]
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
 use mlua::ffi::{self, lua_CFunction, lua_State};
 
 use super::context::Context;
+use super::guards;
 
 /// The mark that an error value lies on top of the stack.
 #[derive(Debug)]
@@ -63,7 +76,16 @@ impl Kind {
 pub(super) struct Stack<'a> {
     l: *mut lua_State,
     context: &'a Context,
+    /// The number of values up to which there is room without asking.
+    roomy: c_int,
 }
+
+/// Values that every native function may push whatever its arguments: Lua keeps [`ffi::LUA_MINSTACK`] slots free above
+/// them, of which C functions that call [`protect`] in between may have used the rest.
+const ALWAYS_FREE: c_int = ffi::LUA_MINSTACK - 8;
+
+/// What unwinds a native function that needs more of the Lua stack than there is; [`protect`] turns it into an error.
+struct StackFull;
 
 /// Runs `work` with the allocator set not to refuse, and stops panics.
 /// Returns the number of results, or a negative number for [`leave`].
@@ -77,7 +99,21 @@ pub(super) unsafe fn protect(
     // SAFETY: by contract the machine has a context that outlives this call.
     let context = unsafe { Context::of(l) };
     let strict = context.set_strict(false);
-    let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut Stack { l, context })));
+    // SAFETY: reads two pointers.
+    let top = unsafe { ffi::lua_gettop(l) };
+    let mut stack = Stack { l, context, roomy: top + ALWAYS_FREE };
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        #[cfg(test)]
+        super::tests::faults::strike();
+        if context.is_deep() { Err(stack.error("C stack overflow")) } else { work(&mut stack) }
+    }));
+    let outcome = match outcome {
+        Err(payload) if payload.is::<StackFull>() => {
+            stack.truncate(top);
+            Ok(Err(stack.error("stack overflow")))
+        }
+        outcome => outcome,
+    };
     context.set_strict(strict);
     match outcome {
         Ok(Ok(count)) if !context.is_stopped() => count,
@@ -150,7 +186,7 @@ impl<'a> Stack<'a> {
     /// # Safety
     /// `l` must be the main state of a machine whose context is `context`, with strictness off.
     pub(super) unsafe fn outside(l: *mut lua_State, context: &'a Context) -> Stack<'a> {
-        Stack { l, context }
+        Stack { l, context, roomy: 0 }
     }
 
     /// What the machine shares.
@@ -178,14 +214,56 @@ impl<'a> Stack<'a> {
     }
 
     /// Makes room for `count` more values; false when Lua's limit is reached.
+    #[inline]
     pub(super) fn reserve(&mut self, count: c_int) -> bool {
         // SAFETY: cannot raise while the allocator does not refuse.
-        unsafe { ffi::lua_checkstack(self.l, count) != 0 }
+        self.top() + count <= self.roomy || unsafe { ffi::lua_checkstack(self.l, count) != 0 }
     }
 
-    /// Makes room for one pushed value. Deep recursions reserve beforehand and never get here without room.
+    /// Makes room for pushed values; where there is none, the native function ends with an error.
+    #[inline]
+    fn need(&mut self, count: c_int) {
+        if !self.reserve(count) {
+            resume_unwind(Box::new(StackFull));
+        }
+    }
+
+    /// Makes room for one pushed value.
+    #[inline]
     fn room(&mut self) {
-        assert!(self.reserve(1), "the Lua stack is full");
+        self.need(1);
+    }
+
+    /// Counts `units` of work (about the bytes copied) of a native function that holds `held` bytes outside of the machine:
+    /// fails where that is too much memory, and checks now and then whether the script may go on.
+    #[inline]
+    pub(super) fn spend(&mut self, units: usize, held: usize) -> Result<(), Raised> {
+        if self.context.over_budget(held) {
+            return Err(self.error_memory());
+        }
+        if self.context.watch.spend(units) { self.check() } else { Ok(()) }
+    }
+
+    /// Makes room for `more` bytes in a buffer outside of the machine, and counts them as [`Stack::spend`] does. A buffer that
+    /// grows exists twice for a moment.
+    #[inline]
+    pub(super) fn make_room(&mut self, out: &mut Vec<u8>, more: usize) -> Result<(), Raised> {
+        let needed = out.len() + more;
+        if needed <= out.capacity() {
+            return self.spend(more, out.capacity());
+        }
+        let grown = needed.max(2 * out.capacity());
+        self.spend(more, out.capacity() + grown)?;
+        out.reserve(more);
+        Ok(())
+    }
+
+    /// Asks the engine whether the script may go on.
+    #[cold]
+    pub(super) fn check(&mut self) -> Result<(), Raised> {
+        guards::check(self);
+        // Whoever sees the mark finds the script stopped; there is no error value then.
+        if self.context.is_stopped() { Err(Raised(())) } else { Ok(()) }
     }
 
     /// The type of the value at `index`.
@@ -239,6 +317,47 @@ impl<'a> Stack<'a> {
     /// during a traversal. Empty for other types.
     pub(super) fn text(&mut self, index: c_int) -> &[u8] {
         self.raw_bytes(index)
+    }
+
+    /// The bytes of the string at `index`; empty for other types.
+    ///
+    /// # Safety
+    /// The string must stay on the stack, or an upvalue of the running function, for as long as its bytes are used.
+    pub(super) unsafe fn pinned<'b>(&self, index: c_int) -> &'b [u8] {
+        let bytes = self.bytes(index);
+        // SAFETY: Lua moves no strings; this one lives by contract.
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) }
+    }
+
+    /// Pushes a block of `size` bytes, whose content is undefined.
+    pub(super) fn push_block(&mut self, size: usize) {
+        self.room();
+        // SAFETY: there is room, and the allocator does not refuse.
+        unsafe { ffi::lua_newuserdata(self.l, size) };
+    }
+
+    /// The first `length` bytes of the block at `index`.
+    ///
+    /// # Safety
+    /// So many bytes of the block must have been written, and it must stay on the stack while they are used.
+    pub(super) unsafe fn block<'b>(&self, index: c_int, length: usize) -> &'b [u8] {
+        // SAFETY: by contract.
+        unsafe {
+            let start = ffi::lua_touserdata(self.l, index).cast::<u8>();
+            std::slice::from_raw_parts(start, length)
+        }
+    }
+
+    /// Writes `bytes` to the block at `index` from `offset` on.
+    ///
+    /// # Safety
+    /// The block must have room for them, and they must lie elsewhere.
+    pub(super) unsafe fn write_block(&mut self, index: c_int, offset: usize, bytes: &[u8]) {
+        // SAFETY: by contract.
+        unsafe {
+            let start = ffi::lua_touserdata(self.l, index).cast::<u8>().add(offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len());
+        }
     }
 
     fn raw_bytes(&self, index: c_int) -> &[u8] {
@@ -413,7 +532,7 @@ impl<'a> Stack<'a> {
     /// Pushes the table that the read-only table at `index` stands for, or a copy of the value at `index`.
     pub(super) fn push_unsealed(&mut self, index: c_int) {
         let index = self.absolute(index);
-        assert!(self.reserve(2), "the Lua stack is full");
+        self.need(2);
         self.push_copy(index);
         // SAFETY: there is a value on top and room for the one that replaces it.
         unsafe { self.context.sealed.open(self.l, -1) };
@@ -422,7 +541,7 @@ impl<'a> Stack<'a> {
     /// Whether fields of the table at `index` can be set: it is not sealed and has no say of its own about it.
     pub(super) fn is_writable(&mut self, index: c_int) -> bool {
         let index = self.absolute(index);
-        assert!(self.reserve(2), "the Lua stack is full");
+        self.need(2);
         // SAFETY: there is room for the metatable and one field of it.
         unsafe {
             if self.kind(index) != Kind::Table || self.context.sealed.holds(self.l, index) {
@@ -446,10 +565,10 @@ impl<'a> Stack<'a> {
         assert!(self.kind(index) == Kind::Table, "the value at {index} is no table");
     }
 
-    /// The plain data that [`Stack::push_data`] stored in upvalue `number`.
-    pub(super) fn data_upvalue<T: Copy + 'static>(&self, number: c_int) -> Option<Data<'_, T>> {
-        let index = ffi::lua_upvalueindex(number);
-        // SAFETY: the size says that `push_data::<T>` made it: scripts cannot make userdata, and upvalues are out of their reach.
+    /// The plain data that [`Stack::push_data`] stored at `index`, which may be that of an upvalue.
+    pub(super) fn data<T: Copy + 'static>(&self, index: c_int) -> Option<Data<'_, T>> {
+        // SAFETY: the size says that `push_data::<T>` made it: scripts get no userdata into their hands, and no two types that
+        // are used at the same index have the same size.
         unsafe {
             let block = ffi::lua_touserdata(self.l, index);
             let fits = ffi::lua_type(self.l, index) == ffi::LUA_TUSERDATA

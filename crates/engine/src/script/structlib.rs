@@ -17,6 +17,9 @@ const INTEGER_SIZE_MAX: usize = 32;
 /// What `!` alone aligns to.
 const ALIGN_DEFAULT: usize = 8;
 
+/// Work that a value read stands for: making a string of it may take long.
+const VALUE_UNITS: usize = 1024;
+
 /// A format string being read.
 struct Format {
     text: Vec<u8>,
@@ -126,6 +129,7 @@ fn pack(stack: &mut Stack<'_>) -> Outcome {
     let mut out = Vec::new();
     let mut argument = 2;
     while let Some(item) = format.next(stack)? {
+        stack.make_room(&mut out, 2 * INTEGER_SIZE_MAX)?;
         out.resize(out.len() + format.padding(out.len(), item), 0);
         match item.option {
             b'b' | b'B' | b'h' | b'H' | b'l' | b'L' | b'T' | b'i' | b'I' => {
@@ -156,6 +160,8 @@ fn pack(stack: &mut Stack<'_>) -> Outcome {
                 if text.len() < size {
                     return Err(stack.arg_error(argument, "string too short"));
                 }
+                stack.make_room(&mut out, size)?;
+                let text = stack.bytes(argument - 1);
                 out.extend_from_slice(&text[..size]);
                 if item.option == b's' {
                     out.push(0);
@@ -190,6 +196,7 @@ fn unpack(stack: &mut Stack<'_>) -> Outcome {
     let mut offset = usize::try_from(start.wrapping_sub(1)).unwrap_or(usize::MAX / 2);
     let mut results = 0;
     while let Some(item) = format.next(stack)? {
+        stack.spend(VALUE_UNITS, 0)?;
         offset += format.padding(offset, item);
         let mut size = item.size;
         slice(stack, &data, offset, size)?;
@@ -235,6 +242,7 @@ fn unpack(stack: &mut Stack<'_>) -> Outcome {
                 let Some(end) = rest.iter().position(|&byte| byte == 0) else {
                     return Err(stack.error("unfinished string in data"));
                 };
+                stack.spend(end, 0)?;
                 stack.push_bytes(&rest[..end]);
                 results += 1;
                 size = end + 1;

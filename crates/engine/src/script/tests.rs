@@ -1,6 +1,7 @@
 //! Scripts run against a toy engine, and compared with answers recorded from a real server.
 
 mod corpus;
+pub(in crate::script) mod faults;
 mod limits;
 mod live;
 mod soup;

@@ -87,7 +87,7 @@ impl Decoder<'_> {
             let step = self.scalar(stack)?;
             self.finish(stack, step)?;
             stack.raw_set(-3);
-            check_memory(stack)?;
+            stack.spend(VALUE_UNITS, 0)?;
             match self.tokens.next() {
                 Token::ObjectEnd => break,
                 Token::Comma => {}
@@ -112,7 +112,7 @@ impl Decoder<'_> {
                 push_scalar(stack, &token).map_err(|found| self.expected(stack, "value", found))?;
             self.finish(stack, step)?;
             stack.raw_set_at(-2, position);
-            check_memory(stack)?;
+            stack.spend(VALUE_UNITS, 0)?;
             match self.tokens.next() {
                 Token::ArrayEnd => break,
                 Token::Comma => {}
@@ -129,7 +129,8 @@ impl Decoder<'_> {
     /// Goes one level down and pushes the table for it.
     fn descend(&mut self, stack: &mut Stack<'_>) -> Result<(), Raised> {
         self.depth += 1;
-        if self.depth > self.config.decode_depth_max.min(DEPTH_CEILING) || !stack.reserve(6) {
+        let too_deep = self.depth > self.config.decode_depth_max.min(DEPTH_CEILING);
+        if too_deep || stack.context().is_deep() || !stack.reserve(6) {
             let (depth, position) = (self.depth, self.tokens.position);
             return Err(stack.error(format!(
                 "Found too many nested data structures ({depth}) at character {position}"
@@ -146,10 +147,8 @@ impl Decoder<'_> {
     }
 }
 
-/// Small texts can unfold to large tables, and nobody else stops a native function.
-fn check_memory(stack: &mut Stack<'_>) -> Result<(), Raised> {
-    if stack.context().over_budget() { Err(stack.error_memory()) } else { Ok(()) }
-}
+/// Work that a value stands for: small texts can unfold to large tables, and making a string may take long.
+const VALUE_UNITS: usize = 1024;
 
 /// Pushes the value of `token`; for one that is no value, the error is what it is.
 fn push_scalar(stack: &mut Stack<'_>, token: &Token<'_>) -> Result<Step, &'static str> {

@@ -17,6 +17,9 @@ pub(super) fn encode(stack: &mut Stack<'_>) -> Outcome {
     Ok(1)
 }
 
+/// Room for a value beside its bytes, which is about the work it takes.
+const VALUE_ROOM: usize = 64;
+
 struct Encoder {
     config: Config,
     out: Vec<u8>,
@@ -26,8 +29,10 @@ struct Encoder {
 impl Encoder {
     /// Appends the value on top, which stays there.
     fn append_top(&mut self, stack: &mut Stack<'_>) -> Result<(), Raised> {
+        // One table may stand in many places, so what is written has no bound but this.
+        stack.make_room(&mut self.out, VALUE_ROOM)?;
         match stack.kind(-1) {
-            Kind::String => append_string(&mut self.out, stack.bytes(-1)),
+            Kind::String => self.append_string_at(stack, -1)?,
             Kind::Number => self.append_number(stack)?,
             Kind::Boolean => {
                 self.out.extend_from_slice(if stack.truth(-1) { b"true" } else { b"false" })
@@ -39,6 +44,15 @@ impl Encoder {
                 return Err(refuse(stack, "type not supported"));
             }
         }
+        Ok(())
+    }
+
+    fn append_string_at(&mut self, stack: &mut Stack<'_>, index: i32) -> Result<(), Raised> {
+        let text = stack.bytes(index);
+        let escaped = text.iter().filter(|&&byte| needs_escape(byte)).count();
+        let length = text.len() + escaped * (ESCAPE_MAX - 1) + 2;
+        stack.make_room(&mut self.out, length)?;
+        append_string(&mut self.out, stack.bytes(index));
         Ok(())
     }
 
@@ -59,7 +73,8 @@ impl Encoder {
 
     fn append_table(&mut self, stack: &mut Stack<'_>) -> Result<(), Raised> {
         self.depth += 1;
-        if self.depth > self.config.encode_depth_max.min(DEPTH_CEILING) || !stack.reserve(6) {
+        let too_deep = self.depth > self.config.encode_depth_max.min(DEPTH_CEILING);
+        if too_deep || stack.context().is_deep() || !stack.reserve(6) {
             return Err(
                 stack.error(format!("Cannot serialise, excessive nesting ({})", self.depth))
             );
@@ -84,6 +99,7 @@ impl Encoder {
                 stack.pop(2);
                 return Ok(-1);
             }
+            stack.spend(1, 0)?;
             if key > f64::from(length) {
                 length = if key <= f64::from(i32::MAX) { key as i32 } else { i32::MIN };
             }
@@ -123,7 +139,7 @@ impl Encoder {
                 self.out.push(b',');
             }
             match stack.kind(-2) {
-                Kind::String => append_string(&mut self.out, stack.bytes(-2)),
+                Kind::String => self.append_string_at(stack, -2)?,
                 Kind::Number => {
                     self.out.push(b'"');
                     stack.push_copy(-2);
@@ -153,7 +169,6 @@ fn refuse(stack: &mut Stack<'_>, reason: &str) -> Raised {
 
 /// Appends `text` in quotes. Bytes that are no UTF-8 go through as they are.
 fn append_string(out: &mut Vec<u8>, text: &[u8]) {
-    out.reserve(text.len() + 2);
     out.push(b'"');
     let mut rest = text;
     while let Some(position) = rest.iter().position(|&byte| needs_escape(byte)) {
@@ -164,6 +179,9 @@ fn append_string(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(rest);
     out.push(b'"');
 }
+
+/// The longest form of an escaped byte.
+const ESCAPE_MAX: usize = 6;
 
 fn needs_escape(byte: u8) -> bool {
     byte < 32 || matches!(byte, b'"' | b'\\' | b'/' | 127)
