@@ -66,6 +66,10 @@ struct Table<V, K> {
 
 const BUCKETS_MIN: usize = 4;
 
+/// Entries of a bucket that a random draw tells apart. A table has at most about one entry for each bucket, two while it
+/// shrinks; a longer chain is then found in one of ten billion buckets.
+const CHAIN_LEN_MAX: u64 = 16;
+
 impl<V: Clone, K: Clone> Table<V, K> {
     const fn empty() -> Self {
         Table { buckets: Vec::new(), len: 0 }
@@ -311,25 +315,38 @@ impl<V: Clone, K: AsRef<[u8]> + Clone> Dict<V, K> {
         }
     }
 
-    /// A random entry; `random` gives uniform 64-bit numbers.
+    /// A random entry, each as likely as any other; `random` gives uniform 64-bit numbers.
+    ///
+    /// Draws a bucket and a depth until there is an entry: entries in long chains are then as likely as those alone in
+    /// their bucket. To draw a bucket and then one of its entries would favour the latter.
     pub(crate) fn random(&self, mut random: impl FnMut() -> u64) -> Option<(&K, &V)> {
         if self.is_empty() {
             return None;
         }
-        let n_buckets = self.n_buckets() as u64;
+        // The buckets that a rehash has emptied come first, and are left out.
+        let first = self.rehash_from.unwrap_or(0);
+        let n_drawn = (self.n_buckets() - first) as u64;
         let first_len = self.tables[0].buckets.len();
         loop {
-            let i = (random() % n_buckets) as usize;
+            let drawn = random();
+            let depth = (drawn % CHAIN_LEN_MAX) as usize;
+            let i = first + (drawn / CHAIN_LEN_MAX % n_drawn) as usize;
             let bucket = match i.checked_sub(first_len) {
                 None => &self.tables[0].buckets[i],
                 Some(i) => &self.tables[1].buckets[i],
             };
-            let chain = || std::iter::successors(bucket.as_deref(), |node| node.next.as_deref());
-            let n = chain().count() as u64;
-            if n > 0 {
-                let nth = if n == 1 { 0 } else { random() % n };
-                return chain().nth(nth as usize).map(|node| (&node.key, &node.value));
+            let mut rest = bucket.as_deref();
+            for _ in 0..depth {
+                rest = rest.and_then(|node| node.next.as_deref());
             }
+            let Some(mut node) = rest else { continue };
+            // Whatever is deeper still shares the last place: less likely than the others, but not impossible.
+            if depth as u64 == CHAIN_LEN_MAX - 1 {
+                let deeper = || std::iter::successors(rest, |node| node.next.as_deref());
+                let n = deeper().count() as u64;
+                node = deeper().nth((random() % n) as usize).unwrap_or(node);
+            }
+            return Some((&node.key, &node.value));
         }
     }
 

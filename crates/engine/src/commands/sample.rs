@@ -69,6 +69,9 @@ pub(super) fn distinct(n: usize, count: usize, mut random: impl FnMut() -> u64) 
 }
 
 #[cfg(test)]
+mod fairness;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
