@@ -160,6 +160,7 @@ impl ZSet {
             ZSet::Large(large) => {
                 let (member, score) = large.scores.remove_entry(member)?;
                 large.order.remove(&Entry { score, member });
+                large.give_room_back();
                 Some(score)
             }
         }
@@ -363,7 +364,18 @@ impl Large {
                 self.scores.remove_hashed(hash, &entry.member);
             }
         }
+        self.give_room_back();
         removed
+    }
+
+    /// Makes the tree anew once most of its room is empty: by itself it keeps the nodes of all the members it ever had.
+    fn give_room_back(&mut self) {
+        // As rarely as the table beside it shrinks, so a removal costs no more than a few steps on average.
+        const ROOM_PER_MEMBER_MAX: usize = 8;
+        const ROOM_MIN: usize = 1024;
+        if self.order.capacity() > ROOM_PER_MEMBER_MAX * self.order.len().max(ROOM_MIN) {
+            self.order = mem::take(&mut self.order).into_iter().collect();
+        }
     }
 
     /// Takes a range of ranks out of the tree, at once if it lies at an end.

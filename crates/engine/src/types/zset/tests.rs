@@ -128,3 +128,117 @@ fn edges_between_members_count_bytes_when_scores_are_equal() {
         assert_eq!(zset.rank_of_edge(Edge::Last), usize::from(n));
     }
 }
+
+/// What sorted sets do with the tree below them; here it is held against a sorted list directly, with keys that are
+/// few enough for nodes to fill, split, empty and join all the time, and many enough for three levels.
+#[derive(Debug, Clone)]
+enum TreeChange {
+    Insert(u32),
+    Remove(u32),
+    /// A run of keys in a row, one by one or as a tree of their own.
+    InsertRun {
+        from: u32,
+        n: u32,
+        appended: bool,
+    },
+    RemoveRun {
+        from: u32,
+        n: u32,
+    },
+    /// Keeps what is below, or what is not.
+    Split {
+        at: u32,
+        keeps_lower: bool,
+    },
+}
+
+fn tree_change() -> impl Strategy<Value = TreeChange> {
+    const KEYS: u32 = 60_000;
+    prop_oneof![
+        4 => (0..KEYS).prop_map(TreeChange::Insert),
+        4 => (0..KEYS).prop_map(TreeChange::Remove),
+        3 => (0..KEYS, 1u32..20_000, any::<bool>())
+            .prop_map(|(from, n, appended)| TreeChange::InsertRun { from, n, appended }),
+        2 => (0..KEYS, 1u32..10_000).prop_map(|(from, n)| TreeChange::RemoveRun { from, n }),
+        1 => (0..KEYS, any::<bool>()).prop_map(|(at, keeps_lower)| TreeChange::Split { at, keeps_lower }),
+    ]
+}
+
+#[test]
+fn the_tree_agrees_with_a_sorted_list_over_random_changes() {
+    let config = ProptestConfig { cases: 64, ..ProptestConfig::default() };
+    let changes = prop::collection::vec(tree_change(), 1..40);
+    proptest!(config, |(changes in changes, probes: [prop::sample::Index; 8])| {
+        let mut tree: OSBTreeSet<u32> = OSBTreeSet::new();
+        let mut model: std::collections::BTreeSet<u32> = std::collections::BTreeSet::new();
+        for change in changes {
+            match change {
+                TreeChange::Insert(key) => prop_assert_eq!(tree.insert(key), model.insert(key)),
+                TreeChange::Remove(key) => prop_assert_eq!(tree.remove(&key), model.remove(&key)),
+                TreeChange::InsertRun { from, n, appended } => {
+                    if appended {
+                        tree.append(&mut (from..from + n).collect());
+                    } else {
+                        tree.extend(from..from + n);
+                    }
+                    model.extend(from..from + n);
+                }
+                TreeChange::RemoveRun { from, n } => {
+                    for key in from..from + n {
+                        prop_assert_eq!(tree.remove(&key), model.remove(&key));
+                    }
+                }
+                TreeChange::Split { at, keeps_lower } => {
+                    let (tree_upper, model_upper) = (tree.split_off(&at), model.split_off(&at));
+                    prop_assert!(tree_upper.iter().eq(&model_upper));
+                    if !keeps_lower {
+                        (tree, model) = (tree_upper, model_upper);
+                    }
+                }
+            }
+            prop_assert_eq!(tree.len(), model.len());
+        }
+        prop_assert!(tree.iter().eq(&model));
+        prop_assert!(tree.iter().rev().eq(model.iter().rev()));
+        let sorted: Vec<u32> = model.into_iter().collect();
+        for probe in probes {
+            let rank = probe.index(sorted.len() + 1);
+            let key = sorted.get(rank).copied();
+            prop_assert_eq!(tree.get_by_rank(rank).copied(), key);
+            prop_assert_eq!(key.and_then(|key| tree.rank_of(&key)), key.map(|_| rank));
+            // Jumps, then steps, from either end and from where a jump has led.
+            let mut forth = tree.iter();
+            prop_assert_eq!(forth.nth(rank).copied(), key);
+            prop_assert_eq!(forth.nth(rank / 2).copied(), sorted.get(rank + 1 + rank / 2).copied());
+            let mut back = tree.iter().rev();
+            prop_assert_eq!(back.nth(rank).copied(), sorted.iter().rev().nth(rank).copied());
+            prop_assert_eq!(back.next().copied(), sorted.iter().rev().nth(rank + 1).copied());
+            if let Some(key) = key {
+                prop_assert_eq!(tree.range(key..).len(), sorted.len() - rank);
+                prop_assert!(tree.range(..key).eq(&sorted[..rank]));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_set_that_has_shrunk_gives_its_room_back() {
+    let shrink: [fn(&mut ZSet, usize); 2] = [
+        |zset, n| {
+            (n..100_000).for_each(|i| assert!(zset.remove(i.to_string().as_bytes()).is_some()));
+        },
+        // In the middle, where the tree is not cut.
+        |zset, n| assert_eq!(zset.remove_ranks(n / 2..100_000 - n / 2).len(), 100_000 - n),
+    ];
+    for shrink in shrink {
+        let mut zset = ZSet::new();
+        (0..100_000).for_each(|i| {
+            zset.insert(i.to_string().as_bytes(), f64::from(i), 1);
+        });
+        shrink(&mut zset, 100);
+        let ZSet::Large(large) = &zset else { panic!("a large set stays one") };
+        assert_eq!((large.order.len(), zset.len()), (100, 100));
+        assert!(large.order.capacity() < 10_000, "{}", large.order.capacity());
+        assert!(large.order.iter().is_sorted());
+    }
+}
