@@ -10,13 +10,14 @@ pub(crate) const DATA: &[&str] = &[
     "GETSET $s $v", "GETDEL $s", "GETEX $s", "GETEX $s EX $ttl", "GETEX $s PX $pttl", "GETEX $s EXAT $at",
     "GETEX $s PXAT $pat", "GETEX $s PERSIST", "MGET ( $k )+", "MSET ( $s $v )+", "MSETNX ( $s $v )+", "INCR $s",
     "DECR $s", "INCRBY $s $i", "DECRBY $s $i", "INCRBYFLOAT $s $x", "INCRBYFLOAT $s 0.1", "APPEND $s $v",
-    "STRLEN $s", "GETRANGE $s $idx $idx", "GETRANGE $s $i $i",
+    "STRLEN $s", "GETRANGE $s $idx $idx", "GETRANGE $s $i $i", "SETRANGE $s $idx $v", "SUBSTR $s $idx $idx",
     // Keys.
     "DEL ( $k )+", "UNLINK ( $k )+", "EXISTS ( $k )+", "TYPE $k", "TYPE $k", "EXPIRE $k $ttl NX|XX|GT|LT?",
     "PEXPIRE $k $pttl NX|XX|GT|LT?", "EXPIREAT $k $at NX|XX|GT|LT?", "PEXPIREAT $k $pat NX|XX|GT|LT?",
     "EXPIRE $k $ttl NX|XX GT|LT", "TTL $k", "PTTL $k", "EXPIRETIME $k", "PEXPIRETIME $k", "PERSIST $k",
     "RENAME $k $k", "RENAMENX $k $k", "KEYS $glob", "RANDOMKEY", "OBJECT ENCODING $k", "OBJECT ENCODING $k",
-    "MEMORY USAGE $k", "DBSIZE", "TOUCH ( $k )+",
+    "MEMORY USAGE $k", "DBSIZE", "TOUCH ( $k )+", "COPY $k $k REPLACE?", "COPY $k $k DB $p REPLACE?", "MOVE $k $p",
+    "OBJECT FREQ $k",
     // Hashes.
     "HSET $h ( $f $v )+", "HSET $h ( $f $v )+", "HSETNX $h $f $v", "HGET $h $f", "HMGET $h ( $f )+",
     "HMSET $h ( $f $v )+", "HGETALL $h", "HDEL $h ( $f )+", "HEXISTS $h $f", "HLEN $h", "HKEYS $h", "HVALS $h",
@@ -43,16 +44,18 @@ pub(crate) const DATA: &[&str] = &[
     "ZPOPMIN $z", "ZPOPMIN $z $n", "ZPOPMAX $z", "ZPOPMAX $z $i",
     "ZUNIONSTORE $z 2 $z $z ( WEIGHTS $weight $weight )? ( AGGREGATE SUM|MIN|MAX )?",
     "ZINTERSTORE $z 2 $z $t ( WEIGHTS $weight $weight )? ( AGGREGATE SUM|MIN|MAX )?", "ZUNIONSTORE $z $i $z $z",
-    "ZINTERSTORE $z $p ( $z )+", "ZRANDMEMBER $z", "ZRANDMEMBER $z $n WITHSCORES?",
+    "ZINTERSTORE $z $p ( $z )+", "ZUNION 2 $z $z WITHSCORES?", "ZINTER 2 $z $t WITHSCORES?", "ZDIFF 2 $z $z WITHSCORES?",
+    "ZDIFFSTORE $z 2 $z $z", "ZINTERCARD 2 $z $z ( LIMIT $n )?", "ZMPOP $p ( $z )+ MIN|MAX ( COUNT $n )?",
+    "ZRANDMEMBER $z", "ZRANDMEMBER $z $n WITHSCORES?",
     // Lists.
     "LPUSH $l ( $v )+", "RPUSH $l ( $v )+", "RPUSH $l ( $v )+", "LPUSHX $l ( $v )+", "RPUSHX $l ( $v )+", "LPOP $l",
     "LPOP $l $n", "RPOP $l", "RPOP $l $i", "LLEN $l", "LRANGE $l $idx $idx", "LRANGE $l $i $i", "LINDEX $l $idx",
     "LSET $l $idx $v", "LINSERT $l BEFORE|AFTER|x $v $v", "LREM $l $n $v", "LREM $l $i a", "LTRIM $l $idx $idx",
     "LPOS $l $v ( RANK $n )? ( COUNT $n )? ( MAXLEN $n )?", "LPOS $l a RANK $i COUNT $i",
-    "LMOVE $l $l LEFT|RIGHT LEFT|RIGHT|x", "RPOPLPUSH $l $l", "BLPOP $l $l abc", "BRPOP $l -1", "BLPOP $l nan",
+    "LMPOP $p ( $l )+ LEFT|RIGHT ( COUNT $n )?", "LMOVE $l $l LEFT|RIGHT LEFT|RIGHT|x", "RPOPLPUSH $l $l", "BLPOP $l $l abc", "BRPOP $l -1", "BLPOP $l nan",
     // Scripts.
     "SCRIPT EXISTS 1b936e3fe509bcbc9cd0664897bbe8fd0cac101b $v", "SCRIPT LOAD $script",
-    "EVALSHA 1b936e3fe509bcbc9cd0664897bbe8fd0cac101b 0", "EVALSHA $v 0", "EVAL $script $i $k $v",
+    "EVALSHA 1b936e3fe509bcbc9cd0664897bbe8fd0cac101b 0", "EVALSHA $v 0", "EVAL $script $i $k $v", "EVAL $script 1 $k ( $v )+",
     "EVAL_RO $script 1 $k $v",
     // Connections and the server.
     "PING", "PING $v", "ECHO $v", "SELECT $d", "SELECT 0", "CLIENT GETNAME", "CLIENT SETNAME $f",

@@ -7,23 +7,46 @@ pub(crate) use crate::random::Random;
 
 pub(crate) type Args = Vec<Vec<u8>>;
 
+/// How large the arguments of a command are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// A few short ones, of few kinds, so that commands meet what others have left.
+    Usual,
+    /// Up to 8,000 of them.
+    Many,
+    /// Up to 1 MiB each.
+    Long,
+}
+
+/// Arguments of one command, its name aside; what Lua's stack holds is about as many.
+const ELEMENTS_MAX: usize = 8000;
+const LEN_MAX: usize = 1 << 20;
+
 /// Makes a command from a form.
 pub(crate) fn generate(form: &str, random: &mut Random) -> Args {
+    generate_sized(form, Size::Usual, random)
+}
+
+pub(crate) fn generate_sized(form: &str, size: Size, random: &mut Random) -> Args {
     let words: Vec<&str> = form.split(' ').collect();
     let mut args = Vec::new();
-    expand(&words, random, &mut args);
+    expand(&words, size, random, &mut args);
     args
 }
 
-fn expand(words: &[&str], random: &mut Random, args: &mut Args) {
+fn expand(words: &[&str], size: Size, random: &mut Random, args: &mut Args) {
     let mut i = 0;
     while i < words.len() {
         if words[i] == "(" {
             let close = matching_close(words, i);
             let inner = &words[i + 1..close];
-            let times = if words[close] == ")?" { random.below(2) } else { 1 + random.below(4) };
+            let times = match (words[close], size) {
+                (")?", _) => random.below(2),
+                (_, Size::Many) => up_to(ELEMENTS_MAX / inner.len(), random),
+                _ => 1 + random.below(4),
+            };
             for _ in 0..times {
-                expand(inner, random, args);
+                expand(inner, size, random, args);
             }
             i = close + 1;
             continue;
@@ -34,7 +57,7 @@ fn expand(words: &[&str], random: &mut Random, args: &mut Args) {
         };
         if !optional || random.once_in(2) {
             let choices: Vec<&str> = word.split('|').collect();
-            args.push(value(random.pick(&choices), random));
+            args.push(sized(random.pick(&choices), size, random));
         }
         i += 1;
     }
@@ -130,6 +153,37 @@ const VALUES: [&[u8]; 16] = [
 ];
 const PATTERNS: [&str; 12] =
     ["*", "s*", "?1", "[sh]*", "[^s]*", "m*", "f[0-3]", "\\*", "*1*", "x", "[a-z]?", ""];
+
+/// A number from 1 to `max`, small ones and large ones alike.
+fn up_to(max: usize, random: &mut Random) -> usize {
+    let scale = 1usize << random.below(max.ilog2() as usize + 1);
+    (scale + random.below(scale)).min(max)
+}
+
+/// A value of a kind, where commands of this size have others than usual.
+fn sized(kind: &str, size: Size, random: &mut Random) -> Vec<u8> {
+    match (size, kind) {
+        (Size::Many, "$m" | "$f") => {
+            let kind = kind.trim_start_matches('$');
+            let n = random.below(ELEMENTS_MAX);
+            if random.once_in(2) { n.to_string() } else { format!("{kind}{n}") }.into_bytes()
+        }
+        (Size::Many, "$v") if random.once_in(2) => random.below(10_000).to_string().into_bytes(),
+        (Size::Many, "$n" | "$idx") => {
+            (random.below(2 * ELEMENTS_MAX) as i64 - ELEMENTS_MAX as i64).to_string().into_bytes()
+        }
+        (Size::Long, "$v" | "$m" | "$f") => {
+            let (len, byte) = (up_to(LEN_MAX, random), random.next() as u8);
+            let mut bytes = vec![byte; len];
+            bytes[len / 2] ^= 0x55;
+            bytes
+        }
+        (Size::Long, "$idx") => {
+            (random.below(2 * LEN_MAX) as i64 - LEN_MAX as i64).to_string().into_bytes()
+        }
+        _ => value(kind, random),
+    }
+}
 
 fn value(kind: &str, random: &mut Random) -> Vec<u8> {
     let Some(kind) = kind.strip_prefix('$') else { return kind.as_bytes().to_vec() };

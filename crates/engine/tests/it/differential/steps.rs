@@ -2,7 +2,7 @@
 
 use super::{
     forms::{DATA, IN_MULTI, LISTENING, SCRIPTS, WAITING},
-    grammar::{Args, Random, generate, spoil},
+    grammar::{Args, Random, Size, generate, generate_sized, spoil},
 };
 
 /// Clients 0 and 1 run commands, 2 and 3 may wait, 4 and 5 listen.
@@ -25,21 +25,26 @@ pub(crate) enum Step {
     Expire { key: Vec<u8> },
 }
 
-/// The steps of a run.
-pub(crate) fn steps(seed: u64, n: usize) -> Vec<Step> {
+/// The steps of a run; in a large one there are commands with many arguments and with long ones.
+pub(crate) fn steps(seed: u64, n: usize, is_large: bool) -> Vec<Step> {
     let mut random = Random::new(seed);
     let mut steps = Vec::with_capacity(n);
     while steps.len() < n {
-        add(&mut steps, &mut random);
+        let size = match if is_large { random.below(10) } else { 0 } {
+            0..5 => Size::Usual,
+            5..8 => Size::Many,
+            _ => Size::Long,
+        };
+        add(&mut steps, size, &mut random);
     }
     steps
 }
 
-fn add(steps: &mut Vec<Step>, random: &mut Random) {
+fn add(steps: &mut Vec<Step>, size: Size, random: &mut Random) {
     match random.below(100) {
         0..82 => {
             let client = usize::from(random.once_in(4));
-            let mut args = command(random.pick(DATA), random);
+            let mut args = command(random.pick(DATA), size, random);
             // A spoiled timeout would make a client wait that must not.
             if random.once_in(25) && !args[0].starts_with(b"B") {
                 spoil(&mut args, random);
@@ -51,16 +56,22 @@ fn add(steps: &mut Vec<Step>, random: &mut Random) {
             let inside: [&str; 4] = std::array::from_fn(|_| random.pick(IN_MULTI));
             for form in ["WATCH $k", "MULTI"].into_iter().chain(inside).chain(["EXEC|EXEC|DISCARD"])
             {
-                steps.push(Step::Run { client, args: command(form, random) });
+                steps.push(Step::Run { client, args: command(form, size, random) });
             }
         }
         85..89 => {
             let client = 2 + random.below(2);
-            steps.push(Step::Wait { client, args: command(random.pick(WAITING), random) });
+            steps.push(Step::Wait {
+                client,
+                args: command(random.pick(WAITING), Size::Usual, random),
+            });
         }
         89..93 => {
             let client = 4 + random.below(2);
-            steps.push(Step::Listen { client, args: command(random.pick(LISTENING), random) });
+            steps.push(Step::Listen {
+                client,
+                args: command(random.pick(LISTENING), Size::Usual, random),
+            });
         }
         93..96 => {
             let form = random.pick(&["SCAN", "SSCAN $t", "HSCAN $h", "ZSCAN $z"]);
@@ -69,7 +80,7 @@ fn add(steps: &mut Vec<Step>, random: &mut Random) {
         }
         96..98 => {
             let key = generate("$t", random).remove(0);
-            let count = random.once_in(2).then(|| generate("$n", random).remove(0));
+            let count = random.once_in(2).then(|| generate_sized("$n", size, random).remove(0));
             steps.push(Step::Pop { key, count });
         }
         _ => steps.push(Step::Expire { key: generate("$k", random).remove(0) }),
@@ -77,9 +88,9 @@ fn add(steps: &mut Vec<Step>, random: &mut Random) {
 }
 
 /// A command from a form, with `$script` filled in.
-fn command(form: &str, random: &mut Random) -> Args {
+fn command(form: &str, size: Size, random: &mut Random) -> Args {
     let script = random.pick(SCRIPTS);
-    let mut args = generate(&form.replace("$script", "@script"), random);
+    let mut args = generate_sized(&form.replace("$script", "@script"), size, random);
     for arg in &mut args {
         if arg == b"@script" {
             *arg = script.as_bytes().to_vec();
@@ -88,10 +99,19 @@ fn command(form: &str, random: &mut Random) -> Args {
     args
 }
 
+/// Arguments that are shown, and bytes of each.
+const SHOWN_MAX: usize = 20;
+const LEN_SHOWN_MAX: usize = 100;
+
 /// The step as a person would type it.
 pub(crate) fn show(step: &Step) -> String {
     let words = |args: &Args| {
-        args.iter().map(|arg| format!("\"{}\"", arg.escape_ascii())).collect::<Vec<_>>().join(" ")
+        let shown = args.iter().take(SHOWN_MAX).map(|arg| match arg.len() {
+            0..=LEN_SHOWN_MAX => format!("\"{}\"", arg.escape_ascii()),
+            len => format!("\"{}…\" ({len} bytes)", arg[..LEN_SHOWN_MAX].escape_ascii()),
+        });
+        let rest = args.len().checked_sub(SHOWN_MAX + 1).map(|n| format!("and {} more", n + 1));
+        shown.chain(rest).collect::<Vec<_>>().join(" ")
     };
     match step {
         Step::Run { client, args } => format!("{client}> {}", words(args)),
