@@ -1,5 +1,7 @@
 //! The settings that CONFIG shows and changes.
 
+use std::collections::BTreeMap;
+
 use crate::{aof::Fsync, script::Limits};
 
 /// Settings, most of which CONFIG SET can change while running.
@@ -22,10 +24,10 @@ pub(crate) struct Config {
     /// Rewrite the log by itself once it has grown by this much over the last rewrite; 0 for never.
     pub(crate) rewrite_percentage: u64,
     pub(crate) rewrite_size_min: u64,
-    /// How much memory the process has in use, where the program counts it.
-    pub(crate) memory_used: Option<fn() -> usize>,
     /// Close connections idle for this long; 0 for never.
     pub(crate) timeout_s: u64,
+    /// Settings without an effect that differ from their defaults.
+    pub(crate) remembered: BTreeMap<&'static str, String>,
 }
 
 impl Default for Config {
@@ -42,8 +44,8 @@ impl Default for Config {
             fsync: None,
             rewrite_percentage: 100,
             rewrite_size_min: 64 << 20,
-            memory_used: None,
             timeout_s: 0,
+            remembered: BTreeMap::new(),
         }
     }
 }

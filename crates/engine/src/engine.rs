@@ -143,12 +143,6 @@ impl Builder {
         self
     }
 
-    /// Tells INFO how much memory the process has in use, where the program counts its allocations.
-    pub fn memory_used(mut self, memory_used: fn() -> usize) -> Builder {
-        self.config.memory_used = Some(memory_used);
-        self
-    }
-
     /// Starts an engine that keeps nothing on disk.
     pub fn open_in_memory(self) -> Engine {
         let host = self.host.unwrap_or_else(|| Box::new(SystemHost::new()));

@@ -27,14 +27,12 @@ pub(crate) fn process(state: &mut State, session: &mut Session, args: &[&[u8]]) 
             }
         }
     };
-    match session.reply_mode {
-        ReplyMode::On | ReplyMode::SkipNext => reply,
-        ReplyMode::Off => Reply::None,
-        ReplyMode::Skip => {
-            session.reply_mode = ReplyMode::On;
-            Reply::None
-        }
+    let is_silenced = matches!(session.reply_mode, ReplyMode::Off | ReplyMode::Skip);
+    if session.reply_mode == ReplyMode::Skip {
+        session.reply_mode = ReplyMode::On;
     }
+    // Confirmations of subscriptions are messages, which CLIENT REPLY does not silence.
+    if is_silenced && !matches!(reply, Reply::Several(_)) { Reply::None } else { reply }
 }
 
 /// The command that `args` name, with the right number of arguments.

@@ -8,7 +8,7 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::{aof, engine::Shared, rewrite::Progress, state::State};
+use crate::{allocator::MemoryWatch, aof, engine::Shared, rewrite::Progress, state::State};
 
 /// How often the housekeeper looks round when nothing is due earlier.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -50,6 +50,7 @@ pub(crate) fn start(shared: &Arc<Shared>) {
 }
 
 fn keep(weak: &Weak<Shared>, bell: &Bell) {
+    let mut memory = MemoryWatch::default();
     loop {
         let Some(shared) = weak.upgrade() else { return };
         round(&shared, ROUNDS_PER_WALK);
@@ -60,6 +61,7 @@ fn keep(weak: &Weak<Shared>, bell: &Bell) {
         }
         let pause = until_next_deadline(&shared);
         drop(shared);
+        memory.look();
         bell.wait(pause);
     }
 }

@@ -32,6 +32,7 @@
 //!
 #![doc = include_str!("docs/differences.md")]
 
+mod allocator;
 mod aof;
 mod blocking;
 mod commands;
@@ -70,6 +71,7 @@ mod table;
 mod types;
 
 pub use self::{
+    allocator::{Allocator, CountingAllocator, counted_bytes, set_allocator},
     aof::{Fsync, Recovery},
     connection::Connection,
     engine::{Builder, Engine, NoSuchDatabase, OpenError},

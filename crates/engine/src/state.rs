@@ -9,7 +9,7 @@ use foldhash::fast::FixedState;
 use tokio::sync::Notify;
 
 use crate::{
-    aof,
+    allocator, aof,
     blocking::Waiting,
     config::Config,
     connection::line::Line,
@@ -65,6 +65,8 @@ pub(crate) type Apply<'a> = dyn FnMut(&aof::Unit<'_>) -> Result<(), String> + 'a
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pub(crate) started_us: u64,
+    /// Bytes in use before there was any data.
+    pub(crate) started_memory: usize,
     pub(crate) commands: u64,
     pub(crate) connections: u64,
     pub(crate) rejected_connections: u64,
@@ -99,7 +101,11 @@ impl State {
             scripts: Some(Box::new(Scripts::new(config.script_limits()))),
             script_control: Arc::default(),
             line: Arc::default(),
-            stats: Stats { started_us: now_us, ..Stats::default() },
+            stats: Stats {
+                started_us: now_us,
+                started_memory: allocator::usage().map_or(0, |usage| usage.used),
+                ..Stats::default()
+            },
             log: None,
             logged: 0,
             effects: Effects::new(false),

@@ -4,6 +4,7 @@ mod client;
 mod command;
 mod config;
 mod connection;
+mod functions;
 mod hashes;
 mod help;
 mod info;
@@ -37,6 +38,7 @@ pub(crate) static TABLES: &[&[Command]] = &[
     pubsub::COMMANDS,
     transactions::COMMANDS,
     scripting::COMMANDS,
+    functions::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,
     config::COMMANDS,

@@ -15,17 +15,18 @@ use keyrack_engine::{Engine, Listener};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::{
-    memory::CountingAllocator,
+    memory::CountedSystem,
     options::{HELP, Options, Request},
 };
 
 #[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+static ALLOCATOR: CountedSystem = keyrack_engine::CountingAllocator(std::alloc::System);
 
 /// How long clients may take to read their last answers.
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
+    memory::describe();
     let options = match options::parse(std::env::args_os().skip(1)) {
         Ok(Request::Run(options)) => options,
         Ok(Request::Help) => {
@@ -93,8 +94,7 @@ fn open(options: &Options) -> Result<Engine, Failure> {
     let mut builder = Engine::builder()
         .fsync(options.fsync)
         .databases(options.databases)
-        .clients_max(clients_max)
-        .memory_used(memory::used);
+        .clients_max(clients_max);
     if let Some(password) = &options.password {
         builder = builder.password(password);
     }

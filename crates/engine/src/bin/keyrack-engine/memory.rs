@@ -1,47 +1,26 @@
-//! How much memory the program has allocated, for INFO.
+//! The program's allocator: the system's, with a count for INFO and a way to give pages back.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::alloc::System;
 
-static USED: AtomicUsize = AtomicUsize::new(0);
+use keyrack_engine::{Allocator, CountingAllocator, counted_bytes, set_allocator};
 
-/// Bytes allocated and not freed.
-pub(super) fn used() -> usize {
-    USED.load(Ordering::Relaxed)
+pub(super) type CountedSystem = CountingAllocator<System>;
+
+/// Tells the engine what memory is in use.
+pub(super) fn describe() {
+    set_allocator(Allocator { name: "system", used: counted_bytes, release });
 }
 
-/// The system's allocator, with a count.
-pub(super) struct CountingAllocator;
-
-#[expect(
-    unsafe_code,
-    reason = "an allocator cannot be declared without; every call is handed on as it is"
-)]
-// SAFETY: `System` keeps the contract; counting touches no memory but the counter.
-unsafe impl GlobalAlloc for CountingAllocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        USED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
+/// By itself glibc gives back only what is at the end of its heaps, where something always is.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the standard library does not know this function")]
+fn release() {
+    unsafe extern "C" {
+        /// Gives unused pages back, keeping `pad` bytes at the end of the heap.
+        safe fn malloc_trim(pad: usize) -> i32;
     }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        USED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        USED.fetch_add(size.wrapping_sub(layout.size()), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.realloc(block, layout, size) }
-    }
+    malloc_trim(0);
 }
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn release() {}

@@ -104,3 +104,18 @@ fn replies_can_be_turned_off() {
         [Reply::None, Reply::None, Reply::None, Reply::OK, pong()]
     );
 }
+
+#[test]
+fn reply_off_silences_answers_but_no_messages() {
+    let mut rig = Rig::new();
+    assert_eq!(rig.run("client reply off"), Reply::None);
+    assert_eq!(rig.run("ping"), Reply::None);
+    let confirmed = |reply: Reply| matches!(reply, Reply::Several(messages) if messages.len() == 1);
+    assert!(confirmed(rig.run("subscribe a")));
+    assert!(confirmed(rig.run("unsubscribe a")));
+    rig.run("client reply on");
+    rig.run("client reply skip");
+    assert!(confirmed(rig.run("subscribe a")), "a message is not skipped");
+    assert!(confirmed(rig.run("unsubscribe a")));
+    assert_ne!(rig.run("ping"), Reply::None, "the command after SKIP was skipped");
+}

@@ -1,6 +1,7 @@
 //! CONFIG: reading and changing settings.
 
 mod parameters;
+mod remembered;
 mod values;
 
 #[cfg(test)]
@@ -8,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use self::parameters::{PARAMETERS, Parameter};
+use self::parameters::{Setting, settings};
 use super::help::help;
 use crate::{
     ctx::Ctx,
@@ -59,12 +60,12 @@ fn get(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let mut found: BTreeMap<Vec<u8>, String> = BTreeMap::new();
     for pattern in &args[2..] {
         let lower = pattern.to_ascii_lowercase();
-        for parameter in PARAMETERS {
-            if parameter.name.as_bytes() == lower {
+        for setting in settings() {
+            if setting.name().as_bytes() == lower {
                 // An exact name is told as it was asked for.
-                found.insert(pattern.to_vec(), (parameter.get)(ctx.state));
-            } else if glob::matches(&lower, parameter.name.as_bytes()) {
-                found.insert(parameter.name.into(), (parameter.get)(ctx.state));
+                found.insert(pattern.to_vec(), setting.get(ctx.state));
+            } else if glob::matches(&lower, setting.name().as_bytes()) {
+                found.insert(setting.name().into(), setting.get(ctx.state));
             }
         }
     }
@@ -76,36 +77,36 @@ fn set(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     if args.len() % 2 == 1 {
         return Err(Error::SYNTAX);
     }
-    let mut changes: Vec<(&Parameter, &str)> = Vec::new();
+    let mut changes: Vec<(Setting, &str)> = Vec::new();
     for pair in args[2..].chunks(2) {
         changes.push(find(pair[0], pair[1])?);
     }
-    for (i, (parameter, _)) in changes.iter().enumerate() {
-        if changes[..i].iter().any(|(other, _)| other.name == parameter.name) {
-            return Err(failed(parameter.name, "duplicate parameter"));
+    for (i, (setting, _)) in changes.iter().enumerate() {
+        if changes[..i].iter().any(|(other, _)| other.name() == setting.name()) {
+            return Err(failed(setting.name(), "duplicate parameter"));
         }
     }
     // Worked out on a copy, so that one bad value leaves everything as it was.
     let mut config = ctx.state.config.clone();
-    for (parameter, value) in changes {
-        parameter
+    for (setting, value) in changes {
+        setting
             .set(ctx.state, &mut config, value)
-            .map_err(|reason| failed(parameter.name, &reason))?;
+            .map_err(|reason| failed(setting.name(), &reason))?;
     }
     ctx.state.config = config;
     apply(ctx.state);
     Ok(Reply::OK)
 }
 
-fn find<'a>(name: &[u8], value: &'a [u8]) -> Result<(&'static Parameter, &'a str), Error> {
+fn find<'a>(name: &[u8], value: &'a [u8]) -> Result<(Setting, &'a str), Error> {
     let name = Error::shown(name);
-    let parameter = PARAMETERS.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(&name));
-    let parameter = parameter.ok_or_else(|| {
+    let setting = settings().find(|setting| setting.name().eq_ignore_ascii_case(&name));
+    let setting = setting.ok_or_else(|| {
         Error::new(format!("ERR Unknown option or number of arguments for CONFIG SET - '{name}'"))
     })?;
     let value = std::str::from_utf8(value)
-        .map_err(|_| failed(parameter.name, "argument is not valid UTF-8"))?;
-    Ok((parameter, value))
+        .map_err(|_| failed(setting.name(), "argument is not valid UTF-8"))?;
+    Ok((setting, value))
 }
 
 fn failed(name: &str, reason: &str) -> Error {
@@ -122,8 +123,8 @@ fn apply(state: &State) {
 }
 
 fn resetstat(ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
-    let started_us = ctx.state.stats.started_us;
-    ctx.state.stats = Stats { started_us, ..Stats::default() };
+    let Stats { started_us, started_memory, .. } = ctx.state.stats;
+    ctx.state.stats = Stats { started_us, started_memory, ..Stats::default() };
     Ok(Reply::OK)
 }
 

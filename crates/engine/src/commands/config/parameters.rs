@@ -1,31 +1,62 @@
 //! The settings that CONFIG knows, by the names Redis has for them.
 
-use super::values::{integer, memory, pubsub_output_limit};
+use super::{
+    remembered::{REMEMBERED, Remembered},
+    values::{integer, memory, pubsub_output_limit},
+};
 use crate::{aof::Fsync, config::Config, state::State};
 
 /// One setting.
 pub(super) struct Parameter {
     pub(super) name: &'static str,
-    pub(super) get: fn(&State) -> String,
+    get: fn(&State) -> String,
     /// `None` for a setting that stays as it is.
     change: Option<Change>,
 }
 
 type Change = fn(&mut Config, &str) -> Result<(), String>;
 
-impl Parameter {
+/// A setting that CONFIG knows, and the name by which it was found.
+#[derive(Clone, Copy)]
+pub(super) enum Setting {
+    Own(&'static Parameter),
+    Remembered(&'static str, &'static Remembered),
+}
+
+/// Every setting under each of its names.
+pub(super) fn settings() -> impl Iterator<Item = Setting> {
+    let remembered = REMEMBERED.iter().flat_map(|setting| {
+        let names = [Some(setting.name), setting.alias].into_iter().flatten();
+        names.map(move |name| Setting::Remembered(name, setting))
+    });
+    PARAMETERS.iter().map(Setting::Own).chain(remembered)
+}
+
+impl Setting {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Setting::Own(parameter) => parameter.name,
+            Setting::Remembered(name, _) => name,
+        }
+    }
+
+    pub(super) fn get(self, state: &State) -> String {
+        match self {
+            Setting::Own(parameter) => (parameter.get)(state),
+            Setting::Remembered(_, setting) => setting.get(&state.config),
+        }
+    }
+
     /// Sets the value in `config`, or says why it cannot be.
-    pub(super) fn set(
-        &self,
-        state: &State,
-        config: &mut Config,
-        value: &str,
-    ) -> Result<(), String> {
-        match self.change {
-            Some(change) => change(config, value),
-            // Scripts that set up a server often spell out what is the case anyway.
-            None if (self.get)(state) == value => Ok(()),
-            None => Err("can't set immutable config".into()),
+    pub(super) fn set(self, state: &State, config: &mut Config, value: &str) -> Result<(), String> {
+        match self {
+            Setting::Remembered(_, setting) => setting.set(config, value),
+            Setting::Own(parameter) => match parameter.change {
+                Some(change) => change(config, value),
+                // Scripts that set up a server often spell out what is the case anyway.
+                None if (parameter.get)(state) == value => Ok(()),
+                None => Err("can't set immutable config".into()),
+            },
         }
     }
 }
@@ -42,7 +73,7 @@ const INT_MAX: u64 = i32::MAX as u64;
 const LONG_MAX: u64 = i64::MAX as u64;
 const MIB: u64 = 1 << 20;
 
-pub(super) static PARAMETERS: &[Parameter] = &[
+static PARAMETERS: &[Parameter] = &[
     fixed("appendonly", |state| if state.log.is_some() { "yes" } else { "no" }.into()),
     changing("appendfsync", appendfsync, set_appendfsync),
     changing(
@@ -90,25 +121,23 @@ pub(super) static PARAMETERS: &[Parameter] = &[
         |config, value| integer(value, 0..=INT_MAX).map(|n| config.timeout_s = n),
     ),
     // What clients look up, and what is always so here.
+    fixed("aof-load-truncated", |_| "yes".into()),
+    fixed("aof-timestamp-enabled", |_| "no".into()),
     fixed("aof-use-rdb-preamble", |_| "no".into()),
+    fixed("activedefrag", |_| "no".into()),
     fixed("cluster-enabled", |_| "no".into()),
-    fixed("hash-max-listpack-entries", |_| "512".into()),
-    fixed("hash-max-listpack-value", |_| "64".into()),
-    fixed("hash-max-ziplist-entries", |_| "512".into()),
-    fixed("hash-max-ziplist-value", |_| "64".into()),
-    fixed("list-max-listpack-size", |_| "-2".into()),
+    fixed("daemonize", |_| "no".into()),
+    fixed("hz", |_| "10".into()),
     fixed("maxmemory", |_| "0".into()),
+    fixed("maxmemory-clients", |_| "0".into()),
     fixed("maxmemory-policy", |_| "noeviction".into()),
-    fixed("no-appendfsync-on-rewrite", |_| "no".into()),
+    fixed("min-replicas-to-write", |_| "0".into()),
+    fixed("min-slaves-to-write", |_| "0".into()),
     fixed("notify-keyspace-events", |_| String::new()),
+    fixed("protected-mode", |_| "no".into()),
+    fixed("replicaof", |_| String::new()),
     fixed("save", |_| String::new()),
-    fixed("set-max-intset-entries", |_| "512".into()),
-    fixed("slowlog-log-slower-than", |_| "-1".into()),
-    fixed("slowlog-max-len", |_| "0".into()),
-    fixed("zset-max-listpack-entries", |_| "128".into()),
-    fixed("zset-max-listpack-value", |_| "64".into()),
-    fixed("zset-max-ziplist-entries", |_| "128".into()),
-    fixed("zset-max-ziplist-value", |_| "64".into()),
+    fixed("slaveof", |_| String::new()),
 ];
 
 fn appendfsync(state: &State) -> String {

@@ -8,7 +8,7 @@ fn get_matches_names_and_patterns_once() {
         "config get timeout => *2 $7 timeout $1 0
          config get timeout tim* => *2 $7 timeout $1 0
          config get TIMEOUT => *2 $7 TIMEOUT $1 0
-         config get *aof-rewrite* => *4 $25 auto-aof-rewrite-min-size $8 67108864 $27 auto-aof-rewrite-percentage $3 100
+         config get auto-aof* => *4 $25 auto-aof-rewrite-min-size $8 67108864 $27 auto-aof-rewrite-percentage $3 100
          config get colour => *0
          config get => -ERR wrong number of arguments for 'config|get' command",
     );

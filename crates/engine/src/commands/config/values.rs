@@ -1,12 +1,37 @@
 //! Values of settings as text, and Redis' words for those that do not fit.
 
-use std::ops::RangeInclusive;
+use std::{fmt::Display, ops::RangeInclusive};
+
+use crate::num::parse_int;
+
+/// A whole number in `range`, none of it negative.
+pub(super) fn integer(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+    in_range(u64::try_from(whole(text)?).ok(), range)
+}
 
 /// A whole number in `range`.
-pub(super) fn integer(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
-    let n: i64 =
-        text.parse().map_err(|_| "argument couldn't be parsed into an integer".to_owned())?;
-    in_range(u64::try_from(n).ok(), range)
+pub(super) fn signed(text: &str, range: RangeInclusive<i64>) -> Result<i64, String> {
+    in_range(Some(whole(text)?), range)
+}
+
+fn whole(text: &str) -> Result<i64, String> {
+    parse_int(text.as_bytes())
+        .ok_or_else(|| "argument couldn't be parsed into an integer".to_owned())
+}
+
+/// `yes` or `no`.
+pub(super) fn yes_or_no(text: &str) -> Result<&'static str, String> {
+    let words = ["yes", "no"];
+    let found = words.into_iter().find(|word| word.eq_ignore_ascii_case(text));
+    found.ok_or_else(|| "argument must be 'yes' or 'no'".to_owned())
+}
+
+/// One of several words.
+pub(super) fn one_of(text: &str, words: &[&'static str]) -> Result<&'static str, String> {
+    let found = words.iter().find(|word| word.eq_ignore_ascii_case(text));
+    found
+        .copied()
+        .ok_or_else(|| format!("argument(s) must be one of the following: {}", words.join(", ")))
 }
 
 /// A number of bytes, which may have a unit: `64mb`.
@@ -24,11 +49,13 @@ pub(super) fn memory(text: &str, range: RangeInclusive<u64>) -> Result<u64, Stri
         "gb" => 1 << 30,
         _ => return Err(no_memory()),
     };
-    let n = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(no_memory)?;
+    // Redis takes no digits at all for 0.
+    let n = if digits.is_empty() { Some(0) } else { digits.parse::<u64>().ok() };
+    let n = n.and_then(|n| n.checked_mul(unit)).ok_or_else(no_memory)?;
     in_range(Some(n), range)
 }
 
-fn in_range(n: Option<u64>, range: RangeInclusive<u64>) -> Result<u64, String> {
+fn in_range<N: PartialOrd + Display>(n: Option<N>, range: RangeInclusive<N>) -> Result<N, String> {
     n.filter(|n| range.contains(n)).ok_or_else(|| {
         format!("argument must be between {} and {} inclusive", range.start(), range.end())
     })

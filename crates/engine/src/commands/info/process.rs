@@ -31,6 +31,14 @@ impl Usage {
     }
 }
 
+/// Bytes of memory that the machine has.
+pub(super) fn total_system_memory() -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<usize>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
 #[cfg(test)]
 mod tests {
     use super::Usage;

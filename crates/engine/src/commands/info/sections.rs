@@ -1,8 +1,12 @@
 //! The sections of INFO. Fields have Redis' names, as clients and tools read them.
 
-use super::{Lines, process::Usage};
+use super::{
+    Lines,
+    process::{Usage, total_system_memory},
+};
 use crate::{
-    commands::connection::REDIS_VERSION, ctx::Ctx, pubsub::Kind, session::Session, state::State,
+    allocator, commands::connection::REDIS_VERSION, ctx::Ctx, pubsub::Kind, session::Session,
+    state::State,
 };
 
 type Write = fn(&mut Lines<'_>, &Ctx<'_>);
@@ -67,14 +71,25 @@ fn clients(lines: &mut Lines<'_>, ctx: &Ctx<'_>) {
 
 fn memory(lines: &mut Lines<'_>, ctx: &Ctx<'_>) {
     let resident = Usage::now().resident_bytes;
-    // Without a count of its own the process is told by its pages.
-    let used = ctx.state.config.memory_used.map_or(resident, |memory_used| memory_used());
+    // A program that does not count its memory is judged by its pages.
+    let (allocator, used, peak) = allocator::usage()
+        .map_or(("unknown", resident, resident), |usage| (usage.name, usage.used, usage.peak));
+    let dataset = used.saturating_sub(ctx.state.stats.started_memory);
     let scripts = ctx.state.scripts.as_ref();
     let (n_scripts, lua) = scripts.map_or((0, 0), |scripts| (scripts.len(), scripts.memory_used()));
     let ratio = if used == 0 { 1.0 } else { resident as f64 / used as f64 };
     lines.bytes("used_memory", used);
     lines.bytes("used_memory_rss", resident);
-    lines.bytes("used_memory_peak", used);
+    lines.bytes("used_memory_peak", peak);
+    lines.add("used_memory_peak_perc", percent(used, peak));
+    lines.add("used_memory_overhead", used - dataset);
+    lines.add("used_memory_startup", ctx.state.stats.started_memory);
+    lines.add("used_memory_dataset", dataset);
+    lines.add("used_memory_dataset_perc", percent(dataset, used));
+    lines.add("allocator_allocated", used);
+    lines.add("allocator_active", used);
+    lines.add("allocator_resident", resident);
+    lines.bytes("total_system_memory", total_system_memory());
     lines.bytes("used_memory_lua", lua);
     lines.add("used_memory_vm_eval", lua);
     lines.bytes("used_memory_vm_total", lua);
@@ -85,8 +100,17 @@ fn memory(lines: &mut Lines<'_>, ctx: &Ctx<'_>) {
     lines.add("maxmemory_policy", "noeviction");
     lines.add("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
     lines.add("mem_fragmentation_bytes", resident as i64 - used as i64);
-    lines.add("mem_allocator", "rust");
+    lines.add("mem_clients_slaves", 0);
+    lines.add("mem_clients_normal", 0);
+    lines.add("mem_aof_buffer", 0);
+    lines.add("mem_allocator", allocator);
+    lines.add("active_defrag_running", 0);
     lines.add("lazyfree_pending_objects", 0);
+    lines.add("lazyfreed_objects", 0);
+}
+
+fn percent(part: usize, whole: usize) -> String {
+    format!("{:.2}%", if whole == 0 { 100.0 } else { part as f64 / whole as f64 * 100.0 })
 }
 
 fn persistence(lines: &mut Lines<'_>, ctx: &Ctx<'_>) {
@@ -98,6 +122,9 @@ fn persistence(lines: &mut Lines<'_>, ctx: &Ctx<'_>) {
     lines.add("rdb_bgsave_in_progress", 0);
     lines.add("rdb_last_save_time", state.stats.started_us / 1_000_000);
     lines.add("rdb_last_bgsave_status", "ok");
+    lines.add("rdb_last_bgsave_time_sec", -1);
+    lines.add("rdb_current_bgsave_time_sec", -1);
+    lines.add("rdb_saves", 0);
     lines.add("aof_enabled", u8::from(state.log.is_some()));
     lines.add("aof_rewrite_in_progress", u8::from(state.rewrite.is_running()));
     lines.add("aof_rewrite_scheduled", u8::from(state.rewrite.wanted));
@@ -134,6 +161,12 @@ fn stats(lines: &mut Lines<'_>, ctx: &Ctx<'_>) {
     lines.add("pubsubshard_channels", pubsub.active(Kind::Shard).count());
     lines.add("latest_fork_usec", 0);
     lines.add("total_forks", 0);
+    lines.add("migrate_cached_sockets", 0);
+    lines.add("active_defrag_hits", 0);
+    lines.add("active_defrag_misses", 0);
+    lines.add("tracking_total_keys", 0);
+    lines.add("tracking_total_items", 0);
+    lines.add("tracking_total_prefixes", 0);
 }
 
 fn replication(lines: &mut Lines<'_>, ctx: &Ctx<'_>) {
