@@ -119,7 +119,7 @@ fn count(counts: &mut HashMap<String, u64>, item: String) {
 
 /// Enough that a table which favours entries alone in their bucket is far beyond the limit.
 fn draws(n: usize) -> usize {
-    (n * 40).max(20_000)
+    (n * 20).max(10_000)
 }
 
 fn items(reply: Reply) -> Vec<String> {
