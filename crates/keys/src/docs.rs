@@ -19,6 +19,8 @@ files by `cargo xtask docs`; edit those, not this.
   upper-case hex digits, so ordinary ids look as they are and no two ids share a key.
 - On a cluster the part that decides the slot stands in braces, in its place or in front of the name. Without
   the braces, or without the tag in front, the name is the documented one.
+- On a cluster every script names one more key, `{…}keyrack:absent`, under which nothing is ever stored. A cluster refuses such a
+  script while its slot moves between nodes, so a script sees all keys of its slot or does not run.
 - Unix times in seconds may have a fraction; in milliseconds they are whole.
 - Fields marked *optional* may be absent.
 - The key documents: 000 progress bars; 001 hot queue, recurring jobs, files, entitlements, journeys, deploys;

@@ -8,6 +8,9 @@ use std::ops::Range;
 use crate::family::{Family, Shard};
 use crate::part::Part;
 
+/// What a name that is never stored ends with, after its hash tag.
+const ABSENT: &str = "keyrack:absent";
+
 /// How keys are named where they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
@@ -51,6 +54,19 @@ impl Key {
             Tag::Within(range) => Some(&self.name[range.clone()]),
             Tag::Front(tag) => Some(tag),
         }
+    }
+
+    /// A name in the key's slot of a cluster under which nothing is ever stored.
+    ///
+    /// A cluster does not run what names it and another key while their slot moves between nodes: one of them is missing
+    /// on either side.
+    pub fn absent_beside(&self) -> String {
+        format!("{{{}}}{ABSENT}", self.tag().unwrap_or(&self.name))
+    }
+
+    /// The glob pattern of all names that are never stored.
+    pub fn absent_pattern() -> String {
+        format!("{{*}}{ABSENT}")
     }
 
     /// The name under which the key is stored in this layout.

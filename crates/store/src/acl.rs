@@ -2,7 +2,7 @@
 
 mod commands;
 
-use keyrack_keys::{Database, Family, Layout, Origin, Registry};
+use keyrack_keys::{Database, Family, Key, Layout, Origin, Registry};
 use sha2::{Digest as _, Sha256};
 
 use self::commands::COMMANDS;
@@ -23,6 +23,8 @@ pub fn acl_user(name: &str, password: Option<&str>, layout: Layout, registry: &R
     words.extend(password.map(|password| format!("#{}", sha256(password))));
     // A script gets the channels it publishes on among its KEYS, so they have to pass as keys too.
     words.extend(patterns(registry.all(), layout));
+    // Nothing is stored there, but whoever names a key needs the right to it.
+    words.extend((layout == Layout::Cluster).then(|| format!("~{}", Key::absent_pattern())));
     let channels = registry.channels().flat_map(|family| {
         layouts(family, layout).map(|layout| format!("&{}", family.pattern(layout)))
     });

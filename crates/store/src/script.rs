@@ -16,6 +16,10 @@
 //! the first call shows. Time and ids come in as arguments, because scripts read neither clock nor random source. Words
 //! under `Errors` are returned as `redis.error_reply('WORD what happened')` and arrive as [`Error::Refused`].
 //!
+//! On a cluster a call passes one more key, under which nothing is ever stored. While a slot moves between nodes a cluster
+//! runs nothing that names several keys of which one is missing (`TRYAGAIN`), whatever else the script derives: it sees
+//! all keys of its slot, or does not begin. The script itself does not see the additional key.
+//!
 //! An include may bring more than a script needs: what nothing uses is not sent. Nor are remarks, and a
 //! `local LIMIT = 10` at the left margin stands as a number wherever its name does, so a name in capitals is no field.
 
@@ -34,6 +38,9 @@ use crate::{error::Error, store::Store};
 
 /// Room for the keys and arguments that every call of a script has.
 const USUAL_BYTES: usize = 512;
+
+/// Takes away the key that is passed on a cluster only, so that scripts may count their keys.
+const WITHOUT_ABSENT: &str = "KEYS[#KEYS] = nil ";
 
 /// A script, made with [`script!`](crate::script!).
 #[derive(Debug)]
@@ -107,6 +114,7 @@ impl Script {
             args: vec![None; header.args.names.len()],
             more_keys: Vec::new(),
             more_args: Vec::new(),
+            absent: None,
         }
     }
 
@@ -118,13 +126,14 @@ impl Script {
     }
 
     fn text(&self, layout: Layout) -> &Text {
-        let (cell, publish) = match layout {
-            Layout::Documented => (&self.documented, "PUBLISH"),
-            Layout::Cluster => (&self.cluster, "SPUBLISH"),
+        let (cell, before, publish) = match layout {
+            Layout::Documented => (&self.documented, "", "PUBLISH"),
+            Layout::Cluster => (&self.cluster, WITHOUT_ABSENT, "SPUBLISH"),
         };
         cell.get_or_init(|| {
             let body = assemble(&self.source, publish)
                 .unwrap_or_else(|reason| panic!("the script {}: {reason}", self.source.name));
+            let body = format!("{before}{body}");
             let sha = sha1_smol::Sha1::from(&body).digest().to_string();
             Text { body, sha }
         })
@@ -141,6 +150,8 @@ pub struct Call<'a> {
     args: Vec<Option<Vec<u8>>>,
     more_keys: Vec<String>,
     more_args: Vec<Cow<'a, [u8]>>,
+    /// The key that is never stored, on a cluster.
+    absent: Option<String>,
 }
 
 impl<'a> Call<'a> {
@@ -150,7 +161,7 @@ impl<'a> Call<'a> {
     /// When the header has no such key.
     pub fn key(mut self, name: &str, key: &Key) -> Self {
         let at = self.position(&self.script.header().keys.names, "key", name);
-        self.keys[at] = Some(self.store.place(key).into_owned());
+        self.keys[at] = Some(self.place(key));
         self
     }
 
@@ -172,7 +183,10 @@ impl<'a> Call<'a> {
     /// When the header does not end so.
     pub fn keys<'k>(mut self, name: &str, keys: impl IntoIterator<Item = &'k Key>) -> Self {
         self.check_rest(self.script.header().keys.rest.as_deref(), name);
-        self.more_keys.extend(keys.into_iter().map(|key| self.store.place(key).into_owned()));
+        for key in keys {
+            let placed = self.place(key);
+            self.more_keys.push(placed);
+        }
         self
     }
 
@@ -246,11 +260,12 @@ impl<'a> Call<'a> {
             n_args + self.more_keys.len() + self.more_args.len(),
             n_bytes + script.len() + USUAL_BYTES,
         );
-        cmd.arg(name).arg(script).arg(self.keys.len() + self.more_keys.len());
+        let n_keys = self.keys.len() + self.more_keys.len() + usize::from(self.absent.is_some());
+        cmd.arg(name).arg(script).arg(n_keys);
         for (at, key) in self.keys.iter().enumerate() {
             cmd.arg(key.as_ref().unwrap_or_else(|| missing("key", &header.keys.names, at)));
         }
-        cmd.arg(&self.more_keys);
+        cmd.arg(&self.more_keys).arg(&self.absent);
         for (at, arg) in self.args.iter().enumerate() {
             cmd.arg(arg.as_ref().unwrap_or_else(|| missing("argument", &header.args.names, at)));
         }
@@ -258,6 +273,13 @@ impl<'a> Call<'a> {
             cmd.arg(&**arg);
         }
         cmd
+    }
+
+    fn place(&mut self, key: &Key) -> String {
+        if self.absent.is_none() && self.store.native_layout() == Layout::Cluster {
+            self.absent = Some(key.absent_beside());
+        }
+        self.store.place(key).into_owned()
     }
 
     fn position(&self, names: &[String], kind: &str, name: &str) -> usize {

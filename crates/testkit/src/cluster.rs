@@ -73,6 +73,22 @@ impl RedisCluster {
         self.index_of(owner.unwrap_or_else(|| panic!("no node serves slot {slot}")))
     }
 
+    /// The keys of a slot that the node with this index has, in order.
+    pub fn keys_in_slot(&self, slot: u16, index: usize) -> Vec<String> {
+        let mut list = redis::cmd("CLUSTER");
+        let mut keys: Vec<String> =
+            run(&self.nodes[index], list.arg("GETKEYSINSLOT").arg(slot).arg(i32::MAX));
+        keys.sort();
+        keys
+    }
+
+    /// How many commands the node with this index has refused with this code, such as `TRYAGAIN`.
+    pub fn refusals(&self, code: &str, index: usize) -> u64 {
+        let info: String = run(&self.nodes[index], redis::cmd("INFO").arg("errorstats"));
+        let count = info_field(&info, &format!("errorstat_{code}"));
+        count.and_then(|text| text.strip_prefix("count=")?.parse().ok()).unwrap_or(0)
+    }
+
     /// Moves a slot with its keys to the master with index `to`, and waits until all nodes know.
     pub fn move_slot(&mut self, slot: u16, to: usize) {
         let slot_move = self.begin_slot_move(slot, to);

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod keys;
+mod moving;
 mod outages;
 mod refusals;
 mod replies;

@@ -35,11 +35,20 @@ impl<'a> SlotMove<'a> {
             if keys.is_empty() {
                 return;
             }
-            let mut migrate = redis::cmd("MIGRATE");
-            migrate.arg("127.0.0.1").arg(self.target().port()).arg("").arg(0);
-            migrate.arg(MIGRATE_TIMEOUT_MS).arg("KEYS").arg(keys);
-            let () = run(self.source(), &migrate);
+            self.migrate(keys);
         }
+    }
+
+    /// Moves one key, so that its slot is on both sides.
+    pub fn move_key(&self, key: &str) {
+        self.migrate(vec![key.as_bytes().to_vec()]);
+    }
+
+    fn migrate(&self, keys: Vec<Vec<u8>>) {
+        let mut migrate = redis::cmd("MIGRATE");
+        migrate.arg("127.0.0.1").arg(self.target().port()).arg("").arg(0);
+        migrate.arg(MIGRATE_TIMEOUT_MS).arg("KEYS").arg(keys);
+        let () = run(self.source(), &migrate);
     }
 
     /// Makes the target the owner and waits until every node knows.

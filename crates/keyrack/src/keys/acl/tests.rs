@@ -207,6 +207,12 @@ fn every_command_in_the_sources_is_listed() {
                 command.to_uppercase(),
             );
         }
+        let is_store = source.path.ends_with("store/src/script.rs");
+        assert!(
+            is_store || !source.commands().iter().any(|name| name.starts_with("eval")),
+            "{}: scripts are run by the store, which keeps them whole in a moving slot",
+            source.path.display(),
+        );
         assert!(
             !source.text.contains("AsyncCommands") && !source.text.contains("redis::Commands"),
             "{}: name commands with redis::cmd, so that they can be found and listed",
