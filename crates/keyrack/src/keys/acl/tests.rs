@@ -175,7 +175,7 @@ const NOT_SENT: &[(&str, &str)] = &[
     ("keyrack/src/serve/mod.rs", "config"),
     // The title of a column.
     ("keyrack/src/token/list.rs", "role"),
-    ("store/src/error.rs", "readonly"),
+    ("store/src/reply.rs", "readonly"),
     ("store/src/sentinel.rs", "readonly"),
 ];
 
