@@ -1,15 +1,20 @@
 //! Clients that wait for data: kept per key in arrival order and served inside the unit that brings the data.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use foldhash::fast::FixedState;
 
 use crate::{
     commands,
     ctx::Ctx,
+    fault,
     reply::Reply,
     session::{ClientIndex, Delivery, Session},
     state::State,
+    unwinding::PANICKED,
 };
 
 /// What a blocked client waits for.
@@ -63,6 +68,8 @@ pub(crate) struct Waiting {
     by_key: HashMap<KeyInDb, VecDeque<ClientIndex>, FixedState>,
     /// Keys with waiters that have come to hold a list or a sorted set in this unit.
     ready: Vec<KeyInDb>,
+    /// The same keys: a script may bring data for thousands of them before anybody is served.
+    is_ready: HashSet<KeyInDb, FixedState>,
     deadlines: BTreeSet<(u64, ClientIndex)>,
 }
 
@@ -84,15 +91,21 @@ impl Waiting {
             return;
         }
         let key = (db, key.into());
-        if self.by_key.contains_key(&key) && !self.ready.contains(&key) {
+        if self.by_key.contains_key(&key) && self.is_ready.insert(key.clone()) {
             self.ready.push(key);
         }
+    }
+
+    /// Takes the keys that have come to hold data.
+    fn take_ready(&mut self) -> Vec<KeyInDb> {
+        self.is_ready.clear();
+        std::mem::take(&mut self.ready)
     }
 
     /// Notes every key in `db` that somebody waits for and that `holds` accepts, as SWAPDB must.
     pub(crate) fn signal_all(&mut self, db: usize, holds: impl Fn(&[u8]) -> bool) {
         for key in self.by_key.keys().filter(|(in_db, key)| *in_db == db && holds(key)) {
-            if !self.ready.contains(key) {
+            if self.is_ready.insert(key.clone()) {
                 self.ready.push(key.clone());
             }
         }
@@ -151,9 +164,13 @@ impl State {
 
     /// Serves clients whose keys have come to hold data, oldest first, until nothing is left for them.
     pub(crate) fn serve_waiting(&mut self) {
+        if !self.waiting.ready.is_empty() {
+            // Who gave up meanwhile must get nothing, as it would be lost.
+            self.notes.clone().carry_out(self);
+        }
         // Serving may make other keys ready: a move pushes to its destination.
         while !self.waiting.ready.is_empty() {
-            for key in std::mem::take(&mut self.waiting.ready) {
+            for key in self.waiting.take_ready() {
                 self.serve_all(&key);
             }
         }
@@ -176,23 +193,47 @@ impl State {
     /// Tries one client; false when the key holds nothing more for anybody.
     fn serve(&mut self, client: ClientIndex, key: &[u8]) -> bool {
         let Some(mut session) = self.clients.take(client) else { return true };
-        let Some(wait) = session.wait.clone() else {
+        // Not a copy: it may name thousands of keys, and each of them may come to hold data that it does not want.
+        let Some(wait) = session.wait.take() else {
             self.clients.put(session);
             return true;
         };
         let db = std::mem::replace(&mut session.db, wait.db);
-        let mut ctx = Ctx::new(self, &mut session);
-        let served = commands::serve(&mut ctx, &wait.operation, key);
+        // A panic must neither take the session along nor be for the one whose command brought the data.
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            let mut ctx = Ctx::new(self, &mut session);
+            let served = commands::serve(&mut ctx, &wait.operation, key);
+            fault::point();
+            served
+        }));
         session.db = db;
         let has_more = match served {
-            commands::Served::Reply(reply) => {
-                self.unblock(&mut session);
+            Ok(commands::Served::Reply(reply)) => {
+                self.waiting.remove(client, &wait);
                 let position = self.finish_unit();
                 session.mailbox.send(Delivery::Served { reply, position });
                 true
             }
-            commands::Served::WrongKind => true,
-            commands::Served::Empty => false,
+            Ok(commands::Served::WrongKind) => {
+                session.wait = Some(wait);
+                true
+            }
+            Ok(commands::Served::Empty) => {
+                session.wait = Some(wait);
+                false
+            }
+            Err(_) => {
+                self.waiting.remove(client, &wait);
+                let keys: Vec<&[u8]> = match &wait.operation {
+                    Operation::MoveList { dest, .. } => vec![key, dest],
+                    _ => vec![key],
+                };
+                self.log_as_they_are(wait.db, &keys);
+                let position = self.finish_unit();
+                let reply = Reply::Error(PANICKED);
+                session.mailbox.send(Delivery::Served { reply, position });
+                true
+            }
         };
         self.clients.put(session);
         has_more
@@ -218,3 +259,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,12 @@ pub(crate) struct Config {
     pub(crate) timeout_s: u64,
     /// Settings without an effect that differ from their defaults.
     pub(crate) remembered: BTreeMap<&'static str, String>,
+    /// Close connections that have not given the password after this long; 0 for never.
+    pub(crate) auth_timeout_s: u64,
+    /// The longest that an address which gave wrong passwords waits for its next try; 0 for never.
+    pub(crate) auth_delay_max_ms: u64,
+    /// Close connections that have begun a command and do not go on with it for this long; 0 for never.
+    pub(crate) request_timeout_s: u64,
 }
 
 impl Default for Config {
@@ -46,6 +52,9 @@ impl Default for Config {
             rewrite_size_min: 64 << 20,
             timeout_s: 0,
             remembered: BTreeMap::new(),
+            auth_timeout_s: 30,
+            auth_delay_max_ms: 1000,
+            request_timeout_s: 60,
         }
     }
 }

@@ -29,6 +29,8 @@ pub struct Connection {
 pub(crate) struct Client {
     index: ClientIndex,
     inbox: Inbox,
+    /// Whether it is between MULTI and EXEC.
+    is_queueing: bool,
 }
 
 impl Connection {
@@ -41,6 +43,7 @@ impl Connection {
         let mut call = Call::new(commands);
         while !call.is_over() {
             if let Err(Busy) = self.turn(&mut call).await {
+                self.spoil_transaction();
                 call.answer_rest(|args| self.while_busy(args));
                 break;
             }
@@ -65,6 +68,16 @@ impl Connection {
             go_on(call, self.shared.lock()?, &mut self.client, self.db);
         }
         Ok(())
+    }
+
+    /// Makes EXEC refuse if a command for it was refused.
+    fn spoil_transaction(&mut self) {
+        if let Some(client) = &mut self.client
+            && std::mem::take(&mut client.is_queueing)
+        {
+            let index = client.index;
+            self.shared.do_soon(move |state| state.spoil_transaction(index));
+        }
     }
 
     /// The answer to a command while a script runs too long.
@@ -119,7 +132,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.shared.lock_patiently().stop_waiting(self.client);
+        self.shared.stop_waiting(self.client);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{
     blocking::Wait,
+    fault,
     reply::Error,
     session::Session,
     state::State,
@@ -143,6 +144,7 @@ impl<'a> Ctx<'a> {
 
     /// Reports that `key` has changed: the command will be logged, and clients that watch the key are told.
     pub(crate) fn changed(&mut self, key: &[u8]) {
+        fault::point();
         self.state.dirty += 1;
         self.state.touch(self.session.db, key);
     }

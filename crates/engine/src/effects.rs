@@ -2,7 +2,7 @@
 //!
 //! The log holds effects, never scripts: a random pop is logged as a removal, a relative expiry as an absolute one.
 
-use crate::resp::encode_command;
+use crate::{fault, resp::encode_command};
 
 const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
 const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
@@ -46,10 +46,19 @@ impl Effects {
         self.add(db, &[b"DEL", key]);
     }
 
+    /// Adds commands that are encoded already, for the same database as the effect before.
+    pub(crate) fn push_encoded(&mut self, commands: &[u8]) {
+        if self.enabled && !commands.is_empty() {
+            self.buffer.extend_from_slice(commands);
+            self.n += 1;
+        }
+    }
+
     fn add(&mut self, db: usize, args: &[&[u8]]) {
         if !self.enabled {
             return;
         }
+        fault::point();
         if self.db != Some(db) {
             let mut text = itoa::Buffer::new();
             encode_command(&mut self.buffer, &[b"SELECT", text.format(db).as_bytes()]);

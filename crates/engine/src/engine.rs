@@ -3,12 +3,16 @@
 use std::{
     ops::{Deref, DerefMut},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
 
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
 
 use crate::{
     aof::{self, Fsync, Recovery},
@@ -16,8 +20,10 @@ use crate::{
     connection::{Connection, line::Line},
     host::{Host, SystemHost},
     housekeeping::{self, Bell},
+    notes::Notes,
+    reply::Reply,
     script_control::ScriptControl,
-    session::{About, ClientIndex, Inbox, mailbox},
+    session::ClientIndex,
     state::State,
     subscriber::Subscriber,
 };
@@ -86,6 +92,17 @@ impl Engine {
         match &self.shared.log {
             Some(log) => log.close(),
             None => Ok(()),
+        }
+    }
+
+    /// Ends a script that has been running for at least `time`, as SCRIPT KILL does, so that the program can stop.
+    ///
+    /// A script that has written goes on, because half of it must not stay. If the program ends meanwhile, nothing of it
+    /// is found after a restart: what a script did goes to the log when it has ended, and all of it at once.
+    pub fn end_script(&self, time: Duration) {
+        if self.shared.script_control.has_run_for(time) {
+            // Whoever has written goes on.
+            let _: Result<Reply, _> = self.shared.script_control.kill();
         }
     }
 
@@ -178,13 +195,18 @@ impl Engine {
         let is_live = state.host_is_live();
         let shared = Arc::new(Shared {
             databases: state.dbs.len(),
+            pending_output_max: state.config.pending_output_max,
             log: state.log.clone(),
             script_control: state.script_control.clone(),
             shutdown: state.shutdown.clone(),
             line: state.line.clone(),
+            notes: state.notes.clone(),
+            password: state.password.clone(),
+            client_ids: state.clients.ids(),
             bell: Arc::default(),
             state: Mutex::new(state),
-            leavers: Mutex::default(),
+            freed: Notify::new(),
+            n_waiting: AtomicUsize::new(0),
             recovery,
         });
         if is_live {
@@ -233,12 +255,20 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// Connections whose commands are run by whoever has the lock.
     line: Arc<Line>,
-    /// Clients that left while somebody else had the lock.
-    leavers: Mutex<Vec<ClientIndex>>,
+    /// What is to be done by the next who has the lock.
+    notes: Arc<Notes>,
+    /// Rung when the state is unlocked, if anybody waits for that as a task.
+    freed: Notify,
+    n_waiting: AtomicUsize,
     databases: usize,
+    /// Bytes of messages that a slow subscriber in process may leave lying.
+    pending_output_max: usize,
     log: Option<Arc<aof::Log>>,
     script_control: Arc<ScriptControl>,
-    shutdown: Arc<tokio::sync::Notify>,
+    /// What clients over TCP have to give.
+    password: Arc<Mutex<Option<String>>>,
+    client_ids: Arc<AtomicU64>,
+    shutdown: Arc<Notify>,
     bell: Arc<Bell>,
     recovery: Option<Recovery>,
 }
@@ -247,8 +277,20 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Busy;
 
-/// How often somebody who waits for the lock looks whether a script is to blame.
-const BUSY_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// Why the state is not to be had now.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// Somebody has it who takes longer than most; [`Shared::until_free`] waits for that.
+    Held,
+    /// A script has been running for longer than `busy-reply-threshold`.
+    Busy,
+}
+
+/// The most that a thread of a runtime waits for the state. Commands take microseconds; only scripts take longer.
+const WAIT_MAX: Duration = Duration::from_millis(10);
+
+/// How often a task that waits for the state looks whether a script is to blame.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How often to look again before going to sleep: sleeping and being woken takes longer than most commands do.
 const SPINS: u32 = 200;
@@ -257,19 +299,43 @@ const SPINS: u32 = 200;
 pub(crate) const SERVED_MAX: usize = 4;
 
 impl Shared {
-    /// Locks the state. Commands take microseconds, so waiting for the lock blocks the thread; only a long
-    /// script makes it give up.
+    /// Locks the state for a thread that has nothing else to do. Only a script that runs too long makes it give up.
     pub(crate) fn lock(&self) -> Result<Guard<'_>, Busy> {
+        loop {
+            match self.lock_briefly() {
+                Ok(state) => return Ok(state),
+                Err(Refused::Busy) => return Err(Busy),
+                Err(Refused::Held) => {
+                    if let Some(state) = self.state.try_lock_for(WAIT_MAX) {
+                        return Ok(self.see_off(state, SERVED_MAX));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Locks the state for a thread of a runtime. It waits where that is a matter of microseconds, and not at all for a
+    /// script that has been running for a while: others need the thread, and one of them may want to end the script.
+    pub(crate) fn lock_briefly(&self) -> Result<Guard<'_>, Refused> {
         if let Some(state) = self.lock_at_once() {
             return Ok(state);
         }
-        loop {
-            if self.script_control.is_busy() {
-                return Err(Busy);
-            }
-            if let Some(state) = self.state.try_lock_for(BUSY_CHECK_INTERVAL) {
-                return Ok(self.see_off(state));
-            }
+        if !self.script_control.has_run_for(WAIT_MAX)
+            && let Some(state) = self.state.try_lock_for(WAIT_MAX)
+        {
+            return Ok(self.see_off(state, SERVED_MAX));
+        }
+        Err(if self.script_control.is_busy() { Refused::Busy } else { Refused::Held })
+    }
+
+    /// Waits, without a thread, until the state may be free or the one who has it may have had it for too long.
+    pub(crate) async fn until_free(&self) {
+        let _waiting = Waiting::new(&self.n_waiting);
+        let freed = self.freed.notified();
+        tokio::pin!(freed);
+        freed.as_mut().enable();
+        if self.state.is_locked() {
+            let _ = tokio::time::timeout(LOOK_AGAIN, freed).await;
         }
     }
 
@@ -277,7 +343,7 @@ impl Shared {
     pub(crate) fn lock_at_once(&self) -> Option<Guard<'_>> {
         for _ in 0..SPINS {
             if let Some(state) = self.state.try_lock() {
-                return Some(self.see_off(state));
+                return Some(self.see_off(state, SERVED_MAX));
             }
             if self.script_control.is_running() {
                 return None;
@@ -287,14 +353,34 @@ impl Shared {
         None
     }
 
-    /// Locks the state however long it takes.
+    /// Locks the state however long it takes: for the engine's own threads, never for one of a runtime.
+    ///
+    /// Who gets it so leaves the line to others, because a script in it would hold up what the thread is there for.
     pub(crate) fn lock_patiently(&self) -> Guard<'_> {
-        self.see_off(self.state.lock())
+        self.lock_and_serve(0)
+    }
+
+    fn lock_and_serve(&self, n_served_max: usize) -> Guard<'_> {
+        loop {
+            if let Some(state) = self.state.try_lock_for(LOOK_AGAIN) {
+                return self.see_off(state, n_served_max);
+            }
+            // The script may be inside one long call and tell nobody.
+            if self.script_control.is_busy() {
+                self.line.turn_away();
+            }
+        }
+    }
+
+    /// Locks the state however long it takes, and serves the line afterwards.
+    #[cfg(test)]
+    pub(crate) fn lock_in_test(&self) -> Guard<'_> {
+        self.lock_and_serve(SERVED_MAX)
     }
 
     /// Runs what connections have left in the line, unless somebody has the lock, who will.
     pub(crate) fn serve_line(&self) {
-        drop(self.state.try_lock().map(|state| self.see_off(state)));
+        drop(self.state.try_lock().map(|state| self.see_off(state, SERVED_MAX)));
     }
 
     pub(crate) fn line(&self) -> &Line {
@@ -302,33 +388,50 @@ impl Shared {
     }
 
     /// Registers a client; `trusted` ones need no password.
-    pub(crate) fn connect(&self, db: usize, trusted: bool, about: About) -> (ClientIndex, Inbox) {
+    #[cfg(test)]
+    pub(crate) fn connect(
+        &self,
+        db: usize,
+        trusted: bool,
+        about: crate::session::About,
+    ) -> (ClientIndex, crate::session::Inbox) {
         let mut state = self.lock_patiently();
-        let (mailbox, inbox) = mailbox(state.config.pending_output_max);
+        let (mailbox, inbox) = crate::session::mailbox(state.config.pending_output_max);
         (state.connect(db, mailbox, trusted, about), inbox)
     }
 
-    /// Forgets a client, before anybody does anything else. That can be by the next who has the lock, so nobody has to
-    /// wait for it in order to go.
-    pub(crate) fn leave(&self, client: ClientIndex) {
+    /// Does something with the state before anybody does anything else with it. That can be by the next who has the
+    /// lock, so nobody has to wait for it.
+    pub(crate) fn do_soon(&self, work: impl FnOnce(&mut State) + Send + 'static) {
         match self.state.try_lock() {
-            Some(state) => self.see_off(state).disconnect(client),
-            None => self.leavers.lock().push(client),
+            Some(state) => work(&mut self.see_off(state, SERVED_MAX)),
+            None => self.notes.leave(work),
         }
     }
 
-    fn see_off<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Guard<'a> {
-        self.forget_leavers(&mut state);
-        Guard { shared: self, state: Some(state) }
+    /// Forgets a client.
+    pub(crate) fn leave(&self, client: ClientIndex) {
+        self.do_soon(move |state| state.disconnect(client));
     }
 
-    fn forget_leavers(&self, state: &mut State) {
-        self.leavers.lock().drain(..).for_each(|client| state.disconnect(client));
+    /// Ends a client's wait, because nobody waits for the answer any more.
+    pub(crate) fn stop_waiting(&self, client: ClientIndex) {
+        self.do_soon(move |state| state.stop_waiting(client));
+    }
+
+    fn see_off<'a>(&'a self, mut state: MutexGuard<'a, State>, n_served_max: usize) -> Guard<'a> {
+        self.notes.carry_out(&mut state);
+        Guard { shared: self, state: Some(state), n_served_max }
     }
 
     /// Lets go of the state, having served those in line.
-    fn release<'a>(&'a self, mut state: MutexGuard<'a, State>, let_go: fn(MutexGuard<'a, State>)) {
-        let n_max = if thread::panicking() { 0 } else { SERVED_MAX };
+    fn release<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        n_served_max: usize,
+        let_go: fn(MutexGuard<'a, State>),
+    ) {
+        let n_max = if thread::panicking() { 0 } else { n_served_max };
         let mut n_served = 0;
         loop {
             while n_served < n_max && !self.line.is_empty() {
@@ -336,13 +439,16 @@ impl Shared {
                 MutexGuard::unlock_fair(state);
                 let Some(locked) = self.state.try_lock() else { return };
                 state = locked;
-                self.forget_leavers(&mut state);
+                self.notes.carry_out(&mut state);
                 if let Some(order) = self.line.next() {
                     order.run(&mut state);
                     n_served += 1;
                 }
             }
             let_go(state);
+            if self.n_waiting.load(Ordering::SeqCst) > 0 {
+                self.freed.notify_waiters();
+            }
             // Somebody may have lined up in between, having found the state locked.
             if self.line.is_empty() {
                 return;
@@ -380,6 +486,20 @@ impl Shared {
         }
     }
 
+    /// The password that clients over TCP have to give.
+    pub(crate) fn password(&self) -> Option<String> {
+        self.password.lock().clone()
+    }
+
+    pub(crate) fn pending_output_max(&self) -> usize {
+        self.pending_output_max
+    }
+
+    /// A number for a client that cannot be made known to the state yet.
+    pub(crate) fn next_client_id(&self) -> u64 {
+        self.client_ids.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     pub(crate) fn script_control(&self) -> &ScriptControl {
         &self.script_control
     }
@@ -399,18 +519,36 @@ impl Shared {
     }
 }
 
+/// One more task that waits for the state.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(n_waiting: &'a AtomicUsize) -> Waiting<'a> {
+        n_waiting.fetch_add(1, Ordering::SeqCst);
+        Waiting(n_waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// The state, locked. Letting go of it serves the connections that found it so.
 pub(crate) struct Guard<'a> {
     shared: &'a Shared,
     /// There until it is let go.
     state: Option<MutexGuard<'a, State>>,
+    /// How many of those in line are served when it is let go.
+    n_served_max: usize,
 }
 
 impl Guard<'_> {
     /// Lets go of the state, and threads that wait for it come first.
     pub(crate) fn unlock_fair(mut self) {
         if let Some(state) = self.state.take() {
-            self.shared.release(state, MutexGuard::unlock_fair);
+            self.shared.release(state, self.n_served_max, MutexGuard::unlock_fair);
         }
     }
 }
@@ -432,7 +570,7 @@ impl DerefMut for Guard<'_> {
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
-            self.shared.release(state, drop);
+            self.shared.release(state, self.n_served_max, drop);
         }
     }
 }

@@ -1,11 +1,15 @@
 //! From the words a client sent to a handler's reply: the checks every command passes, in Redis' order.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::{
     ctx::Ctx,
+    fault,
     reply::{Error, Reply},
     session::{Queued, ReplyMode, Session},
     state::State,
     table::{self, Command, Flags},
+    unwinding::PANICKED,
 };
 
 /// Runs what a client sent. Time is frozen by the caller.
@@ -112,8 +116,13 @@ fn is_allowed_while_subscribed(command: &Command) -> bool {
 }
 
 fn is_queued(session: &Session, command: &Command) -> bool {
+    session.transaction.is_some() && !is_run_at_once(command)
+}
+
+/// Whether a command is not queued between MULTI and EXEC.
+pub(crate) fn is_run_at_once(command: &Command) -> bool {
     const RUN_AT_ONCE: [&str; 6] = ["exec", "discard", "multi", "watch", "quit", "reset"];
-    session.transaction.is_some() && !RUN_AT_ONCE.contains(&command.name)
+    RUN_AT_ONCE.contains(&command.name)
 }
 
 fn queue(session: &mut Session, command: &'static Command, args: &[&[u8]]) -> Reply {
@@ -124,14 +133,30 @@ fn queue(session: &mut Session, command: &'static Command, args: &[&[u8]]) -> Re
     Reply::Status("QUEUED".into())
 }
 
-/// Runs a command that has passed the checks, and logs what it did.
+/// Runs a command that has passed the checks, and logs what it did. One that panics has done what it has done, and
+/// that is logged; see [`crate::unwinding`].
 pub(crate) fn call(ctx: &mut Ctx<'_>, command: &'static Command, args: &[&[u8]]) -> Reply {
     // Scripts are shown before the commands they call, EXEC after those it runs, as Redis does.
     let is_shown_first = command.has(Flags::SKIP_MONITOR);
     show(ctx, command, args, is_shown_first);
+    let db = ctx.session.db;
+    let reply = match catch_unwind(AssertUnwindSafe(|| run(ctx, command, args))) {
+        Ok(reply) => reply,
+        Err(_) => {
+            ctx.take_logged_instead();
+            ctx.state.log_panicked(command, db, args);
+            Reply::Error(PANICKED)
+        }
+    };
+    show(ctx, command, args, !is_shown_first);
+    reply
+}
+
+fn run(ctx: &mut Ctx<'_>, command: &'static Command, args: &[&[u8]]) -> Reply {
+    fault::point();
     let dirty = ctx.state.dirty;
     let reply = (command.handler)(ctx, args).unwrap_or_else(Reply::Error);
-    show(ctx, command, args, !is_shown_first);
+    fault::point();
     let logged_instead = ctx.take_logged_instead();
     if ctx.state.dirty != dirty && command.has(Flags::WRITE) && !logged_instead {
         ctx.state.effects.push(ctx.session.db, args);
@@ -176,7 +201,7 @@ fn admit_from_script(
     }
     if command.has(Flags::WRITE) {
         writable(ctx.state)?;
-        ctx.state.script_control.note_write();
+        ctx.state.script_control.note_write()?;
     }
     Ok(command)
 }

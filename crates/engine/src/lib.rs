@@ -45,6 +45,7 @@ mod dump;
 mod effects;
 mod engine;
 mod exec;
+mod fault;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -52,6 +53,7 @@ mod glob;
 mod host;
 mod housekeeping;
 mod longdouble;
+mod notes;
 mod num;
 mod packed;
 mod pubsub;
@@ -69,6 +71,7 @@ mod steady;
 mod subscriber;
 mod table;
 mod types;
+mod unwinding;
 
 pub use self::{
     allocator::{Allocator, CountingAllocator, counted_bytes, set_allocator},

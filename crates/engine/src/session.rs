@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
 };
@@ -42,6 +42,8 @@ pub(crate) struct Session {
 /// What CLIENT LIST tells about a session.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct About {
+    /// What CLIENT ID answers, if the client was told before it could be made known to the state.
+    pub(crate) id: Option<u64>,
     pub(crate) name: Vec<u8>,
     pub(crate) lib_name: String,
     pub(crate) lib_version: String,
@@ -234,7 +236,8 @@ pub(crate) struct Clients {
     /// Beside the sessions, so that a client can be sent a message by the command it runs itself.
     mailboxes: Vec<Option<Mailbox>>,
     free: Vec<ClientIndex>,
-    n_ever: u64,
+    /// The last number given out, which doors give out too while they cannot reach the state.
+    last_id: Arc<AtomicU64>,
     /// Sessions that are in use, taken out or not.
     len: usize,
 }
@@ -247,7 +250,7 @@ impl Clients {
         authenticated: bool,
         about: About,
     ) -> ClientIndex {
-        self.n_ever += 1;
+        let id = about.id.unwrap_or_else(|| self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         self.len += 1;
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -256,7 +259,7 @@ impl Clients {
         });
         self.mailboxes[index] = Some(mailbox.clone());
         self.slots[index] = Some(Box::new(Session {
-            id: self.n_ever,
+            id,
             index,
             db,
             resp: 2,
@@ -272,6 +275,11 @@ impl Clients {
             mailbox,
         }));
         index
+    }
+
+    /// Where the numbers of clients come from.
+    pub(crate) fn ids(&self) -> Arc<AtomicU64> {
+        self.last_id.clone()
     }
 
     pub(crate) fn take(&mut self, index: ClientIndex) -> Option<Box<Session>> {

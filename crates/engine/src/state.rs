@@ -2,10 +2,12 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
 use foldhash::fast::FixedState;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::{
@@ -15,8 +17,9 @@ use crate::{
     connection::line::Line,
     db::Db,
     effects::Effects,
-    exec,
+    exec, fault,
     host::Host,
+    notes::Notes,
     pubsub::PubSub,
     reply::{Error, Reply},
     rewrite::RewriteState,
@@ -24,6 +27,7 @@ use crate::{
     script_control::ScriptControl,
     session::{About, ClientIndex, Clients, Mailbox, Session, mailbox},
     types::Value,
+    unwinding::PANICKED,
 };
 
 /// Everything the engine knows.
@@ -38,6 +42,10 @@ pub(crate) struct State {
     pub(crate) script_control: Arc<ScriptControl>,
     /// Connections that wait for the state to be unlocked.
     pub(crate) line: Arc<Line>,
+    /// What is to be done before anything else.
+    pub(crate) notes: Arc<Notes>,
+    /// The one in the settings, for doors that cannot wait for the state.
+    pub(crate) password: Arc<Mutex<Option<String>>>,
     pub(crate) config: Config,
     pub(crate) stats: Stats,
     pub(crate) log: Option<Arc<aof::Log>>,
@@ -106,6 +114,8 @@ impl State {
                 started_memory: allocator::usage().map_or(0, |usage| usage.used),
                 ..Stats::default()
             },
+            notes: Arc::default(),
+            password: Arc::new(Mutex::new(config.password.clone())),
             log: None,
             logged: 0,
             effects: Effects::new(false),
@@ -146,12 +156,18 @@ impl State {
 
     /// Runs one command for a client, serves those who waited for its data, and hands its effects to the log.
     pub(crate) fn execute(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
+        // Before anything is taken out: the host is not ours.
+        self.freeze_time();
         let Some(mut session) = self.clients.take(client) else {
             // Killed while its command was on the way.
             return Executed { reply: Some(Reply::None), position: 0, close: true };
         };
-        self.freeze_time();
-        let reply = exec::process(self, &mut session, args);
+        // Whatever happens, the session goes back and the effects are a unit of their own.
+        let reply = catch_unwind(AssertUnwindSafe(|| {
+            fault::point();
+            exec::process(self, &mut session, args)
+        }))
+        .unwrap_or(Reply::Error(PANICKED));
         let (blocked, close) = (session.wait.is_some(), session.closing);
         self.clients.put(session);
         let own = self.finish_unit();
@@ -195,6 +211,14 @@ impl State {
     /// Whether a client is between MULTI and EXEC.
     pub(crate) fn is_queueing(&self, client: ClientIndex) -> bool {
         self.clients.get(client).is_some_and(|session| session.transaction.is_some())
+    }
+
+    /// Makes a client's EXEC refuse, if there is a transaction, because a command for it was refused.
+    pub(crate) fn spoil_transaction(&mut self, client: ClientIndex) {
+        let session = self.clients.get_mut(client);
+        if let Some(transaction) = session.and_then(|session| session.transaction.as_mut()) {
+            transaction.broken = true;
+        }
     }
 
     /// Ends a client's wait, because nobody waits for the answer any more.
@@ -315,6 +339,11 @@ impl Watchers {
     /// Whether a key that the client watches has changed.
     pub(crate) fn is_touched(&self, client: ClientIndex) -> bool {
         self.touched.contains(&client)
+    }
+
+    /// Counts the keys that a client watches as changed.
+    pub(crate) fn touch_client(&mut self, client: ClientIndex) {
+        self.touched.insert(client);
     }
 
     fn touch(&mut self, db: usize, key: &[u8]) {

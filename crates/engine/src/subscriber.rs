@@ -7,22 +7,47 @@ use std::{
 };
 
 use futures_core::Stream;
+use parking_lot::Mutex;
 
 use crate::{
     engine::Shared,
     reply::Reply,
-    session::{About, ClientIndex, Delivery, Inbox},
+    session::{About, ClientIndex, Delivery, Inbox, Mailbox, mailbox},
+    state::State,
 };
 
 /// Receives published messages, in order, as a stream.
+///
+/// Its methods wait for nothing. While somebody else has the engine locked, what they ask for is done by the next who
+/// locks it, before anything else: a message that is published after a subscription arrives.
 ///
 /// A subscriber that lets too many bytes of messages pile up is cut off, as a slow reader over TCP would be: the
 /// stream then ends.
 pub struct Subscriber {
     shared: Arc<Shared>,
-    client: ClientIndex,
+    seat: Arc<Mutex<Seat>>,
     inbox: Inbox,
     closed: bool,
+}
+
+/// A subscriber's place among the engine's clients. Locked only by who has the state.
+enum Seat {
+    /// To be made known to the state by its first command.
+    New(Mailbox),
+    Taken(ClientIndex),
+}
+
+impl Seat {
+    fn take(&mut self, state: &mut State) -> ClientIndex {
+        match self {
+            Seat::Taken(client) => *client,
+            Seat::New(mailbox) => {
+                let client = state.connect(0, mailbox.clone(), true, About::default());
+                *self = Seat::Taken(client);
+                client
+            }
+        }
+    }
 }
 
 /// A published message.
@@ -38,8 +63,9 @@ pub struct Message {
 
 impl Subscriber {
     pub(crate) fn new(shared: Arc<Shared>) -> Subscriber {
-        let (client, inbox) = shared.connect(0, true, About::default());
-        Subscriber { shared, client, inbox, closed: false }
+        let (mailbox, inbox) = mailbox(shared.pending_output_max());
+        let seat = Arc::new(Mutex::new(Seat::New(mailbox)));
+        Subscriber { shared, seat, inbox, closed: false }
     }
 
     /// Listens to a channel. Messages published after this call arrive.
@@ -77,8 +103,12 @@ impl Subscriber {
         std::future::poll_fn(|cx| self.poll_message(cx)).await
     }
 
-    fn run(&self, command: &[u8], name: &[u8]) {
-        self.shared.lock_patiently().execute(self.client, &[command, name]);
+    fn run(&self, command: &'static [u8], name: &[u8]) {
+        let (seat, name) = (self.seat.clone(), name.to_vec());
+        self.shared.do_soon(move |state| {
+            let client = seat.lock().take(state);
+            state.execute(client, &[command, &name]);
+        });
     }
 
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
@@ -126,7 +156,12 @@ impl Stream for Subscriber {
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
-        self.shared.leave(self.client);
+        let seat = self.seat.clone();
+        self.shared.do_soon(move |state| {
+            if let Seat::Taken(client) = *seat.lock() {
+                state.disconnect(client);
+            }
+        });
     }
 }
 

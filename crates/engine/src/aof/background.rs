@@ -23,6 +23,21 @@ pub(super) struct BackgroundSync {
     started_at: Instant,
 }
 
+/// Tells the writer that the sync has ended, with a panic too.
+struct End {
+    shared: Arc<Shared>,
+    is_done: Arc<AtomicBool>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        // Under the lock, so that the writer cannot miss it on its way to sleep.
+        let mut queue = self.shared.queue.lock();
+        self.is_done.store(true, Release);
+        self.shared.ring(&mut queue);
+    }
+}
+
 impl BackgroundSync {
     /// Starts syncing `disk`, which holds everything up to `upto`; rings for the writer at the end.
     ///
@@ -37,14 +52,11 @@ impl BackgroundSync {
         let done = Arc::new(AtomicBool::new(false));
         let (shared, disk, is_done) = (Arc::clone(shared), Arc::clone(disk), Arc::clone(&done));
         let thread = thread::Builder::new().name("keyrack-sync".to_owned()).spawn(move || {
+            let end = End { shared, is_done };
             let result = disk.sync();
             if result.is_ok() {
-                shared.note_synced(upto, started_at);
+                end.shared.note_synced(upto, started_at);
             }
-            // Under the lock, so that the writer cannot miss it on its way to sleep.
-            let mut queue = shared.queue.lock();
-            is_done.store(true, Release);
-            shared.ring(&mut queue);
             result
         })?;
         Ok(BackgroundSync { thread, done, upto, started_at })

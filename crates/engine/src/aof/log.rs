@@ -93,7 +93,7 @@ pub(super) struct Shared {
     /// The length of all live files together.
     pub(super) size: AtomicU64,
     pub(super) base_size: AtomicU64,
-    pub(super) on_fatal: OnFatal,
+    pub(super) on_fatal: Mutex<OnFatal>,
 }
 
 /// What is appended and not yet with the writer.
@@ -120,6 +120,12 @@ pub(super) struct Files {
 }
 
 impl Shared {
+    /// Says what has happened and ends the process, unless a test has it otherwise.
+    pub(super) fn fatal(&self, message: &str) {
+        let on_fatal = self.on_fatal.lock().clone();
+        on_fatal(message);
+    }
+
     /// Wakes the writer if it sleeps; the queue is locked by the caller.
     pub(super) fn ring(&self, queue: &mut Queue) {
         if queue.parked {
@@ -180,7 +186,7 @@ impl Log {
             rewriting: AtomicBool::new(false),
             size: AtomicU64::new(sizes.all),
             base_size: AtomicU64::new(sizes.base),
-            on_fatal: options.on_fatal,
+            on_fatal: Mutex::new(options.on_fatal),
         });
         shared.commits.set_fsync(options.fsync);
         let writer = Writer::new(Arc::clone(&shared), disk, sizes.last);
@@ -243,6 +249,17 @@ impl Log {
         self.shared.commits.trouble()
     }
 
+    /// Ends the process, because the data in memory is no longer what the log says.
+    pub(crate) fn end_process(&self, reason: &str) {
+        self.shared.fatal(reason);
+    }
+
+    /// Has a test hear of it instead.
+    #[cfg(test)]
+    pub(crate) fn on_end_process(&self, on_fatal: OnFatal) {
+        *self.shared.on_fatal.lock() = on_fatal;
+    }
+
     /// When writes count as done.
     pub(crate) fn fsync(&self) -> Fsync {
         self.shared.commits.fsync()
@@ -300,6 +317,7 @@ impl Log {
         // The writer may also sleep between two attempts, when nobody else rings.
         self.shared.work.notify_one();
         drop(queue);
+        // It takes its own panics to be errors.
         let result = thread.join().unwrap_or(Err(Error::Closed));
         let mut files = self.shared.files.lock();
         files.closed = true;

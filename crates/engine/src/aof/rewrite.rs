@@ -124,7 +124,7 @@ impl Rewrite {
             match &error {
                 ManifestError::Kept(_) => files.folder.remove(&[base]),
                 ManifestError::Unsynced(error) => {
-                    (self.shared.on_fatal)(&format!("could not sync the log: {error}"));
+                    self.shared.fatal(&format!("could not sync the log: {error}"));
                 }
             }
             return Err(error.into());

@@ -5,6 +5,8 @@
 //! sync that fails ends the process, for the reason given at [`super::log::Options::on_fatal`].
 
 use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering::AcqRel},
     thread,
     time::{Duration, Instant},
@@ -62,6 +64,8 @@ pub(super) struct Writer {
     /// Whether the last round wrote something, so that more is likely to come.
     busy: bool,
     spare: Vec<u8>,
+    /// The change of files under way.
+    switching: Option<Arc<Switch>>,
 }
 
 /// What there is to do.
@@ -99,12 +103,22 @@ impl Writer {
             n_woken: 0,
             busy: false,
             spare: vec![0; HEADER_LEN],
+            switching: None,
         }
     }
 
     /// Works until the log is closed.
     pub(super) fn run(mut self) -> Result<(), Error> {
-        let (reason, result) = match self.work() {
+        // A panic must not leave those who wait for it waiting for ever. How much of a batch it has written is open, as
+        // after a failed sync.
+        let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
+        let worked = worked.unwrap_or_else(|panic| {
+            let message = panic_text(&*panic);
+            let message = format!("the thread that writes the log has failed: {message}");
+            self.shared.fatal(&message);
+            Err(Stopped::Fatal(message))
+        });
+        let (reason, result) = match worked {
             Ok(()) => (None, Ok(())),
             Err(Stopped::Refused(reason) | Stopped::Fatal(reason)) => {
                 (Some(reason.clone()), Err(Error::Unsaved { reason }))
@@ -113,7 +127,9 @@ impl Writer {
         self.shared.commits.stop(reason);
         let mut queue = self.shared.queue.lock();
         queue.closing = true;
-        if let Some((_, switch)) = queue.switch.take() {
+        let waiting = queue.switch.take().map(|(_, switch)| switch);
+        for switch in waiting.into_iter().chain(self.switching.take()) {
+            // A rewrite must not wait for an answer that never comes.
             switch.settle(Err(Error::Closed));
         }
         self.shared.space.notify_all();
@@ -124,13 +140,11 @@ impl Writer {
         loop {
             match self.next_work() {
                 Work::Write { batch, upto, switch } => {
-                    let written = self.write(batch, upto);
-                    match switch {
-                        Some(switch) => written.and_then(|()| self.switch(&switch)).inspect_err(
-                            // A rewrite must not wait for an answer that never comes.
-                            |_| switch.settle(Err(Error::Closed)),
-                        )?,
-                        None => written?,
+                    self.switching = switch;
+                    self.write(batch, upto)?;
+                    if let Some(switch) = self.switching.clone() {
+                        self.switch(&switch)?;
+                        self.switching = None;
                     }
                 }
                 Work::Sync if self.shared.commits.fsync() == Fsync::Always => self.sync()?,
@@ -323,7 +337,13 @@ impl Writer {
         if let Some(source) = error.source() {
             message = format!("{message}: {source}");
         }
-        (self.shared.on_fatal)(&message);
+        self.shared.fatal(&message);
         Err(Stopped::Fatal(message))
     }
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }

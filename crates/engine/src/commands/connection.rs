@@ -75,9 +75,7 @@ fn hello(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
         authenticate(ctx, user, password)?;
     }
     if !ctx.session.authenticated {
-        return Err(Error::fixed(
-            "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
-        ));
+        return Err(Greeting::NOAUTH);
     }
     if let Some(name) = greeting.name {
         ctx.session.about.name = name.to_vec();
@@ -85,28 +83,37 @@ fn hello(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     if let Some(resp) = greeting.resp {
         ctx.session.resp = resp;
     }
+    Ok(welcome(ctx.session.resp, ctx.session.id))
+}
+
+/// What HELLO answers to client `id`.
+pub(crate) fn welcome(resp: u8, id: u64) -> Reply {
     let about = [
         ("server", Reply::bulk("redis")),
         ("version", Reply::bulk(REDIS_VERSION)),
-        ("proto", Reply::Int(i64::from(ctx.session.resp))),
-        ("id", Reply::Int(ctx.session.id as i64)),
+        ("proto", Reply::Int(i64::from(resp))),
+        ("id", Reply::Int(id as i64)),
         ("mode", Reply::bulk("standalone")),
         ("role", Reply::bulk("master")),
         ("modules", Reply::Array(Vec::new())),
     ];
-    Ok(Reply::Map(about.into_iter().map(|(field, value)| (Reply::bulk(field), value)).collect()))
+    Reply::Map(about.into_iter().map(|(field, value)| (Reply::bulk(field), value)).collect())
 }
 
 /// What HELLO was given.
 #[derive(Default)]
-struct Greeting<'a> {
-    resp: Option<u8>,
-    credentials: Option<(&'a [u8], &'a [u8])>,
-    name: Option<&'a [u8]>,
+pub(crate) struct Greeting<'a> {
+    pub(crate) resp: Option<u8>,
+    pub(crate) credentials: Option<(&'a [u8], &'a [u8])>,
+    pub(crate) name: Option<&'a [u8]>,
 }
 
 impl<'a> Greeting<'a> {
-    fn parse(args: &[&'a [u8]]) -> Result<Greeting<'a>, Error> {
+    pub(crate) const NOAUTH: Error = Error::fixed(
+        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+    );
+
+    pub(crate) fn parse(args: &[&'a [u8]]) -> Result<Greeting<'a>, Error> {
         let mut greeting = Greeting::default();
         let Some((resp, mut options)) = args.split_first() else { return Ok(greeting) };
         greeting.resp = match parse_int(resp) {
@@ -162,6 +169,9 @@ fn auth(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     Ok(Reply::OK)
 }
 
+pub(crate) const WRONG_PASSWORD: Error =
+    Error::fixed("WRONGPASS invalid username-password pair or user is disabled.");
+
 /// There is one user, whom Redis calls "default" too.
 fn authenticate(ctx: &mut Ctx<'_>, user: &[u8], password: &[u8]) -> Result<(), Error> {
     let known = match &ctx.state.config.password {
@@ -169,14 +179,14 @@ fn authenticate(ctx: &mut Ctx<'_>, user: &[u8], password: &[u8]) -> Result<(), E
         None => true,
     };
     if user != b"default" || !known {
-        return Err(Error::fixed("WRONGPASS invalid username-password pair or user is disabled."));
+        return Err(WRONG_PASSWORD);
     }
     ctx.session.authenticated = true;
     Ok(())
 }
 
 /// Takes as long wherever the first difference is, so that a password cannot be guessed byte by byte.
-fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }
 

@@ -20,6 +20,7 @@ mod strings;
 mod transactions;
 mod zsets;
 
+pub(crate) use self::connection::{Greeting, WRONG_PASSWORD, equal_in_constant_time, welcome};
 use crate::{
     blocking::Operation,
     ctx::Ctx,

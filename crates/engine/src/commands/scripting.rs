@@ -1,13 +1,14 @@
 //! EVAL and its relatives: scripts run inside the command, with everything else standing still.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{int, is};
 use crate::{
     ctx::Ctx,
-    exec,
+    exec, fault,
     reply::{Error, Reply},
-    script::{Caller, Interrupt, Sha},
+    script::{Caller, Interrupt, Scripts, Sha},
+    script_control::{self, ScriptControl},
     table::{self, Command, Flags, Group, Keys},
 };
 
@@ -118,61 +119,97 @@ fn run(
             "ERR Can not execute a script with write flag using *_ro command.",
         ));
     }
-    let Some(mut scripts) = ctx.state.scripts.take() else { return Err(NESTED) };
+    let Some(scripts) = ctx.state.scripts.take() else { return Err(NESTED) };
     let (keys, args) = args.split_at(n_keys);
-    let (db, resp) = (ctx.session.db, std::mem::replace(&mut ctx.session.resp, 2));
-    let outer =
-        (std::mem::replace(&mut ctx.atomic, true), std::mem::replace(&mut ctx.in_script, true));
-    let control = ctx.state.script_control.clone();
-    let busy_after = Duration::from_millis(ctx.state.config.busy_reply_ms);
-    control.start();
-    let read_only = read_only || flags.no_writes;
-    let mut running = Running { ctx, read_only, started: Instant::now(), busy_after };
-    let reply = scripts.run(sha, keys, args, &mut running);
-    control.stop();
-    (ctx.session.db, ctx.session.resp) = (db, resp);
-    (ctx.atomic, ctx.in_script) = outer;
-    ctx.state.scripts = Some(scripts);
-    Ok(reply)
+    let mut run = Run::start(ctx, scripts, read_only || flags.no_writes);
+    let Some(scripts) = &mut run.scripts else { return Err(NESTED) };
+    Ok(scripts.run(sha, keys, args, &mut run.running))
 }
 
 const NESTED: Error = Error::fixed("ERR a script cannot run another script");
+
+/// A script under way. However it ends, with a panic too, the engine is afterwards as it was before.
+struct Run<'a, 'b> {
+    /// The machine, which goes back into the state.
+    scripts: Option<Box<Scripts>>,
+    running: Running<'a, 'b>,
+    /// What scripts can change of the session and of the context.
+    db: usize,
+    resp: u8,
+    atomic: bool,
+    in_script: bool,
+}
+
+impl<'a, 'b> Run<'a, 'b> {
+    fn start(ctx: &'a mut Ctx<'b>, scripts: Box<Scripts>, read_only: bool) -> Run<'a, 'b> {
+        let (db, resp) = (ctx.session.db, std::mem::replace(&mut ctx.session.resp, 2));
+        let atomic = std::mem::replace(&mut ctx.atomic, true);
+        let in_script = std::mem::replace(&mut ctx.in_script, true);
+        ctx.state.script_control.start(Duration::from_millis(ctx.state.config.busy_reply_ms));
+        let running = Running { ctx, read_only, has_stepped_aside: false };
+        Run { scripts: Some(scripts), running, db, resp, atomic, in_script }
+    }
+}
+
+impl Drop for Run<'_, '_> {
+    fn drop(&mut self) {
+        let ctx = &mut *self.running.ctx;
+        ctx.state.script_control.stop();
+        (ctx.session.db, ctx.session.resp) = (self.db, self.resp);
+        (ctx.atomic, ctx.in_script) = (self.atomic, self.in_script);
+        ctx.state.scripts = self.scripts.take();
+    }
+}
+
+/// A script that has run for this long is no longer a matter of course, and its thread's other tasks have waited enough.
+const STEP_ASIDE_AFTER: Duration = Duration::from_millis(20);
 
 /// The engine as a running script reaches it.
 struct Running<'a, 'b> {
     ctx: &'a mut Ctx<'b>,
     read_only: bool,
-    started: Instant,
-    busy_after: Duration,
+    /// Another thread goes on with what this one would do otherwise.
+    has_stepped_aside: bool,
 }
 
 impl Caller for Running<'_, '_> {
     fn call(&mut self, args: &[&[u8]]) -> Reply {
+        fault::point();
         exec::call_from_script(self.ctx, args, self.read_only)
     }
 
     fn interrupt(&mut self) -> Interrupt {
-        if self.started.elapsed() < self.busy_after {
-            return Interrupt::Continue;
-        }
-        let control = &self.ctx.state.script_control;
-        control.note_busy();
-        self.ctx.state.line.turn_away();
+        fault::point();
+        let control = self.ctx.state.script_control.clone();
         if control.is_killed() {
-            return Interrupt::Stop(Error::fixed("ERR Script killed by user with SCRIPT KILL."));
+            return Interrupt::Stop(ScriptControl::KILLED);
+        }
+        if !self.has_stepped_aside && control.has_run_for(STEP_ASIDE_AFTER) {
+            self.has_stepped_aside = true;
+            script_control::step_aside();
+        }
+        if control.is_busy() {
+            self.ctx.state.line.turn_away();
         }
         Interrupt::Continue
     }
 
+    fn is_killed(&self) -> bool {
+        self.ctx.state.script_control.is_killed()
+    }
+
     fn set_resp(&mut self, version: u8) {
+        fault::point();
         self.ctx.session.resp = version;
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {
+        fault::point();
         self.ctx.state.host_log(level, message);
     }
 
     fn may_call(&mut self, args: &[&[u8]]) -> Option<bool> {
+        fault::point();
         args.first().and_then(|name| table::find(name)).map(|_| true)
     }
 }

@@ -139,7 +139,8 @@ impl<'a> Call<'a> {
     pub(super) fn go_on(&mut self, state: &mut State, client: &mut Option<Client>, db: usize) {
         let client = client.get_or_insert_with(|| {
             let (mailbox, inbox) = mailbox(state.config.pending_output_max);
-            Client { index: state.connect(db, mailbox, true, About::default()), inbox }
+            let index = state.connect(db, mailbox, true, About::default());
+            Client { index, inbox, is_queueing: false }
         });
         let turn_end = self.n_run + COMMANDS_MAX;
         let (mut args, mut keys) = (Vec::new(), Vec::new());
@@ -169,6 +170,7 @@ impl<'a> Call<'a> {
                 }
             }
         }
+        client.is_queueing = state.is_queueing(client.index);
         self.seen = state.logged;
     }
 

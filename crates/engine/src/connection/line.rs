@@ -228,7 +228,7 @@ impl Drop for Place<'_> {
             shared.serve_line();
         }
         if waits && let Some(client) = &self.connection.client {
-            shared.lock_patiently().stop_waiting(client.index);
+            shared.stop_waiting(client.index);
         }
     }
 }

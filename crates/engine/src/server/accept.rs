@@ -1,16 +1,24 @@
 //! The task that listens: takes in clients, looks after them, and sees them off.
 
-use std::{collections::HashMap, io, sync::Arc, time::Duration};
+use std::{collections::HashMap, fs::File, io, net::IpAddr, sync::Arc, time::Duration};
 
 use tokio::{
     net::{TcpListener, TcpStream},
-    runtime::{Handle, RuntimeFlavor},
     sync::watch,
     task::{Id, JoinSet},
-    time::{MissedTickBehavior, interval},
+    time::{MissedTickBehavior, interval, timeout},
 };
 
-use super::{connection::Connection, input::Input, output::Output, peer::Peer, seat::Seat};
+use super::{
+    busy::LateList,
+    connection::{Connection, Times},
+    files,
+    guesses::Guesses,
+    input::Input,
+    output::Output,
+    peer::Peer,
+    seat::Seat,
+};
 use crate::{
     config::Config,
     engine::Shared,
@@ -54,16 +62,20 @@ pub(super) struct Acceptor {
     mailboxes: HashMap<Id, Mailbox>,
     /// As they were when the state could last be read.
     config: Config,
-    on_workers: bool,
+    guesses: Arc<Guesses>,
+    /// More cannot be let in whatever the settings say.
+    room: usize,
+    /// Given up for a moment to tell a client that there is no room.
+    spare: Option<File>,
 }
 
 impl Acceptor {
     pub(super) fn new(
         shared: Arc<Shared>,
+        config: Config,
         listener: TcpListener,
         phases: watch::Receiver<Phase>,
     ) -> Acceptor {
-        let config = shared.lock_patiently().config.clone();
         Acceptor {
             config,
             shared,
@@ -71,7 +83,9 @@ impl Acceptor {
             phases,
             connections: JoinSet::new(),
             mailboxes: HashMap::new(),
-            on_workers: Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread,
+            guesses: Arc::default(),
+            room: files::clients_max(),
+            spare: files::spare(),
         }
     }
 
@@ -83,7 +97,7 @@ impl Acceptor {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => self.admit(stream),
-                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                    Err(_) => self.turn_one_away().await,
                 },
                 Some(ended) = self.connections.join_next_with_id() => {
                     self.mailboxes.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
@@ -96,18 +110,16 @@ impl Acceptor {
     }
 
     fn admit(&mut self, stream: TcpStream) {
-        let Ok(about) = prepare(&stream) else { return };
-        let mut state = self.shared.lock().ok();
+        let Ok((about, address)) = prepare(&stream) else { return };
+        let mut state = self.shared.lock_briefly().ok();
         if let Some(state) = &state {
             self.config = state.config.clone();
         }
-        if self.connections.len() >= self.config.clients_max {
+        if self.connections.len() >= self.config.clients_max.min(self.room) {
             if let Some(state) = &mut state {
                 state.stats.rejected_connections += 1;
             }
-            // A fresh socket has room for a line.
-            let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
-            return;
+            return turn_away(&stream);
         }
         let (mailbox, inbox) = mailbox(self.config.pending_output_max);
         let mut seat = Seat::new(self.shared.clone(), mailbox.clone(), about);
@@ -127,20 +139,36 @@ impl Acceptor {
             resp: 2,
             blocked: false,
             closing: false,
-            refused: false,
-            on_worker: self.on_workers,
+            in_transaction: false,
+            late: LateList::default(),
+            guesses: self.guesses.clone(),
+            address,
+            auth_delay_max: Duration::from_millis(self.config.auth_delay_max_ms),
+            request_timeout_s: self.config.request_timeout_s,
             n_received: 0,
+            n_commands: 0,
         };
+        let times = Times::new(self.config.auth_timeout_s);
         let shared = self.shared.clone();
-        let connection = Connection { shared, stream, input: Input::default(), peer };
+        let connection = Connection { shared, stream, input: Input::default(), peer, times };
         let task = self.connections.spawn(connection.run());
         self.mailboxes.insert(task.id(), mailbox);
+    }
+
+    /// Answers a client though the system has no more files, and lets some time pass.
+    async fn turn_one_away(&mut self) {
+        self.spare = None;
+        if let Ok(Ok((stream, _))) = timeout(ACCEPT_PAUSE, self.listener.accept()).await {
+            turn_away(&stream);
+        }
+        self.spare = files::spare();
+        tokio::time::sleep(ACCEPT_PAUSE).await;
     }
 
     /// Does what is due from time to time.
     fn look_round(&mut self) {
         // While a script runs too long there is nothing to do.
-        let Ok(mut state) = self.shared.lock() else { return };
+        let Ok(mut state) = self.shared.lock_briefly() else { return };
         self.config = state.config.clone();
         hang_up_on_idle(&mut state);
     }
@@ -158,6 +186,11 @@ impl Acceptor {
     }
 }
 
+fn turn_away(stream: &TcpStream) {
+    // A fresh socket has room for a line.
+    let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
+}
+
 async fn all_ended(connections: &mut JoinSet<()>) {
     while connections.join_next().await.is_some() {}
 }
@@ -169,15 +202,14 @@ async fn forced(mut phases: watch::Receiver<Phase>) {
 }
 
 /// Sets a new socket up and reads its addresses.
-fn prepare(stream: &TcpStream) -> io::Result<About> {
+fn prepare(stream: &TcpStream) -> io::Result<(About, IpAddr)> {
     stream.set_nodelay(true)?;
     socket2::SockRef::from(stream)
         .set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEPALIVE))?;
-    Ok(About {
-        address: stream.peer_addr()?.to_string(),
-        local_address: stream.local_addr()?.to_string(),
-        ..About::default()
-    })
+    let address = stream.peer_addr()?;
+    let local_address = stream.local_addr()?.to_string();
+    let about = About { address: address.to_string(), local_address, ..About::default() };
+    Ok((about, address.ip()))
 }
 
 /// Hangs up on clients that have been silent for longer than `timeout` allows, except those who wait for something.

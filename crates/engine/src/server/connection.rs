@@ -4,9 +4,13 @@ use std::{
     future::poll_fn,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
-use tokio::net::TcpStream;
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout_at},
+};
 
 use super::{
     input::Input,
@@ -21,6 +25,40 @@ pub(super) struct Connection {
     pub(super) stream: TcpStream,
     pub(super) input: Input,
     pub(super) peer: Peer,
+    pub(super) times: Times,
+}
+
+/// What a client may not take longer for.
+pub(super) struct Times {
+    auth_timeout: Duration,
+    /// By when it has to give the password.
+    auth_until: Option<Instant>,
+    /// Since when a command has been on its way.
+    unfinished: Option<Unfinished>,
+}
+
+struct Unfinished {
+    since: Instant,
+    /// How many commands of the client had been run by then.
+    n_commands: u64,
+}
+
+/// The slowest that a command which takes long may arrive, in bytes a second.
+const RATE_MIN: usize = 64 << 10;
+
+impl Times {
+    /// For a client that has just come; 0 s are no limit.
+    pub(super) fn new(auth_timeout_s: u64) -> Times {
+        let auth_timeout = Duration::from_secs(auth_timeout_s);
+        Times { auth_timeout, auth_until: None, unfinished: None }
+    }
+
+    fn auth_until(&mut self) -> Option<Instant> {
+        if self.auth_timeout.is_zero() {
+            return None;
+        }
+        Some(*self.auth_until.get_or_insert_with(|| Instant::now() + self.auth_timeout))
+    }
 }
 
 /// What a waiting connection wakes up for.
@@ -38,7 +76,11 @@ impl Connection {
 
     async fn serve(&mut self) -> Result<(), Closed> {
         loop {
-            match poll_fn(|cx| self.poll_event(cx)).await? {
+            let event = match self.deadline() {
+                None => poll_fn(|cx| self.poll_event(cx)).await?,
+                Some(deadline) => self.event_before(deadline).await?,
+            };
+            match event {
                 Event::Received(n) => self.peer.n_received += n,
                 Event::Delivered(delivery) => self.peer.deliver(delivery),
             }
@@ -52,10 +94,39 @@ impl Connection {
         }
     }
 
+    /// By when something has to come.
+    fn deadline(&mut self) -> Option<Instant> {
+        if !self.peer.limits.authenticated {
+            return self.times.auth_until();
+        }
+        // After RESET the time starts afresh.
+        self.times.auth_until = None;
+        let timeout_s = self.peer.request_timeout_s;
+        if self.input.len() == 0 || self.peer.blocked || timeout_s == 0 {
+            self.times.unfinished = None;
+            return None;
+        }
+        let n_commands = self.peer.n_commands;
+        let unfinished = self.times.unfinished.take();
+        let unfinished = unfinished
+            .filter(|unfinished| unfinished.n_commands == n_commands)
+            .unwrap_or_else(|| Unfinished { since: Instant::now(), n_commands });
+        let since = self.times.unfinished.insert(unfinished).since;
+        // What is large may take its time as long as it comes.
+        Some(since + Duration::from_secs(timeout_s + (self.input.len() / RATE_MIN) as u64))
+    }
+
+    async fn event_before(&mut self, deadline: Instant) -> Result<Event, Closed> {
+        if deadline <= Instant::now() {
+            return Err(Closed);
+        }
+        timeout_at(deadline, poll_fn(|cx| self.poll_event(cx))).await.unwrap_or(Err(Closed))
+    }
+
     /// Runs what is there, with pauses for others.
     async fn take_turns(&mut self) -> Result<(), Closed> {
         while !self.peer.blocked && !self.peer.closing && self.input.len() > 0 {
-            match self.peer.turn(&self.shared, self.input.commands()) {
+            match self.peer.turn(&self.shared, self.input.commands()).await {
                 Next::Wait => return Ok(()),
                 Next::Again => {
                     self.send().await?;

@@ -6,7 +6,10 @@
 
 mod accept;
 mod bind;
+mod busy;
 mod connection;
+mod files;
+mod guesses;
 mod input;
 mod output;
 mod peer;
@@ -24,7 +27,8 @@ impl Engine {
     /// Listens for Redis clients, on the tokio runtime this is called on.
     ///
     /// While a script runs too long, other clients are told so and can send SCRIPT KILL, except on a runtime that has
-    /// the current thread only.
+    /// the current thread only. There are never more clients than the system has files for, less a few for the rest of
+    /// the process.
     ///
     /// # Errors
     /// When the address cannot be listened on.
@@ -33,7 +37,13 @@ impl Engine {
         let local_addr = listener.local_addr()?;
         let (phase, phases) = watch::channel(Phase::Running);
         let (ended, has_ended) = watch::channel(());
-        let acceptor = Acceptor::new(self.shared().clone(), listener, phases);
+        let config = loop {
+            if let Ok(state) = self.shared().lock_briefly() {
+                break state.config.clone();
+            }
+            self.shared().until_free().await;
+        };
+        let acceptor = Acceptor::new(self.shared().clone(), config, listener, phases);
         tokio::spawn(async move {
             acceptor.run().await;
             drop(ended);

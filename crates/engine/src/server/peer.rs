@@ -1,12 +1,14 @@
 //! A client as the server sees it: its commands go in, its answers come out, in order.
 
-use super::{input::Commands, output::Output, seat::Seat};
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{busy::LateList, guesses::Guesses, input::Commands, output::Output, seat::Seat};
 use crate::{
-    connection::is_script_kill,
-    engine::Shared,
-    reply::{Error, Reply},
+    engine::{Refused, Shared},
+    reply::Reply,
     resp::{Limits, ProtocolError},
-    script_control::ScriptControl,
     session::{Delivery, Inbox},
     state::State,
 };
@@ -29,12 +31,18 @@ pub(super) struct Peer {
     pub(super) blocked: bool,
     /// To be hung up on.
     pub(super) closing: bool,
-    /// Commands were turned away while a script ran too long.
-    pub(super) refused: bool,
-    /// Whether its task runs on a runtime with several threads.
-    pub(super) on_worker: bool,
+    /// Between MULTI and EXEC, as far as it was told.
+    pub(super) in_transaction: bool,
+    /// What it was answered while a script ran too long, and is still to be done.
+    pub(super) late: LateList,
+    pub(super) guesses: Arc<Guesses>,
+    pub(super) address: IpAddr,
+    pub(super) auth_delay_max: Duration,
+    pub(super) request_timeout_s: u64,
     /// Bytes received that the statistics do not know of yet.
     pub(super) n_received: usize,
+    /// Commands run so far.
+    pub(super) n_commands: u64,
 }
 
 /// What a connection does after a turn, having sent its answers.
@@ -49,26 +57,53 @@ pub(super) enum Next {
 
 impl Peer {
     /// Runs commands under one lock, until one has to wait, others want their turn, or there is no more.
-    pub(super) fn turn(&mut self, shared: &Shared, mut commands: Commands<'_>) -> Next {
+    pub(super) async fn turn(&mut self, shared: &Shared, mut commands: Commands<'_>) -> Next {
         match commands.advance(self.limits) {
             Ok(true) => {}
             Ok(false) => return Next::Wait,
             Err(error) => return self.refuse(&error),
         }
-        let next = match shared.lock() {
-            Ok(mut state) => {
-                state.script_control.set_on_worker(self.on_worker);
-                let next = self.run(&mut state, &mut commands);
-                state.script_control.set_on_worker(false);
-                next
+        let is_guess = !self.limits.authenticated && is_guess(commands.args());
+        if is_guess && !self.may_guess().await {
+            return Next::Close;
+        }
+        let next = loop {
+            match self.try_turn(shared, &mut commands) {
+                Some(next) => break next,
+                None => shared.until_free().await,
             }
-            Err(_busy) => return self.run_while_busy(shared, &mut commands),
+        };
+        if is_guess && self.limits.authenticated {
+            self.guesses.note_right(self.address);
+        }
+        next
+    }
+
+    /// Waits until a password may be tried; false if the client is to be hung up on meanwhile.
+    async fn may_guess(&mut self) -> bool {
+        while let Err(next_at) =
+            self.guesses.ask(self.address, Instant::now().into_std(), self.auth_delay_max)
+        {
+            tokio::select! {
+                () = tokio::time::sleep_until(next_at.into()) => {}
+                () = self.inbox.hung_up() => return false,
+            }
+        }
+        true
+    }
+
+    /// Takes a turn, unless somebody has the state who takes long.
+    fn try_turn(&mut self, shared: &Shared, commands: &mut Commands<'_>) -> Option<Next> {
+        let next = match shared.lock_briefly() {
+            Ok(mut state) => self.run(&mut state, commands),
+            Err(Refused::Held) => return None,
+            Err(Refused::Busy) => self.turn_while_busy(shared, commands),
         };
         if self.blocked {
             // The housekeeper has to know of the new deadline.
             shared.ring();
         }
-        next
+        Some(next)
     }
 
     fn run(&mut self, state: &mut State, commands: &mut Commands<'_>) -> Next {
@@ -87,6 +122,7 @@ impl Peer {
             if let Some(session) = state.clients.get(client) {
                 self.resp = session.resp;
                 self.limits.authenticated = session.authenticated;
+                self.in_transaction = session.transaction.is_some();
             }
             let Some(reply) = executed.reply else {
                 self.blocked = true;
@@ -97,7 +133,9 @@ impl Peer {
                 break Next::Close;
             }
             n_commands += 1;
-            if n_commands == COMMANDS_MAX || self.output.len() >= OUTPUT_LEN_MAX {
+            // Who has not given the password has one try at a time.
+            let is_over = n_commands == COMMANDS_MAX || !self.limits.authenticated;
+            if is_over || self.output.len() >= OUTPUT_LEN_MAX {
                 break Next::Again;
             }
             match commands.advance(self.limits) {
@@ -106,32 +144,34 @@ impl Peer {
                 Err(error) => break self.refuse(&error),
             }
         };
+        self.n_commands += 1;
         self.output.saw(state.logged);
         state.stats.output_bytes += (self.output.len() - output_before) as u64;
         // They may have been changed just now.
         self.limits.bulk_len_max = state.config.bulk_len_max;
         self.query_buffer_max = state.config.query_buffer_max;
+        self.request_timeout_s = state.config.request_timeout_s;
         next
     }
 
     /// Tells the state what happened without it.
     fn tell(&mut self, state: &mut State) {
         state.stats.input_bytes += std::mem::take(&mut self.n_received) as u64;
-        if std::mem::take(&mut self.refused) {
+        if !self.late.is_empty() {
             let client = self.seat.take(state);
-            let session = state.clients.get_mut(client);
-            if let Some(transaction) = session.and_then(|session| session.transaction.as_mut()) {
-                transaction.broken = true;
-            }
+            self.late.carry_out(state, client);
         }
     }
 
     /// Answers commands while a script keeps the state locked.
-    fn run_while_busy(&mut self, shared: &Shared, commands: &mut Commands<'_>) -> Next {
+    fn turn_while_busy(&mut self, shared: &Shared, commands: &mut Commands<'_>) -> Next {
         loop {
             let reply = self.answer_while_busy(shared, commands.args());
             self.output.push(&reply, self.resp);
-            if self.output.len() >= OUTPUT_LEN_MAX {
+            if self.closing {
+                return Next::Close;
+            }
+            if self.output.len() >= OUTPUT_LEN_MAX || !self.limits.authenticated {
                 return Next::Again;
             }
             match commands.advance(self.limits) {
@@ -140,21 +180,6 @@ impl Peer {
                 Err(error) => return self.refuse(&error),
             }
         }
-    }
-
-    fn answer_while_busy(&mut self, shared: &Shared, args: &[&[u8]]) -> Reply {
-        if !self.limits.authenticated {
-            return Reply::Error(Error::fixed("NOAUTH Authentication required."));
-        }
-        if is_script_kill(args) {
-            return shared.script_control().kill().unwrap_or_else(Reply::Error);
-        }
-        if is_shutdown_nosave(args) {
-            shared.request_shutdown();
-            return Reply::None;
-        }
-        self.refused = true;
-        Reply::Error(ScriptControl::BUSY)
     }
 
     fn refuse(&mut self, error: &ProtocolError) -> Next {
@@ -185,7 +210,11 @@ impl Peer {
     }
 }
 
-fn is_shutdown_nosave(args: &[&[u8]]) -> bool {
-    matches!(args, [shutdown, nosave]
-        if shutdown.eq_ignore_ascii_case(b"shutdown") && nosave.eq_ignore_ascii_case(b"nosave"))
+/// Whether a command gives a password.
+fn is_guess(args: &[&[u8]]) -> bool {
+    match args {
+        [name, _, ..] if name.eq_ignore_ascii_case(b"auth") => true,
+        [name, _, _, ..] => name.eq_ignore_ascii_case(b"hello"),
+        _ => false,
+    }
 }

@@ -12,20 +12,30 @@ use crate::{
 pub(super) struct Seat {
     shared: Arc<Shared>,
     client: Option<ClientIndex>,
+    /// What CLIENT ID answers, once somebody has asked for it or the place is taken.
+    id: Option<u64>,
     mailbox: Mailbox,
     about: About,
 }
 
 impl Seat {
     pub(super) fn new(shared: Arc<Shared>, mailbox: Mailbox, about: About) -> Seat {
-        Seat { shared, client: None, mailbox, about }
+        Seat { shared, client: None, id: None, mailbox, about }
     }
 
-    /// The client's number, given to it now if a long script has kept it waiting so far.
+    /// The client's place, given to it now if a long script has kept it waiting so far.
     pub(super) fn take(&mut self, state: &mut State) -> ClientIndex {
         *self.client.get_or_insert_with(|| {
-            state.connect(0, self.mailbox.clone(), false, std::mem::take(&mut self.about))
+            let about = About { id: self.id, ..std::mem::take(&mut self.about) };
+            let client = state.connect(0, self.mailbox.clone(), false, about);
+            self.id = state.clients.get(client).map(|session| session.id);
+            client
         })
+    }
+
+    /// What CLIENT ID answers, or will answer.
+    pub(super) fn id(&mut self) -> u64 {
+        *self.id.get_or_insert_with(|| self.shared.next_client_id())
     }
 }
 

@@ -104,6 +104,61 @@ fn a_failed_sync_is_fatal_and_never_acknowledged() {
     assert!(log.close().is_err());
 }
 
+#[test]
+fn a_writer_that_panics_tells_everybody_who_waits_for_it() {
+    for fsync in [Fsync::Always, Fsync::EverySec] {
+        let (world, disk) = (World::new(), FakeDisk::default());
+        let messages = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&messages);
+        let on_fatal = Arc::new(move |message: &str| heard.lock().push(message.to_owned()));
+        let log = disk.start(&world, Options { fsync, on_fatal });
+        log.wait_committed(log.append(&set("a", "1"))).unwrap();
+        // Only the first of the two policies has waited for the disk.
+        while keys_of(&disk.contents()).0 != ["a"] {
+            thread::yield_now();
+        }
+        disk.0.write_panics.store(true, SeqCst);
+        let position = log.append(&set("b", "2"));
+        // It may be over already.
+        let rewrite = log.begin_rewrite();
+        while log.write_error().is_none() {
+            thread::yield_now();
+        }
+        assert!(log.write_error().unwrap().contains("has failed: the disk is on fire"));
+        log.set_fsync(Fsync::Always);
+        assert!(matches!(log.wait_committed(position), Err(Error::Unsaved { .. })));
+        assert!(!rewrite.is_ok_and(|rewrite| rewrite.finish().is_ok()));
+        // Nor does anybody wait who comes later, however much that is.
+        for _ in 0..100 {
+            log.append(&set("c", vec![b'x'; 1 << 20]));
+        }
+        assert!(log.wait_committed(log.append(&set("d", "4"))).is_err());
+        let message = "the thread that writes the log has failed: the disk is on fire";
+        assert_eq!(*messages.lock(), [message]);
+        assert!(log.close().is_err());
+        assert_eq!(keys_of(&disk.contents()).0, ["a"]);
+    }
+}
+
+#[test]
+fn a_sync_beside_the_writer_that_panics_is_fatal_too() {
+    let (world, disk) = (World::new(), FakeDisk::default());
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&messages);
+    let on_fatal = Arc::new(move |message: &str| heard.lock().push(message.to_owned()));
+    let log = disk.start(&world, Options { fsync: Fsync::EverySec, on_fatal });
+    disk.0.sync_panics.store(true, SeqCst);
+    log.append(&set("a", "1"));
+    while log.write_error().is_none() {
+        thread::yield_now();
+    }
+    assert_eq!(
+        *messages.lock(),
+        ["could not sync the log: the thread that syncs the log has died"]
+    );
+    assert!(log.close().is_err());
+}
+
 /// Set for the child process of the test below, to the folder it writes to.
 const CHILD_DIR: &str = "KEYRACK_TEST_LIMITED_DIR";
 

@@ -30,6 +30,8 @@ pub(super) struct Fake {
     /// How many bytes fit.
     space: Mutex<Option<u64>>,
     pub(super) sync_fails: AtomicBool,
+    pub(super) sync_panics: AtomicBool,
+    pub(super) write_panics: AtomicBool,
     /// Held by a test while syncs are to take their time.
     pub(super) sync_gate: Mutex<()>,
     pub(super) syncs_begun: AtomicU64,
@@ -46,6 +48,7 @@ pub(super) enum Op {
 
 impl Disk for FakeDisk {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        assert!(!self.0.write_panics.load(SeqCst), "the disk is on fire");
         let space = self.0.space.lock().unwrap_or(u64::MAX);
         let n = bytes.len().min(space.saturating_sub(offset) as usize);
         self.0.ops.lock().push(Op::Write { offset, bytes: bytes[..n].to_vec() });
@@ -65,6 +68,7 @@ impl Disk for FakeDisk {
     fn sync(&self) -> io::Result<()> {
         self.0.syncs_begun.fetch_add(1, SeqCst);
         drop(self.0.sync_gate.lock());
+        assert!(!self.0.sync_panics.load(SeqCst), "the disk is on fire");
         if self.0.sync_fails.load(SeqCst) {
             return Err(io::Error::other("the cable is out"));
         }

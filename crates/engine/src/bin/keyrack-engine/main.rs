@@ -136,7 +136,7 @@ async fn serve(engine: &Engine, options: &Options) -> Result<(), Failure> {
     }
     say("stopping");
     tokio::select! {
-        () = stop(&listener) => {}
+        () = stop(engine, &listener) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
@@ -144,9 +144,10 @@ async fn serve(engine: &Engine, options: &Options) -> Result<(), Failure> {
 }
 
 /// Lets clients have their answers, but not for ever.
-async fn stop(listener: &Listener) {
+async fn stop(engine: &Engine, listener: &Listener) {
     if tokio::time::timeout(STOP_TIMEOUT, listener.stop()).await.is_err() {
-        // Only a script can hold this up too, and it would do so as long as it runs.
+        engine.end_script(STOP_TIMEOUT);
+        // Only a script that has written can hold this up too, and it would do so as long as it runs.
         let _ = tokio::time::timeout(STOP_TIMEOUT, listener.stop()).await;
     }
 }

@@ -115,6 +115,7 @@ fn failed(name: &str, reason: &str) -> Error {
 
 /// Tells the parts of the engine that keep settings of their own.
 fn apply(state: &State) {
+    state.password.lock().clone_from(&state.config.password);
     if let (Some(log), Some(fsync)) = (&state.log, state.config.fsync)
         && log.fsync() != fsync
     {

@@ -120,6 +120,22 @@ static PARAMETERS: &[Parameter] = &[
         |state| state.config.timeout_s.to_string(),
         |config, value| integer(value, 0..=INT_MAX).map(|n| config.timeout_s = n),
     ),
+    // Redis has none of these.
+    changing(
+        "auth-timeout",
+        |state| state.config.auth_timeout_s.to_string(),
+        |config, value| integer(value, 0..=INT_MAX).map(|n| config.auth_timeout_s = n),
+    ),
+    changing(
+        "auth-delay-max",
+        |state| state.config.auth_delay_max_ms.to_string(),
+        |config, value| integer(value, 0..=INT_MAX).map(|n| config.auth_delay_max_ms = n),
+    ),
+    changing(
+        "request-timeout",
+        |state| state.config.request_timeout_s.to_string(),
+        |config, value| integer(value, 0..=INT_MAX).map(|n| config.request_timeout_s = n),
+    ),
     // What clients look up, and what is always so here.
     fixed("aof-load-truncated", |_| "yes".into()),
     fixed("aof-timestamp-enabled", |_| "no".into()),

@@ -54,7 +54,7 @@ async fn who_has_the_lock_runs_what_others_left_in_the_line() {
     let engine = quiet_engine();
     let (mut connection, append) = (connection(&engine), cmd("APPEND k v"));
     for n in 1..=2 {
-        let state = engine.shared().lock_patiently();
+        let state = engine.shared().lock_in_test();
         let mut appended = connection.req_packed_command(&append);
         assert!(poll(&mut appended).is_pending());
         assert!(poll(&mut appended).is_pending(), "asking again changes nothing");
@@ -69,7 +69,7 @@ async fn who_has_served_enough_wakes_the_next_in_line() {
     let incr = cmd("INCR n");
     let mut connections: Vec<Connection> = (0..MANY).map(|_| connection(&engine)).collect();
     let woken: Vec<Arc<Count>> = (0..MANY).map(|_| Arc::default()).collect();
-    let state = engine.shared().lock_patiently();
+    let state = engine.shared().lock_in_test();
     let mut calls: Vec<_> =
         connections.iter_mut().map(|connection| connection.req_packed_command(&incr)).collect();
     let mut poll = |n: usize| {
@@ -90,7 +90,7 @@ async fn what_was_given_up_in_line_is_not_run_and_others_are() {
     let engine = quiet_engine();
     let incr = cmd("INCR n");
     let mut connections: Vec<Connection> = (0..MANY).map(|_| connection(&engine)).collect();
-    let state = engine.shared().lock_patiently();
+    let state = engine.shared().lock_in_test();
     let mut calls: Vec<_> =
         connections.iter_mut().map(|connection| connection.req_packed_command(&incr)).collect();
     assert!(calls.iter_mut().all(|call| poll(call).is_pending()));
@@ -111,7 +111,7 @@ async fn what_was_given_up_in_line_is_not_run_and_others_are() {
 async fn who_gave_up_after_its_wait_had_begun_gets_no_items() {
     let engine = quiet_engine();
     let (mut waiter, mut other) = (connection(&engine), connection(&engine));
-    let state = engine.shared().lock_patiently();
+    let state = engine.shared().lock_in_test();
     let pop = cmd("BLPOP l 0");
     let mut popped = waiter.req_packed_command(&pop);
     assert!(poll(&mut popped).is_pending());
@@ -127,7 +127,7 @@ async fn who_gave_up_after_its_wait_had_begun_gets_no_items() {
 async fn who_comes_and_goes_in_line_leaves_no_client_behind() {
     let engine = quiet_engine();
     let ping = cmd("PING");
-    let state = engine.shared().lock_patiently();
+    let state = engine.shared().lock_in_test();
     let n_clients = state.clients.len();
     let mut short_lived = connection(&engine);
     let mut ponged = short_lived.req_packed_command(&ping);
@@ -135,7 +135,7 @@ async fn who_comes_and_goes_in_line_leaves_no_client_behind() {
     drop(state);
     drop(ponged);
     drop(short_lived);
-    assert_eq!(engine.shared().lock_patiently().clients.len(), n_clients);
+    assert_eq!(engine.shared().lock_in_test().clients.len(), n_clients);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
@@ -165,13 +165,13 @@ async fn who_is_in_line_when_a_script_takes_too_long_is_told() {
 async fn who_gives_up_while_its_script_runs_need_not_wait_for_it() {
     let engine = quiet_engine();
     let (mut caller, mut other) = (connection(&engine), connection(&engine));
-    let n_clients = engine.shared().lock_patiently().clients.len();
+    let n_clients = engine.shared().lock_in_test().clients.len();
     let endless = cmd("EVAL while(true)do(function()end)()end 0");
     let mut call = caller.req_packed_command(&endless);
     let barrier = Barrier::new(2);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let state = engine.shared().lock_patiently();
+            let state = engine.shared().lock_in_test();
             barrier.wait();
             barrier.wait();
             // Runs what is in line by then.
@@ -190,7 +190,7 @@ async fn who_gives_up_while_its_script_runs_need_not_wait_for_it() {
     drop(caller);
     run(&mut other, "PING").await.expect("the engine is free again");
     drop(other);
-    assert_eq!(engine.shared().lock_patiently().clients.len(), n_clients);
+    assert_eq!(engine.shared().lock_in_test().clients.len(), n_clients);
 }
 
 /// Time stops with a panic when it is told to.
@@ -217,7 +217,7 @@ async fn a_panic_is_for_the_one_whose_command_it_was() {
     let engine = Engine::builder().host(Box::new(Fragile(breaks.clone()))).open_in_memory();
     let (mut first, mut second) = (connection(&engine), connection(&engine));
     let (get, set) = (cmd("GET k"), cmd("SET k v"));
-    let state = engine.shared().lock_patiently();
+    let state = engine.shared().lock_in_test();
     let (mut broken, mut stored) =
         (first.req_packed_command(&get), second.req_packed_command(&set));
     assert!(poll(&mut broken).is_pending() && poll(&mut stored).is_pending());

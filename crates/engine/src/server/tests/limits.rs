@@ -1,6 +1,6 @@
 //! What clients may not do, and what becomes of them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -147,4 +147,77 @@ fn silence_ends_a_connection_except_for_those_who_wait() {
     for inbox in [&mut listening, &mut waiting, &mut in_process] {
         assert!(!is_closed(inbox));
     }
+}
+
+/// Has a client try wrong passwords at once, and returns when it has all answers.
+async fn guess(client: &mut super::Client, n: usize) {
+    client.send("AUTH wrong\r\n".repeat(n)).await;
+    let wrong = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    client.expect(&wrong.repeat(n)).await;
+}
+
+#[tokio::test]
+async fn who_guesses_passwords_has_to_wait_and_others_do_not() {
+    let server = Server::with(Engine::builder().password("secret").open_in_memory()).await;
+    let (mut guesser, mut known) = (server.connect().await, server.connect().await);
+    known.check("AUTH secret", "+OK\r\n").await;
+    let started = Instant::now();
+    // Five are free, then it is 50, 100, 200 ms.
+    guess(&mut guesser, 9).await;
+    assert!(started.elapsed() >= Duration::from_millis(350), "{:?}", started.elapsed());
+    let mut other = server.connect().await;
+    other.send("HELLO 2 AUTH default wrong\r\n").await;
+    // Who has given the password is served meanwhile.
+    let started = Instant::now();
+    for _ in 0..100 {
+        known.check("PING", "+PONG\r\n").await;
+    }
+    assert!(started.elapsed() < Duration::from_millis(350), "{:?}", started.elapsed());
+    other.expect("-WRONGPASS invalid username-password pair or user is disabled.\r\n").await;
+    other.check("AUTH secret", "+OK\r\n").await;
+}
+
+#[tokio::test]
+async fn guesses_cost_nothing_where_that_is_wanted() {
+    let server = Server::with(Engine::builder().password("secret").open_in_memory()).await;
+    let mut known = server.connect().await;
+    known.check("AUTH secret\r\nCONFIG SET auth-delay-max 0", "+OK\r\n+OK\r\n").await;
+    let started = Instant::now();
+    guess(&mut server.connect().await, 100).await;
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn who_does_not_give_the_password_is_hung_up_on() {
+    let server = Server::with(Engine::builder().password("secret").open_in_memory()).await;
+    let mut known = server.connect().await;
+    known.check("AUTH secret\r\nCONFIG SET auth-timeout 1", "+OK\r\n+OK\r\n").await;
+    let (mut silent, mut half) = (server.connect().await, server.connect().await);
+    half.send("AUT").await;
+    let mut late = server.connect().await;
+    late.check("AUTH secret", "+OK\r\n").await;
+    silent.expect_last("").await;
+    half.expect_last("").await;
+    late.check("PING", "+PONG\r\n").await;
+    known.check("PING", "+PONG\r\n").await;
+}
+
+#[tokio::test]
+async fn a_command_that_is_begun_and_not_ended_ends_the_connection() {
+    let server = Server::start().await;
+    let mut other = server.connect().await;
+    other.check("CONFIG SET request-timeout 1", "+OK\r\n").await;
+    let (mut idle, mut slow) = (server.connect().await, server.connect().await);
+    let mut blocked = server.connect().await;
+    blocked.send("BLPOP list 0\r\nPING\r\nPI").await;
+    idle.check("PING", "+PONG\r\n").await;
+    slow.send("PING\r\nPI").await;
+    let started = Instant::now();
+    slow.expect("+PONG\r\n").await;
+    slow.expect_last("").await;
+    assert!(started.elapsed() >= Duration::from_millis(900), "{:?}", started.elapsed());
+    // Silence between commands is no such thing, nor is waiting for data.
+    idle.check("PING", "+PONG\r\n").await;
+    other.check("RPUSH list item", ":1\r\n").await;
+    blocked.expect("*2\r\n$4\r\nlist\r\n$4\r\nitem\r\n+PONG\r\n").await;
 }
