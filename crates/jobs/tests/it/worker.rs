@@ -7,4 +7,5 @@ mod lots;
 mod outages;
 mod poison;
 mod regains;
+mod reshard;
 mod stops;
