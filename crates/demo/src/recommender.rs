@@ -161,7 +161,9 @@ impl Desk {
             Deed::Write { post, author, challenge } => {
                 let day = Some(self.service.today());
                 let (id, author, text) = (post, user(author)?, "Done for today".to_owned());
-                self.service.add_post(Post { id, author, challenge, day, text }).await?;
+                self.service
+                    .add_post(Post { id, author, challenge, day, has_bad_day: false, text })
+                    .await?;
             }
             Deed::React { number, post, whom } => {
                 let reaction = Reaction { id: number, post, user: user(whom)?, cancelled: false };

@@ -5,6 +5,7 @@
 //! cut off anywhere is repeated and ends where an undisturbed one would have.
 
 mod challenges;
+mod check;
 mod members;
 mod neighbours;
 mod posts;
@@ -91,11 +92,12 @@ impl Recommender {
     /// load then goes on from there.
     pub async fn sync(&self, source: &mut impl Source, watch: Watch<'_>) -> Result<Synced, Error> {
         let mut load = Load::new(self, watch).await?;
+        load.check(source).await?;
         load.advance().await?;
         let challenges = load.challenges(source).await?;
         let pool = load.posts(source, &challenges).await?;
         load.members(source, &challenges).await?;
-        load.reactions(source, &pool).await?;
+        load.reactions(source, &pool, &challenges).await?;
         load.tidy(source, &pool, &challenges).await?;
         Ok(load.done)
     }
@@ -214,7 +216,7 @@ impl<'a> Load<'a> {
     async fn advance(&mut self) -> Result<(), Error> {
         let day = NewDay::after(&self.parameters, self.today);
         self.done.day_index = day.index;
-        if day.passed == 0 && day.old_ring == day.ring && self.parameters.last_run.is_some() {
+        if !self.begins_day(&day) {
             return Ok(());
         }
         let seen = self.parameters.last_run.map(|day| day.to_string()).unwrap_or_default();
@@ -241,6 +243,10 @@ impl<'a> Load<'a> {
         self.parameters.ring = Some(day.ring);
         self.parameters.last_run = Some(last_run);
         self.wrote("day", 1, Some(1))
+    }
+
+    fn begins_day(&self, day: &NewDay) -> bool {
+        day.passed > 0 || day.old_ring != day.ring || self.parameters.last_run.is_none()
     }
 
     /// Writes what differs between a hash and what it should be, and the length of the table behind it.

@@ -43,8 +43,10 @@ pub struct Post {
     pub author: UserId,
     /// The challenge it belongs to.
     pub challenge: u64,
-    /// The day on which it was written, if that can be read.
+    /// The day on which it was written; none if the row does not say.
     pub day: Option<Date>,
+    /// Whether the row says a day that is none, so that nobody knows how old the post is.
+    pub has_bad_day: bool,
     /// What it says.
     pub text: String,
 }
@@ -116,19 +118,20 @@ impl Member {
         Some(Member { challenge: id(row, 0)?, user: user(row, 1)? })
     }
 
-    /// Reads a row of those who follow; nothing when they do so no more.
-    pub(crate) fn read_follower(row: &Row) -> Option<Member> {
+    /// Reads a row of those who follow, and whether they still do.
+    pub(crate) fn read_follower(row: &Row) -> Option<(Member, bool)> {
         let follows = !truth(text(row, 2));
-        let member = Member { user: user(row, 0)?, challenge: id(row, 1)? };
-        follows.then_some(member)
+        Some((Member { user: user(row, 0)?, challenge: id(row, 1)? }, follows))
     }
 }
 
 impl Post {
     pub(crate) fn read(row: &Row, zones: &Zones) -> Option<Post> {
         let day = text(row, 3).and_then(|at| day::day_of_text(at, &zones.database, &zones.users));
+        let has_bad_day = day.is_none() && text(row, 3).is_some();
+        let (id, author, challenge) = (id(row, 0)?, user(row, 1)?, id(row, 2)?);
         let text = text(row, 4).unwrap_or_default().to_owned();
-        Some(Post { id: id(row, 0)?, author: user(row, 1)?, challenge: id(row, 2)?, day, text })
+        Some(Post { id, author, challenge, day, has_bad_day, text })
     }
 
     /// Whether it only says that its author has a break; apps end that sentence in one way or another.
@@ -246,7 +249,9 @@ mod tests {
         assert_eq!(Member::read(&row(&["x", "1"])), None);
         assert_eq!(Member::read(&row(&["1", ""])), None);
         assert_eq!(Reaction::read(&row(&["1", "99999999999999999999", "3", "f"])), None);
-        assert_eq!(Member::read_follower(&row(&["1", "2", "true"])), None);
-        assert!(Member::read_follower(&row(&["1", "2", ""])).is_some());
+        let follows = |values| Member::read_follower(&row(values)).map(|(_, follows)| follows);
+        assert_eq!(follows(&["1", "2", "true"]), Some(false));
+        assert_eq!(follows(&["1", "2", ""]), Some(true));
+        assert_eq!(follows(&["1", "x", ""]), None);
     }
 }

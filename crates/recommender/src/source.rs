@@ -29,7 +29,15 @@ pub enum Table {
 }
 
 /// A row: the values of [`Table::columns`], in their order.
+///
+/// A row that holds text which is not UTF-8 has its id only, if that can be read: it is left out and counted.
 pub type Row = Vec<Option<String>>;
+
+/// Keeps the id of a row that cannot be read.
+fn unreadable(mut row: Row) -> Row {
+    row.iter_mut().skip(1).for_each(|value| *value = None);
+    row
+}
 
 /// Where to go on reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +100,23 @@ impl Table {
             Table::Posts => &["id", "user_id", "challenge_id", "created_time", "written_text"],
             Table::Reactions => &["log_id", "post_id", "user_id", "is_cancelled"],
             Table::Tracking => &["follower_id", "challenge_id", "is_terminated"],
+        }
+    }
+}
+
+impl Table {
+    /// Whether its rows are read in the order of their ids.
+    pub(crate) fn is_read_by_id(self) -> bool {
+        matches!(self, Table::Challenges | Table::Posts | Table::Reactions)
+    }
+
+    /// The columns without which no row makes sense, by their places.
+    fn needed(self) -> &'static [usize] {
+        match self {
+            Table::Challenges => &[0, 1, 4],
+            Table::Members | Table::Tracking => &[0, 1],
+            Table::Posts => &[0, 1, 2, 3],
+            Table::Reactions => &[0, 1, 2],
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Challenges, Load, PAGE};
+use super::{Challenges, Load, PAGE, check::last_id};
 use crate::{
     error::Error,
     keys,
-    rows::{self, Challenge},
+    rows::Challenge,
     source::{From, Source, Table},
 };
 
@@ -21,7 +21,7 @@ impl Load<'_> {
         loop {
             let page = source.page(Table::Challenges, From::Id(after), PAGE).await?;
             length += page.len() as u64;
-            after = page.iter().filter_map(rows::id_of).max().unwrap_or(after);
+            after = last_id(Table::Challenges, after, &page)?;
             for row in &page {
                 match Challenge::read(row, &self.zones, self.parameters.categories) {
                     Some(challenge) => drop(challenges.insert(challenge.id, challenge)),

@@ -1,10 +1,10 @@
 //! New posts come into the pool; posts that were deleted, moved or made private leave it or move.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use keyrack_store::{Script, script};
 
-use super::{Challenges, Load, PAGE, Pool};
+use super::{Challenges, Load, PAGE, Pool, check::last_id};
 use crate::{
     day,
     error::Error,
@@ -52,6 +52,7 @@ impl Load<'_> {
         let first_load = mark.is_none() || self.watermark("filling").await?.is_some();
         let mut mark = mark.unwrap_or(0);
         let mut pool = self.service.pool().await?;
+        let categories = self.service.categories_of_posts().await?;
         let mut gone: HashSet<u64> = pool.keys().copied().filter(|post| *post <= mark).collect();
         let mut breaks = self.service.read_map(&keys::breaks()).await?;
         let (length, new) = self.lengths(source, Table::Posts).await?;
@@ -60,11 +61,17 @@ impl Load<'_> {
         let mut done = 0;
         loop {
             let page = source.page(Table::Posts, From::Id(after), PAGE).await?;
-            after = page.iter().filter_map(rows::id_of).max().unwrap_or(after);
+            after = last_id(Table::Posts, after, &page)?;
             done += page.len() as u64;
             let mut changes = Changes::default();
             for row in &page {
-                let before = Before { mark, first_load, pool: &pool, breaks: &breaks };
+                let before = Before {
+                    mark,
+                    first_load,
+                    pool: &pool,
+                    categories: &categories,
+                    breaks: &breaks,
+                };
                 self.look_at(row, challenges, &before, &mut changes);
                 if let Some(id) = rows::id_of(row) {
                     gone.remove(&id);
@@ -139,15 +146,22 @@ impl Load<'_> {
             .filter(|challenge| challenge.is_going_on(self.today, self.parameters.max_post_age));
         let may_be_seen = going_on.filter(|challenge| challenge.public && !is_break);
         match (may_be_seen, known) {
-            (Some(challenge), Some(known)) if *known == challenge.id => {}
+            (Some(challenge), Some(known))
+                if *known == challenge.id
+                    && before
+                        .categories
+                        .get(&post.id)
+                        .is_none_or(|at| *at == challenge.category) => {}
+            // It moved to another challenge, or its challenge to another category. It keeps its day.
             (Some(challenge), Some(_)) => changes.entries.push(self.entry(post, challenge, 0)),
-            (Some(challenge), None) if is_new => {
-                let age = if before.first_load { self.age_of(&post) } else { 0 };
-                if age < self.parameters.ring() {
+            (Some(challenge), None) if is_new => match self.age_of(&post, before.first_load) {
+                Some(age) if age < self.parameters.ring() => {
                     self.done.posts += 1;
                     changes.entries.push(self.entry(post, challenge, age));
                 }
-            }
+                Some(_) => {}
+                None => self.done.skipped += 1,
+            },
             (Some(_), None) => {}
             (None, Some(_)) => changes.leave.push(post.id.to_string()),
             (None, None) if is_new && challenge.is_none() => self.done.skipped += 1,
@@ -161,10 +175,17 @@ impl Load<'_> {
         PostEntry { post, category: challenge.category, day }
     }
 
-    /// How many days ago a post was written. One whose day nobody knows counts as new.
-    fn age_of(&self, post: &Post) -> u64 {
-        let days = post.day.map_or(0, |day| day::days_between(day, self.today));
-        u64::try_from(days).unwrap_or(0)
+    /// How many days old a post is for the pool; none if nobody knows.
+    ///
+    /// A post that came since the last load is new, unless it has a day that is none.
+    fn age_of(&self, post: &Post, first_load: bool) -> Option<u64> {
+        match post.day {
+            _ if post.has_bad_day => None,
+            day if first_load => {
+                Some(u64::try_from(day::days_between(day?, self.today)).unwrap_or(0))
+            }
+            _ => Some(0),
+        }
     }
 
     /// How far a table was read by earlier loads.
@@ -180,7 +201,9 @@ struct Before<'a> {
     mark: u64,
     first_load: bool,
     pool: &'a Pool,
-    breaks: &'a std::collections::HashMap<String, String>,
+    /// In which category each post of the pool is.
+    categories: &'a HashMap<u64, usize>,
+    breaks: &'a HashMap<String, String>,
 }
 
 impl Recommender {
@@ -191,6 +214,20 @@ impl Recommender {
             Some((post.parse().ok()?, challenge.parse().ok()?))
         };
         Ok(pairs.into_iter().filter_map(number).collect())
+    }
+
+    /// In which category each post of the pool is.
+    async fn categories_of_posts(&self) -> Result<HashMap<u64, usize>, Error> {
+        let mut pipe = redis::pipe();
+        for key in Recommender::category_keys() {
+            pipe.cmd("ZRANGE").arg(&*self.store().place(&key)).arg(&[0, -1]);
+        }
+        let posts: Vec<Vec<String>> = pipe.query_async(&mut self.store().connection()).await?;
+        let posts = posts.into_iter().enumerate();
+        let of = |(category, posts): (usize, Vec<String>)| {
+            posts.into_iter().filter_map(move |post| Some((post.parse().ok()?, category)))
+        };
+        Ok(posts.flat_map(of).collect())
     }
 
     /// Puts a post into the pool before the load has read it.

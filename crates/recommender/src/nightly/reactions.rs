@@ -3,16 +3,16 @@
 //! A user's keys may lie elsewhere on a cluster than the watermark. So each user remembers which reactions beyond it are counted,
 //! and a page that is repeated because the load was cut off counts nothing twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures_util::future::try_join_all;
 use keyrack_store::{Script, script};
 
-use super::{Load, PAGE, Pool, USERS_AT_ONCE};
+use super::{Challenges, Load, PAGE, Pool, USERS_AT_ONCE, check::last_id};
 use crate::{
     error::Error,
     keys::{self, UserId},
-    rows::{self, Reaction},
+    rows::{Post, Reaction},
     service::Recommender,
     source::{From, Source, Table},
 };
@@ -20,7 +20,7 @@ use crate::{
 static COUNT: Script = script!("count.lua");
 static REACTIONS: Script = script!("reactions.lua");
 
-/// A reaction to a post of the pool, and the post's challenge.
+/// A reaction, and the challenge of its post.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) reaction: Reaction,
@@ -33,27 +33,27 @@ impl Load<'_> {
         &mut self,
         source: &mut impl Source,
         pool: &Pool,
+        challenges: &Challenges,
     ) -> Result<(), Error> {
         let mut mark = self.watermark("reaction").await?.unwrap_or(0);
         let (length, of) = self.lengths(source, Table::Reactions).await?;
         let mut done = 0;
         loop {
             let page = source.page(Table::Reactions, From::Id(mark), PAGE).await?;
-            let new = page.iter().filter_map(rows::id_of).max().unwrap_or(mark);
-            let mut counted = Vec::new();
-            for row in &page {
-                let reaction = Reaction::read(row);
-                let challenge = reaction.as_ref().and_then(|reaction| pool.get(&reaction.post));
-                match (reaction, challenge) {
-                    (Some(reaction), Some(&challenge)) => {
-                        counted.push(Counted { reaction, challenge })
-                    }
-                    (None, _) => self.done.skipped += 1,
-                    // Private, a break, or too old to be recommended.
-                    (Some(_), None) => {}
+            let new = last_id(Table::Reactions, mark, &page)?;
+            let reactions: Vec<Reaction> = page.iter().filter_map(Reaction::read).collect();
+            self.done.skipped += (page.len() - reactions.len()) as u64;
+            let others = self.challenges_of_others(source, &reactions, pool, challenges).await?;
+            let (mut counted, mut tastes) = (Vec::new(), Vec::new());
+            for reaction in reactions {
+                match (pool.get(&reaction.post), others.get(&reaction.post)) {
+                    (Some(&challenge), _) => counted.push(Counted { reaction, challenge }),
+                    (None, Some(&challenge)) => tastes.push(Counted { reaction, challenge }),
+                    // Private, a break, or of a challenge that is over.
+                    (None, None) => {}
                 }
             }
-            self.for_users(mark, &counted).await?;
+            self.for_users(mark, counted.iter().chain(&tastes)).await?;
             done += page.len() as u64;
             self.done.reactions += counted.len() as u64;
             self.service.count_for_posts(Some((mark, new, length)), &counted).await?;
@@ -65,7 +65,39 @@ impl Load<'_> {
         }
     }
 
-    async fn for_users(&mut self, mark: u64, counted: &[Counted]) -> Result<(), Error> {
+    /// The challenges of posts that somebody reacted to and that have left the pool, or were too old to come into it.
+    ///
+    /// What a user likes is learned from them too: after a rebuild it is what it was before.
+    async fn challenges_of_others(
+        &self,
+        source: &mut impl Source,
+        reactions: &[Reaction],
+        pool: &Pool,
+        challenges: &Challenges,
+    ) -> Result<HashMap<u64, u64>, Error> {
+        let posts: BTreeSet<u64> = reactions.iter().map(|reaction| reaction.post).collect();
+        let posts: Vec<u64> = posts.into_iter().filter(|post| !pool.contains_key(post)).collect();
+        if posts.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let rows = source.posts(&posts).await?;
+        let (today, age) = (self.today, self.parameters.max_post_age);
+        let found = rows.iter().filter_map(|row| {
+            let post = Post::read(row, &self.zones)?;
+            let challenge = challenges.get(&post.challenge)?;
+            let counts = challenge.public
+                && challenge.is_going_on(today, age)
+                && !post.is_break(&self.service.settings().break_text);
+            counts.then_some((post.id, challenge.id))
+        });
+        Ok(found.collect())
+    }
+
+    async fn for_users<'c>(
+        &mut self,
+        mark: u64,
+        counted: impl Iterator<Item = &'c Counted>,
+    ) -> Result<(), Error> {
         let mut of_users: BTreeMap<&UserId, Vec<&Counted>> = BTreeMap::new();
         for one in counted {
             of_users.entry(&one.reaction.user).or_default().push(one);

@@ -90,9 +90,14 @@ impl Load<'_> {
         loop {
             let page = source.page(Table::Tracking, From::Row(length), PAGE).await?;
             length += page.len() as u64;
-            let followers = page.iter().filter_map(Member::read_follower);
-            for follower in followers.filter(|follower| going_on.contains(&follower.challenge)) {
-                follows.entry(follower.user).or_default().insert(follower.challenge);
+            for row in &page {
+                let Some((follower, does_follow)) = Member::read_follower(row) else {
+                    self.done.skipped += 1;
+                    continue;
+                };
+                if does_follow && going_on.contains(&follower.challenge) {
+                    follows.entry(follower.user).or_default().insert(follower.challenge);
+                }
             }
             if page.len() < PAGE {
                 return Ok((follows, length));

@@ -1,6 +1,9 @@
 //! Putting candidates into order: by worth, less alike than worth alone would have them, with a few for discovery.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::Hash,
+};
 
 use super::{
     candidates::Candidate,
@@ -15,8 +18,11 @@ const WORTH: f64 = 0.8;
 /// Every so-many-th place is for discovery.
 const DISCOVERY_EVERY: usize = 10;
 
-/// Of any ten places from the first on, at most so many are for the same challenge or the same author.
+/// Of any ten places in a row, at most so many are for the same challenge or the same author.
 const SAME_IN_TEN: usize = 2;
+
+/// How many places before a place decide whether it may be of the same challenge or author.
+const PLACES_BEFORE: usize = 9;
 
 /// What is believed about a post before anybody saw it: one like in eight showings.
 const PRIOR: (f64, f64) = (1.0, 7.0);
@@ -84,21 +90,61 @@ fn draw(candidate: &Candidate, order: &Order<'_>) -> f64 {
     dice.beta(PRIOR.0 + likes, PRIOR.1 + (shown - likes).max(0.0))
 }
 
+/// Appends posts that were shown before, in their order as far as any ten places in a row allow it.
+pub(super) fn append(list: &mut Vec<Ranked>, seen: Vec<Rated>, length: usize) {
+    let mut window = Window::default();
+    for ranked in list.iter().rev().take(PLACES_BEFORE).rev() {
+        window.take(&ranked.rated.candidate);
+    }
+    let mut left: VecDeque<Rated> = seen.into();
+    while list.len() < length && !left.is_empty() {
+        let fitting = left.iter().position(|rated| window.fits(&rated.candidate)).unwrap_or(0);
+        let Some(rated) = left.remove(fitting) else { break };
+        window.take(&rated.candidate);
+        list.push(Ranked { rated, reason: Reason::SeenBefore });
+    }
+}
+
+/// The challenges and authors of the last places.
+#[derive(Default)]
+struct Window {
+    places: VecDeque<(u64, String)>,
+}
+
+impl Window {
+    fn fits(&self, candidate: &Candidate) -> bool {
+        let same = |is_same: &dyn Fn(&(u64, String)) -> bool| {
+            self.places.iter().filter(|place| is_same(place)).count() < SAME_IN_TEN
+        };
+        same(&|(challenge, _)| *challenge == candidate.challenge)
+            && same(&|(_, author)| *author == candidate.author)
+    }
+
+    fn take(&mut self, candidate: &Candidate) {
+        if self.places.len() == PLACES_BEFORE {
+            self.places.pop_front();
+        }
+        self.places.push_back((candidate.challenge, candidate.author.clone()));
+    }
+}
+
 /// A list under construction. Each place is chosen among all that is left, so everything looked at there is a number by place.
 struct Choice {
     /// The worth of each from 0 to 1, falling from place to place.
     worth: Vec<f64>,
     taken: Vec<bool>,
-    n_taken: usize,
+    /// The last places.
+    window: VecDeque<usize>,
     challenges: Groups,
     authors: Groups,
     categories: Groups,
 }
 
-/// Which posts belong together, and how many of each group were taken.
+/// Which posts belong together, and how many of each group were taken: in all, and for the last places.
 struct Groups {
     of: Vec<usize>,
     taken: Vec<usize>,
+    recent: Vec<usize>,
 }
 
 impl Groups {
@@ -109,15 +155,25 @@ impl Groups {
             let next = numbers.len();
             of.push(*numbers.entry(member).or_insert(next));
         }
-        Groups { of, taken: vec![0; numbers.len()] }
+        Groups { of, taken: vec![0; numbers.len()], recent: vec![0; numbers.len()] }
     }
 
     fn taken(&self, at: usize) -> usize {
         self.taken[self.of[at]]
     }
 
+    fn recent(&self, at: usize) -> usize {
+        self.recent[self.of[at]]
+    }
+
     fn take(&mut self, at: usize) {
         self.taken[self.of[at]] += 1;
+        self.recent[self.of[at]] += 1;
+    }
+
+    /// The post is no longer among the last places.
+    fn pass(&mut self, at: usize) {
+        self.recent[self.of[at]] -= 1;
     }
 }
 
@@ -131,7 +187,7 @@ impl Choice {
         Choice {
             worth: rated.iter().map(|rated| (rated.score - worst) / span).collect(),
             taken: vec![false; rated.len()],
-            n_taken: 0,
+            window: VecDeque::new(),
             challenges: Groups::new(candidates().map(|candidate| candidate.challenge)),
             authors: Groups::new(candidates().map(|candidate| candidate.author.as_str())),
             categories: Groups::new(candidates().map(|candidate| candidate.category)),
@@ -166,13 +222,18 @@ impl Choice {
     }
 
     fn fits(&self, at: usize) -> bool {
-        let most = SAME_IN_TEN * (self.n_taken / 10 + 1);
-        self.challenges.taken(at) < most && self.authors.taken(at) < most
+        self.challenges.recent(at) < SAME_IN_TEN && self.authors.recent(at) < SAME_IN_TEN
     }
 
     fn take(&mut self, at: usize) {
         self.taken[at] = true;
-        self.n_taken += 1;
+        if self.window.len() == PLACES_BEFORE
+            && let Some(passed) = self.window.pop_front()
+        {
+            self.challenges.pass(passed);
+            self.authors.pass(passed);
+        }
+        self.window.push_back(at);
         self.challenges.take(at);
         self.authors.take(at);
         self.categories.take(at);
@@ -234,6 +295,41 @@ mod tests {
         assert_eq!(of_the_first, 10);
         let alone = (0..50).map(|post| rated(post, 1, 0, 1.0)).collect();
         assert_eq!(list(alone, 50).len(), 50);
+    }
+
+    /// Places at which more than two of the ten from there on are of one challenge.
+    fn crowded(challenges: &[u64]) -> Vec<usize> {
+        let windows = challenges.windows(10).enumerate();
+        let crowded = windows.filter(|(_, ten)| {
+            ten.iter().any(|one| ten.iter().filter(|other| *other == one).count() > SAME_IN_TEN)
+        });
+        crowded.map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn any_ten_places_in_a_row_have_at_most_two_of_one_challenge() {
+        // The most liked challenges come late: what was saved up in the first places may not be spent there.
+        let mut posts: Vec<Rated> =
+            (0..20).map(|post| rated(post, post, 0, 1000.0 - post as f64)).collect();
+        posts.extend(
+            (100..400).map(|post| rated(post, post % 7 + 100, 1, 500.0 - (post % 7) as f64 * 10.0)),
+        );
+        let order = Order { weights: &Weights::default(), top: &[0, 1, 2], length: 120, seed: 1 };
+        let challenges: Vec<u64> =
+            rank(posts, &order).iter().map(|ranked| ranked.rated.candidate.challenge).collect();
+        assert_eq!(challenges.len(), 120);
+        assert_eq!(crowded(&challenges), [0; 0], "{challenges:?}");
+    }
+
+    #[test]
+    fn posts_that_were_shown_before_are_spread_too() {
+        let order = Order { weights: &Weights::default(), top: &[0, 1, 2], length: 12, seed: 1 };
+        let mut list = rank((0..12).map(|post| rated(post, post % 6, 0, 1.0)).collect(), &order);
+        let seen = (100..160).map(|post| rated(post, (post - 100) / 10, 0, 1.0)).collect();
+        append(&mut list, seen, 40);
+        let challenges: Vec<u64> =
+            list.iter().map(|ranked| ranked.rated.candidate.challenge).collect();
+        assert_eq!((challenges.len(), crowded(&challenges)), (40, Vec::new()), "{challenges:?}");
     }
 
     #[test]

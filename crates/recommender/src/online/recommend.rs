@@ -172,8 +172,8 @@ fn order(
     let order = Order { weights: &weights, top: &top, length, seed: cursor.seed };
     let mut list = rank::rank(fresh, &order);
     seen.sort_by_key(|(at, rated)| (*at, std::cmp::Reverse(rated.candidate.post)));
-    let seen = seen.into_iter().map(|(_, rated)| Ranked { rated, reason: Reason::SeenBefore });
-    list.extend(seen.take(length.saturating_sub(list.len())));
+    let seen = seen.into_iter().map(|(_, rated)| rated).collect();
+    rank::append(&mut list, seen, length);
     list
 }
 

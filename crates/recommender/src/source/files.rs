@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{From, Memory, Names, Row, Source, Table, csv};
+use super::{From, Memory, Names, Row, Source, Table, csv, unreadable};
 use crate::error::Error;
 
 /// Tables read from files. They are held in memory, because files have no order to go on from.
@@ -28,10 +28,20 @@ impl Files {
                     continue;
                 }
                 files += 1;
-                let text = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+                let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
                 let columns: Vec<&str> = names.columns(table).collect();
-                tables.rows(table).extend(read(&text, &columns).map_err(failed)?);
+                let rows = read(&marked(&bytes), &columns).map_err(failed)?;
+                // A CSV file has a header; of objects, only all together tell that a name is not used.
+                let missing = never_there(table, &columns, &rows).filter(|_| ending == "ndjson");
+                if let Some(column) = missing {
+                    return Err(failed(format!("no row has \"{column}\"")));
+                }
+                tables.rows(table).extend(rows.into_iter().map(checked));
             }
+        }
+        if !folder.is_dir() {
+            let reason = "there is no such folder".into();
+            return Err(Error::Source { table: folder.display().to_string(), reason });
         }
         if files == 0 {
             let reason = "it has no file such as \"post.csv\" or \"post.ndjson\"".into();
@@ -40,6 +50,40 @@ impl Files {
         tables.sort();
         Ok(Files { tables })
     }
+}
+
+/// Stands where a file is not UTF-8: a code point that no text holds.
+const NOT_UTF8: char = '\u{fdd0}';
+
+/// The text of a file, with [`NOT_UTF8`] where it is none.
+fn marked(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(NOT_UTF8);
+        }
+    }
+    text
+}
+
+/// The row, or only its id if it could not be read.
+fn checked(row: Row) -> Row {
+    let is_bad =
+        |value: &Option<String>| value.as_ref().is_some_and(|text| text.contains(NOT_UTF8));
+    if !row.iter().any(is_bad) {
+        return row;
+    }
+    let mut row = unreadable(row);
+    row.iter_mut().filter(|value| is_bad(value)).for_each(|value| *value = None);
+    row
+}
+
+/// A column that the table needs and none of its rows has.
+fn never_there<'a>(table: Table, columns: &[&'a str], rows: &[Row]) -> Option<&'a str> {
+    let has = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(Option::is_some));
+    let missing = table.needed().iter().find(|at| !rows.is_empty() && !has(**at));
+    missing.and_then(|at| columns.get(*at).copied())
 }
 
 type Read = fn(&str, &[&str]) -> Result<Vec<Row>, String>;
@@ -110,6 +154,27 @@ mod tests {
         assert!(from_ndjson("{}\n[]\n", &["id"]).expect_err("no object").starts_with("line 2"));
         let folder = std::env::temp_dir().join("keyrack-no-such-folder");
         let error = Files::open(&folder, &Names::default()).expect_err("no files");
+        assert!(error.to_string().contains("there is no such folder"), "{error}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = Files::open(folder.path(), &Names::default()).expect_err("no files");
         assert!(error.to_string().contains("it has no file"), "{error}");
+        fs::write(
+            folder.path().join("post.ndjson"),
+            "{\"id\":1,\"userid\":2,\"challenge_id\":3}\n",
+        )
+        .expect("a file");
+        let error = Files::open(folder.path(), &Names::default()).expect_err("a column");
+        assert!(error.to_string().contains("no row has \"user_id\""), "{error}");
+    }
+
+    #[test]
+    fn rows_that_are_not_utf8_keep_their_id_only() {
+        let text = marked(b"id,text\n1,good\n2,b\xffd\n\xfe3,good\n4,good\n");
+        let rows = from_csv(&text, &["id", "text"]).expect("records").into_iter().map(checked);
+        let rows: Vec<Row> = rows.collect();
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(rows[1], [some("2"), None]);
+        assert_eq!(rows[2], [None, None]);
+        assert_eq!(rows[3], [some("4"), some("good")]);
     }
 }

@@ -1,5 +1,7 @@
 //! Tables in memory, for tests and for evaluation.
 
+use std::collections::HashSet;
+
 use super::{From, Row, Source, Table};
 use crate::error::Error;
 
@@ -45,6 +47,7 @@ impl Source for Memory {
 
     async fn posts(&mut self, ids: &[u64]) -> Result<Vec<Row>, Error> {
         let rows = self.tables[Table::Posts as usize].iter();
+        let ids: HashSet<u64> = ids.iter().copied().collect();
         Ok(rows.filter(|row| ids.contains(&id(row))).cloned().collect())
     }
 

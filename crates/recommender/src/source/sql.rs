@@ -4,7 +4,7 @@
 
 use sqlx::{AnyConnection, Connection as _, Row as _};
 
-use super::{From, Names, Row, Source, Table};
+use super::{From, Names, Row, Source, Table, unreadable};
 use crate::error::Error;
 
 /// Tables in a database. Nothing is ever written to it.
@@ -46,7 +46,7 @@ impl Sql {
         })?;
         let connection = AnyConnection::connect(url).await.map_err(|error| Error::Source {
             table: format!("{kind:?}").to_lowercase(),
-            reason: error.to_string(),
+            reason: missing_file(url, kind).unwrap_or_else(|| error.to_string()),
         })?;
         Ok(Sql { connection, kind, names })
     }
@@ -65,27 +65,51 @@ impl Sql {
         let found = sqlx::query(query).fetch_all(&mut self.connection).await;
         let width = table.columns().len();
         let row = |row: &sqlx::any::AnyRow| -> Result<Row, sqlx::Error> {
-            (0..width).map(|at| text(row, at)).collect()
+            let mut is_readable = true;
+            let mut values = Row::with_capacity(width);
+            for at in 0..width {
+                let value = text(row, at)?;
+                is_readable &= value.is_ok();
+                values.push(value.ok().flatten());
+            }
+            Ok(if is_readable { values } else { unreadable(values) })
         };
         let rows = found.and_then(|rows| rows.iter().map(row).collect());
         rows.map_err(|error| self.failed(table, &error))
     }
 
+    /// A value as text. SQLite stores any bytes as text, so they are asked for as bytes: one bad text must not spoil a page.
     fn as_text(&self, column: &str) -> String {
-        let text = if self.kind == Kind::MySql { "CHAR" } else { "TEXT" };
-        format!("CAST({column} AS {text})")
+        match self.kind {
+            Kind::Sqlite => format!("CAST(CAST({column} AS TEXT) AS BLOB)"),
+            Kind::Postgres => format!("CAST({column} AS TEXT)"),
+            Kind::MySql => format!("CAST({column} AS CHAR)"),
+        }
     }
 
     /// A name that may hold a schema: `app.posts`. [`Names`] lets no quotes through.
+    ///
+    /// SQLite takes a column in double quotes that does not exist for a text. In brackets it says that there is none.
     fn quoted(&self, name: &str) -> String {
-        let quote = if self.kind == Kind::MySql { '`' } else { '"' };
+        let (open, close) = match self.kind {
+            Kind::Sqlite => ('[', ']'),
+            Kind::Postgres => ('"', '"'),
+            Kind::MySql => ('`', '`'),
+        };
         let words: Vec<String> =
-            name.split('.').map(|word| format!("{quote}{word}{quote}")).collect();
+            name.split('.').map(|word| format!("{open}{word}{close}")).collect();
         words.join(".")
     }
 
     fn failed(&self, table: Table, error: &sqlx::Error) -> Error {
-        Error::Source { table: self.names.table(table).to_owned(), reason: error.to_string() }
+        let mut reason = error.to_string();
+        if matches!(error, sqlx::Error::Database(_)) && reason.contains("column") {
+            reason.push_str(&format!(
+                "; \"--rename {}.COLUMN=NAME\" says what it is called",
+                table.name()
+            ));
+        }
+        Error::Source { table: self.names.table(table).to_owned(), reason }
     }
 }
 
@@ -122,14 +146,28 @@ impl Source for Sql {
         let found = sqlx::query(&query).fetch_one(&mut self.connection).await;
         let rows = found.and_then(|row| text(&row, 0));
         let rows = rows.map_err(|error| self.failed(table, &error))?;
-        Ok(rows.and_then(|rows| rows.parse().ok()).unwrap_or(0))
+        Ok(rows.ok().flatten().and_then(|rows| rows.parse().ok()).unwrap_or(0))
     }
 }
 
-/// A value that was asked for as text. MySQL calls long text a blob.
-fn text(row: &sqlx::any::AnyRow, at: usize) -> Result<Option<String>, sqlx::Error> {
-    row.try_get(at).or_else(|error| match row.try_get::<Option<Vec<u8>>, _>(at) {
-        Ok(bytes) => Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())),
-        Err(_) => Err(error),
-    })
+/// A value that was asked for as text, which may not be UTF-8. SQLite gives bytes, and MySQL calls long text a blob.
+type Text = Result<Option<String>, std::string::FromUtf8Error>;
+
+fn text(row: &sqlx::any::AnyRow, at: usize) -> Result<Text, sqlx::Error> {
+    match row.try_get::<Option<String>, _>(at) {
+        Ok(text) => Ok(Ok(text)),
+        Err(error) => match row.try_get::<Option<Vec<u8>>, _>(at) {
+            Ok(bytes) => Ok(bytes.map(String::from_utf8).transpose()),
+            Err(_) => Err(error),
+        },
+    }
+}
+
+/// Says that there is no such file, which SQLite calls "unable to open database file".
+fn missing_file(url: &str, kind: Kind) -> Option<String> {
+    let path = url.strip_prefix("sqlite:").filter(|_| kind == Kind::Sqlite)?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let is_missing = !std::path::Path::new(path).exists();
+    is_missing.then(|| format!("there is no file \"{path}\""))
 }

@@ -13,8 +13,14 @@ async fn what_was_told_is_not_counted_again_by_the_load() {
         let reactions = app.rows(Table::Reactions).split_off(3);
         let posts = app.rows(Table::Posts).split_off(1);
         sync(&store, &mut app).await;
-        let post =
-            Post { id: 101, author: user("11"), challenge: 1, day: None, text: "Rain".into() };
+        let post = Post {
+            id: 101,
+            author: user("11"),
+            challenge: 1,
+            day: None,
+            has_bad_day: false,
+            text: "Rain".into(),
+        };
         assert!(service.add_post(post.clone()).await.expect("a post"));
         let reaction = Reaction { id: 5, post: 101, user: user("10"), cancelled: false };
         for _ in 0..2 {
@@ -65,6 +71,7 @@ async fn private_breaks_and_unknown_are_not_taken() {
             author: user("10"),
             challenge,
             day: None,
+            has_bad_day: false,
             text: text.into(),
         };
         for refused in

@@ -4,6 +4,7 @@ mod crash;
 mod database;
 mod days;
 mod eval;
+mod faults;
 mod keys;
 mod live;
 mod load;

@@ -100,7 +100,7 @@ async fn post(
 ) -> Result<Json<Taken>, Problem> {
     let author = told.user_id.id("user_id")?;
     let ToldPost { id, challenge_id: challenge, written_text: text, .. } = told;
-    let post = Post { id, author, challenge, day: None, text };
+    let post = Post { id, author, challenge, day: None, has_bad_day: false, text };
     let taken = app.recommendations.recommender.add_post(post).await?;
     Ok(Json(Taken { taken }))
 }
