@@ -7,16 +7,27 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     Open,
+    /// The buyer is done, and the money is on its way: some ways to pay take days.
+    Unpaid,
     Complete,
     Expired,
 }
 
 impl Standing {
     pub(super) fn of(session: Option<&Session>) -> Standing {
-        match session.map(|session| session.status.as_deref()) {
-            Some(Some("complete")) => Standing::Complete,
-            Some(Some("expired")) | None => Standing::Expired,
-            Some(_) => Standing::Open,
+        let Some(session) = session else { return Standing::Expired };
+        match session.status.as_deref() {
+            Some("complete") => Standing::of_completed(session),
+            Some("expired") => Standing::Expired,
+            _ => Standing::Open,
+        }
+    }
+
+    /// How a session stands that the buyer has completed, whether or not the money has come.
+    pub(super) fn of_completed(session: &Session) -> Standing {
+        match session.payment_status.as_deref() {
+            Some("unpaid") => Standing::Unpaid,
+            _ => Standing::Complete,
         }
     }
 }
@@ -42,6 +53,11 @@ impl Checkout {
     ) -> Result<Standing, Error> {
         match standing {
             Standing::Open => self.release_checked(held).await?,
+            Standing::Unpaid if held.is_given_up(self.entitlements.now()) => {
+                self.close(held).await?;
+                return Ok(Standing::Expired);
+            }
+            Standing::Unpaid => self.release_unpaid(held).await?,
             Standing::Expired => self.close(held).await?,
             Standing::Complete => self.complete(held).await?,
         }

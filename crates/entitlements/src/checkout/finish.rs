@@ -20,7 +20,9 @@ impl Checkout {
         let held = self.hold(uid, Which::Of(user)).await?;
         match self.settle(&held).await? {
             Standing::Complete => Ok(()),
-            Standing::Open | Standing::Expired => Err(Error::Incomplete { uid: uid.to_string() }),
+            Standing::Open | Standing::Unpaid | Standing::Expired => {
+                Err(Error::Incomplete { uid: uid.to_string() })
+            }
         }
     }
 }

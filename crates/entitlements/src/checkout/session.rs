@@ -25,6 +25,12 @@ const CHECKS_S: [f64; 2] = [300.0, 3600.0];
 /// How long to wait between two questions about a checkout that should have expired.
 const RECHECK_S: f64 = 300.0;
 
+/// How long to wait between two questions about a payment that is on its way.
+const UNPAID_RECHECK_S: f64 = 3600.0;
+
+/// How long a payment may be on its way. The slowest ways to pay take two weeks.
+const UNPAID_MAX_S: f64 = 30.0 * 86_400.0;
+
 /// A checkout that this process holds: nobody else finishes it.
 #[derive(Debug)]
 pub(super) struct Held {
@@ -105,6 +111,12 @@ impl Checkout {
         self.release(held, times.next_check(), now).await
     }
 
+    /// Lets go of a checkout whose payment is on its way. Stripe tells when it has come; the sweep asks in case it does not.
+    pub(super) async fn release_unpaid(&self, held: &Held) -> Result<(), Error> {
+        let now = self.entitlements.now();
+        self.release(held, now + UNPAID_RECHECK_S, now).await
+    }
+
     /// Lets go of a checkout about which nothing was found out. The sweep asks again a little later.
     pub(super) async fn release_unchecked(&self, held: &Held) -> Result<(), Error> {
         let next_at = held.times.next_check().max(self.entitlements.now() + RECHECK_S);
@@ -122,6 +134,11 @@ impl Checkout {
 }
 
 impl Held {
+    /// Whether its payment has been on its way for so long that it will not come.
+    pub(super) fn is_given_up(&self, now: f64) -> bool {
+        now > self.times.created_at + UNPAID_MAX_S
+    }
+
     fn read(uid: &CheckoutUid, record: &HashMap<String, String>, holder: String) -> Option<Held> {
         let time = |name: &str| record.get(name)?.parse::<f64>().ok();
         let times = Times {

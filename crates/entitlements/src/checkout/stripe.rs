@@ -32,6 +32,8 @@ pub(super) struct Session {
     /// Where the buyer pays; only while it is open.
     pub(super) url: Option<String>,
     pub(super) status: Option<String>,
+    /// `paid`, `unpaid` or `no_payment_required`.
+    pub(super) payment_status: Option<String>,
     pub(super) expires_at: Option<f64>,
     /// Our own name for it.
     pub(super) client_reference_id: Option<String>,

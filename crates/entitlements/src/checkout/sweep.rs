@@ -27,7 +27,7 @@ pub struct Swept {
     pub completed: usize,
     /// Given up by Stripe.
     pub expired: usize,
-    /// Still open.
+    /// Still open, or not yet paid.
     pub open: usize,
     /// Could not be found out; asked again in five minutes.
     pub failed: usize,
@@ -55,7 +55,7 @@ impl Checkout {
                 match looked? {
                     Look::Settled(Standing::Complete) => swept.completed += 1,
                     Look::Settled(Standing::Expired) => swept.expired += 1,
-                    Look::Settled(Standing::Open) => swept.open += 1,
+                    Look::Settled(Standing::Open | Standing::Unpaid) => swept.open += 1,
                     Look::Failed => swept.failed += 1,
                     Look::Done => {}
                     Look::Busy(uid) => {

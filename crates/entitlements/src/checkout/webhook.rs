@@ -16,7 +16,7 @@ pub enum Handled {
     Completed,
     /// The checkout was given up.
     Expired,
-    /// It is about nothing that is open here: it came before, or somebody else was faster.
+    /// It is about nothing that is open here, or about a checkout that stays open: its payment is on its way.
     Nothing,
 }
 
@@ -44,14 +44,20 @@ impl Checkout {
         self.verify(signature, body)?;
         let nonsense = |_| Error::Invalid { field: "body", reason: "not an event".into() };
         let message: Message = serde_json::from_slice(body).map_err(nonsense)?;
-        let standing = match &*message.kind {
-            "checkout.session.completed" | "checkout.session.async_payment_succeeded" => {
-                Standing::Complete
+        let session = message.data.object;
+        let session = || serde_json::from_value::<Session>(session).map_err(nonsense);
+        let (session, standing) = match &*message.kind {
+            "checkout.session.completed" => {
+                let session = session()?;
+                let standing = Standing::of_completed(&session);
+                (session, standing)
             }
-            "checkout.session.expired" => Standing::Expired,
+            "checkout.session.async_payment_succeeded" => (session()?, Standing::Complete),
+            "checkout.session.expired" | "checkout.session.async_payment_failed" => {
+                (session()?, Standing::Expired)
+            }
             _ => return Ok(Handled::Nothing),
         };
-        let session: Session = serde_json::from_value(message.data.object).map_err(nonsense)?;
         self.obey(&session, standing).await
     }
 
@@ -76,7 +82,7 @@ impl Checkout {
         concluded.map(|standing| match standing {
             Standing::Complete => Handled::Completed,
             Standing::Expired => Handled::Expired,
-            Standing::Open => Handled::Nothing,
+            Standing::Open | Standing::Unpaid => Handled::Nothing,
         })
     }
 

@@ -7,8 +7,8 @@ use keyrack_store::Script;
 
 use super::{Found, Origin, Outcome, Reach, TTL_S, lease::Turn};
 use crate::{
-    breaker::Admission,
-    counters::count,
+    breaker::{Admission, State},
+    counters::{Counters, count},
     entitlement::{ASSUMED_S, Entitlement},
     error::Error,
     keys,
@@ -106,12 +106,14 @@ impl Entitlements {
     /// Asks the source, unless it fails too often.
     async fn ask_source(&self, user: &UserSub, now: f64) -> Result<Reply, Error> {
         let counters = &self.inner.counters;
+        // Before the breaker: a user without a customer id sends no request, so none may be used up for one.
+        let customer = self.customer(user).await?;
+        let Some(customer) = customer else { return self.unknown_user(counters).await };
         let admission = self.admit(now).await?;
         if admission == Admission::Refused {
             count(&counters.held_back);
             return Ok(Reply::None);
         }
-        let Some(customer) = self.customer(user).await? else { return Ok(Reply::UnknownUser) };
         count(&counters.requests);
         let time_max = self.inner.settings.source_time_max;
         let asked = tokio::time::timeout(time_max, self.inner.source.fetch(&customer)).await;
@@ -129,6 +131,15 @@ impl Entitlements {
             self.close_breaker().await?;
         }
         Ok(reply.map_or(Reply::UnknownUser, Reply::Answer))
+    }
+
+    /// The source knows nothing of a user who has no customer id. While it fails nobody is turned away.
+    async fn unknown_user(&self, counters: &Counters) -> Result<Reply, Error> {
+        if self.breaker().await? == State::Open {
+            count(&counters.held_back);
+            return Ok(Reply::None);
+        }
+        Ok(Reply::UnknownUser)
     }
 
     async fn remember(&self, user: &UserSub, now: f64, answer: &Answer) -> Result<Outcome, Error> {

@@ -1,6 +1,6 @@
 //! When the source is no longer asked, and when it is again.
 
-use keyrack_entitlements::{ERRORS_MAX, Entitlements, Origin, State, keys};
+use keyrack_entitlements::{ERRORS_MAX, Entitlements, Error, Origin, State, keys};
 use keyrack_store::Store;
 use keyrack_testkit::on_every_store_at;
 
@@ -120,6 +120,25 @@ async fn failures_that_another_program_counted_count_on_every_store() {
         clock.advance_ms(291_001);
         assert_eq!(somebody_asks(&entitlements, 2).await, Origin::Source);
         assert_eq!((state(&entitlements).await, cat.asked()), (State::Closed, 1));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_without_a_customer_id_leaves_the_trial_to_others_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, clock| {
+        let cat = Cat::start().await;
+        let entitlements = open(&store, &cat).await;
+        cat.is(Mood::Well).await;
+        clock.advance_ms(300_001);
+        for n in 0..5 {
+            let nobody = user(&format!("new {n}"));
+            let found = entitlements.lookup(&nobody, "pro").await;
+            assert!(matches!(found, Err(Error::UnknownUser)), "{found:?}");
+        }
+        assert_eq!((state(&entitlements).await, cat.asked()), (State::HalfOpen, 10));
+        assert_eq!(somebody_asks(&entitlements, 400).await, Origin::Source);
+        assert_eq!((state(&entitlements).await, cat.asked()), (State::Closed, 11));
     })
     .await;
 }

@@ -64,6 +64,51 @@ async fn who_has_paid_gets_it_without_coming_back_on_every_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_payment_on_its_way_is_waited_for_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, clock| {
+        let (cat, till) = (Cat::start().await, Till::start().await);
+        let shop = shop(&store, &cat, &till);
+        let alice = user("alice");
+        let bought = start(&shop, &alice).await;
+        till.all_are("complete").await;
+        till.all_payments_are("unpaid").await;
+        clock.advance_ms(300_000);
+        let open = Swept { open: 1, ..Swept::default() };
+        assert_eq!(shop.sweep().await.expect("swept"), open);
+        clock.advance_ms(3_599_000);
+        assert_eq!(shop.sweep().await.expect("swept"), Swept::default());
+        till.all_payments_are("paid").await;
+        clock.advance_ms(1_000);
+        let completed = Swept { completed: 1, ..Swept::default() };
+        assert_eq!(shop.sweep().await.expect("swept"), completed);
+        assert!(!is_open(&store, &alice, &bought.uid).await);
+
+        assert_eq!(cat.receipts().await.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_does_not_come_is_given_up_after_thirty_days_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, clock| {
+        let (cat, till, bob) = (Cat::start().await, Till::start().await, user("bob"));
+        let shop = shop(&store, &cat, &till);
+        let open = Swept { open: 1, ..Swept::default() };
+        let bought = start(&shop, &bob).await;
+        till.all_are("complete").await;
+        till.all_payments_are("unpaid").await;
+        clock.advance_ms(30 * 86_400_000);
+        assert_eq!(shop.sweep().await.expect("swept"), open);
+        clock.advance_ms(3_600_000);
+        let expired = Swept { expired: 1, ..Swept::default() };
+        assert_eq!(shop.sweep().await.expect("swept"), expired);
+        assert!(!is_open(&store, &bob, &bought.uid).await);
+        assert_eq!(cat.receipts().await.len(), 0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn several_sweeps_at_once_finish_each_checkout_once_and_one_that_fails_stops_none_on_every_store()
  {
     on_every_store_at(NOW_MS, async |store, clock| {

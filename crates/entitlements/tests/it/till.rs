@@ -76,6 +76,13 @@ impl Till {
         }
     }
 
+    /// Sets whether all sessions are paid.
+    pub(crate) async fn all_payments_are(&self, status: &str) {
+        for session in self.inner.sessions.lock().await.values_mut() {
+            session["payment_status"] = json!(status);
+        }
+    }
+
     /// Sets the status of one session.
     pub(crate) async fn is(&self, id: &str, status: &str) {
         for session in self.inner.sessions.lock().await.values_mut() {

@@ -49,6 +49,47 @@ async fn a_payment_is_acted_on_once_however_often_it_is_told_on_every_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_is_completed_by_its_payment_however_late_that_comes_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let (cat, till, alice) = (Cat::start().await, Till::start().await, user("alice"));
+        let shop = shop(&store, &cat, &till);
+        let tell = async |kind: &str, session: &Value| {
+            let body = event(kind, session);
+            shop.webhook(&sign_webhook(WEBHOOK_SECRET, NOW_S, &body), &body).await.expect("heard")
+        };
+        let started = start(&shop, &alice).await;
+        let mut session = till.sessions().await.remove(0);
+        session["status"] = json!("complete");
+        session["payment_status"] = json!("unpaid");
+        let handled = tell("checkout.session.completed", &session).await;
+        assert_eq!((handled, cat.receipts().await.len()), (Handled::Nothing, 0));
+        assert!(is_open(&store, &alice, &started.uid).await);
+        session["payment_status"] = json!("paid");
+        let handled = tell("checkout.session.async_payment_succeeded", &session).await;
+        assert_eq!((handled, cat.receipts().await.len()), (Handled::Completed, 1));
+        assert!(!is_open(&store, &alice, &started.uid).await);
+        assert_clean(&store).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_failed_ends_its_checkout_without_a_purchase_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let (cat, till, alice) = (Cat::start().await, Till::start().await, user("alice"));
+        let shop = shop(&store, &cat, &till);
+        let started = start(&shop, &alice).await;
+        let session = till.sessions().await.remove(0);
+        let body = event("checkout.session.async_payment_failed", &session);
+        let signature = sign_webhook(WEBHOOK_SECRET, NOW_S, &body);
+        let handled = shop.webhook(&signature, &body).await.expect("heard");
+        assert_eq!((handled, cat.receipts().await.len()), (Handled::Expired, 0));
+        assert!(!is_open(&store, &alice, &started.uid).await);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_stripe_gave_up_is_forgotten_and_what_it_does_not_know_ignored_on_every_store() {
     on_every_store_at(NOW_MS, async |store, _| {
         let (cat, till, alice) = (Cat::start().await, Till::start().await, user("alice"));
