@@ -2,11 +2,11 @@
 //!
 //! Lua calls the count hook once per *window*, a number of instructions. Most instructions take nanoseconds, but some
 //! take time in proportion to the data: comparing strings or walking a table is as slow as the largest block is large,
-//! and making a string is as slow as there are strings with the same hash. So the window shrinks in two ways, and
-//! stays small until the script ends:
+//! and making a string is as slow as there are strings with the same hash. So the window changes in two ways:
 //!
-//! - at once when a large block is allocated ([`Watch::note_block`]),
-//! - when more than [`SLOW`] has passed since the last check ([`Watch::note_check`]).
+//! - when a large block is allocated it shrinks at once, and stays small until the script ends ([`Watch::note_block`]),
+//! - when more than [`SLOW`] has passed since the last check it shrinks, and when less than [`QUICK`] has passed it grows
+//!   again ([`Watch::note_check`]): a thread that was only preempted is soon back at full speed.
 //!
 //! Native functions report their own work ([`Watch::spend`]), since the hook does not fire inside them.
 #![allow(unsafe_code, reason = "sets the count hook of a Lua state")]
@@ -23,8 +23,14 @@ use super::guards::hook;
 /// Blocks from this size on shrink the window: 64 KiB compare in microseconds.
 const LARGE: usize = 64 << 10;
 
+/// The window for blocks of that size.
+const BLOCK_WINDOW: c_int = 1000;
+
 /// More time between two checks than this shrinks the window.
 const SLOW: Duration = Duration::from_millis(20);
+
+/// Less time between two checks than this lets the window grow again.
+const QUICK: Duration = Duration::from_millis(1);
 
 /// Units of native work between two checks: about as many bytes copied.
 const WORK: usize = 64 << 10;
@@ -36,6 +42,8 @@ const SMALL_WINDOW: c_int = 500;
 pub(super) struct Watch {
     /// Instructions between two calls of the hook.
     window: Cell<c_int>,
+    /// The largest window that the blocks of the script allow.
+    window_max: Cell<c_int>,
     checked_at: Cell<Option<Instant>>,
     /// Native work since the last check.
     work: Cell<usize>,
@@ -48,6 +56,7 @@ impl Watch {
     pub(super) fn new() -> Watch {
         Watch {
             window: Cell::new(1),
+            window_max: Cell::new(1),
             checked_at: Cell::new(None),
             work: Cell::new(0),
             main: Cell::new(ptr::null_mut()),
@@ -60,7 +69,8 @@ impl Watch {
     /// # Safety
     /// `l` must stay live until [`Watch::end`].
     pub(super) unsafe fn begin(&self, l: *mut lua_State, window: u32) {
-        self.window.set(c_int::try_from(window.max(1)).unwrap_or(c_int::MAX));
+        self.window_max.set(c_int::try_from(window.max(1)).unwrap_or(c_int::MAX));
+        self.window.set(self.window_max.get());
         self.checked_at.set(None);
         self.work.set(0);
         self.main.set(l);
@@ -105,20 +115,16 @@ impl Watch {
     #[inline]
     pub(super) fn note_block(&self, size: usize) {
         if size >= LARGE && !self.main.get().is_null() {
-            self.shrink(self.window.get() / c_int::try_from(size / LARGE).unwrap_or(c_int::MAX));
+            self.note_large_block(size);
         }
     }
 
     #[cold]
-    fn shrink(&self, window: c_int) {
-        let window = window.max(1);
-        if window >= self.window.get() {
-            return;
-        }
-        self.window.set(window);
-        for l in [self.main.get(), self.current.get()] {
-            // SAFETY: both are live by the contracts of `begin` and `set_current`.
-            unsafe { self.apply(l) };
+    fn note_large_block(&self, size: usize) {
+        let allowed = BLOCK_WINDOW / c_int::try_from(size / LARGE).unwrap_or(c_int::MAX);
+        self.window_max.set(self.window_max.get().min(allowed.max(1)));
+        if self.window.get() > self.window_max.get() {
+            self.resize(self.window_max.get());
         }
     }
 
@@ -126,17 +132,29 @@ impl Watch {
     pub(super) fn note_check(&self) {
         self.work.set(0);
         let now = Instant::now();
-        if let Some(last) = self.checked_at.replace(Some(now))
-            && now.duration_since(last) > SLOW
-            && !self.main.get().is_null()
-        {
-            self.shrink(self.window.get() / 16);
+        let Some(last) = self.checked_at.replace(Some(now)) else { return };
+        if self.main.get().is_null() {
+            return;
+        }
+        let (window, passed) = (self.window.get(), now.duration_since(last));
+        if passed > SLOW && window > 1 {
+            self.resize((window / 16).max(1));
+        } else if passed < QUICK && window < self.window_max.get() {
+            self.resize(window.saturating_mul(2).min(self.window_max.get()));
+        }
+    }
+
+    fn resize(&self, window: c_int) {
+        self.window.set(window);
+        for l in [self.main.get(), self.current.get()] {
+            // SAFETY: both are live by the contracts of `begin` and `set_current`.
+            unsafe { self.apply(l) };
         }
     }
 
     /// Whether the window has shrunk: single instructions may take long.
     pub(super) fn is_close(&self) -> bool {
-        self.window.get() < SMALL_WINDOW
+        self.window_max.get() < SMALL_WINDOW
     }
 
     /// Counts native work and says whether it is time for a check.
