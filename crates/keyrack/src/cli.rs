@@ -141,7 +141,13 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     logging::start(&settings, cli.quiet, cli.verbose, runs_on)?;
     let globals = Globals { settings, json: cli.json, quiet: cli.quiet };
 
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if env::var_os("TOKIO_WORKER_THREADS").is_none() {
+        // At least two: a script that does not end keeps one of them.
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        runtime.worker_threads(cores.max(2));
+    }
+    let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(async {
         match cli.command {
             None => serve::run(&globals, None).await,

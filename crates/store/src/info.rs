@@ -55,12 +55,17 @@ impl Store {
         Ok(info)
     }
 
-    /// Asks the store for a sign of life.
+    /// Asks the store for a sign of life, the embedded engine by a script: without scripts it is of no use.
     ///
     /// # Errors
     /// When none comes.
     pub async fn ping(&self) -> Result<(), Error> {
-        Ok(redis::cmd("PING").query_async(&mut self.connection()).await?)
+        let mut command = redis::cmd("PING");
+        if self.engine().is_some() {
+            command = redis::cmd("EVAL");
+            command.arg("return redis.call('PING')").arg(0);
+        }
+        Ok(command.query_async(&mut self.connection()).await?)
     }
 }
 

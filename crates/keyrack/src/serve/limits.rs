@@ -60,8 +60,13 @@ pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, Failure> {
     }
 }
 
+/// How many clients the RESP port may have.
+pub(super) fn resp_connections() -> usize {
+    client_share(getrlimit(Resource::Nofile).current)
+}
+
 /// How many of the files go to the clients of one of the two ports.
-pub(super) fn client_share(files: Option<u64>) -> usize {
+fn client_share(files: Option<u64>) -> usize {
     let max = ConnectionLimits::default().connections;
     let share = |files: u64| {
         // A process that may open hardly anything still keeps half of it for itself.

@@ -36,6 +36,9 @@ use crate::{
 /// How long requests and clients may take to come to an end after a first signal.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// How long a script may take to come to an end by itself after a first signal.
+const SCRIPT_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// How soon a store that did not answer is asked again.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -135,8 +138,11 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
         let working = async { drop((&mut working).await) };
         tokio::join!(http, resp, working);
     };
-    if tokio::time::timeout(DRAIN_TIME_MAX, drained).await.is_err() {
-        globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
+    tokio::select! {
+        drained = tokio::time::timeout(DRAIN_TIME_MAX, drained) => if drained.is_err() {
+            globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
+        },
+        () = end_scripts(store.engine()) => {}
     }
     if let Some(playing) = demo {
         crate::demo::finish(playing, globals).await;
@@ -233,6 +239,7 @@ async fn listen_for_redis_clients(
     };
     let Some(resp) = &addresses.resp else { return Ok(None) };
     set_password(store, settings).await?;
+    leave_descriptors(store).await?;
     let listener = engine.listen(&resp[..]).await;
     let listener = listener.map_err(|error| bind_failed(settings, &RESP, &error))?;
     let address = listener.local_addr();
@@ -259,6 +266,17 @@ async fn set_password(store: &Store, settings: &Settings) -> anyhow::Result<()> 
     set.context("could not set the password of the RESP port")
 }
 
+/// Leaves half of the descriptors to HTTP clients, the log and the rest of the process.
+async fn leave_descriptors(store: &Store) -> anyhow::Result<()> {
+    let mut connection = store.connection();
+    let mut get = redis::cmd("CONFIG");
+    get.arg("GET").arg("maxclients");
+    let (_, clients): (String, usize) = get.query_async(&mut connection).await?;
+    let mut set = redis::cmd("CONFIG");
+    set.arg("SET").arg("maxclients").arg(clients.min(limits::resp_connections()));
+    set.exec_async(&mut connection).await.context("could not limit the clients of the RESP port")
+}
+
 async fn stopped(mut stopping: watch::Receiver<bool>) {
     // An error says that the sender is gone, which is as good a reason to stop.
     let _ = stopping.wait_for(|stop| *stop).await;
@@ -268,6 +286,15 @@ async fn shutdown_requested(engine: Option<&Engine>) {
     match engine {
         Some(engine) => engine.shutdown_requested().await,
         None => std::future::pending().await,
+    }
+}
+
+/// Ends scripts that hold up the end. One that has written cannot be ended; nothing of it is kept if the process ends.
+async fn end_scripts(engine: Option<&Engine>) {
+    let Some(engine) = engine else { return std::future::pending().await };
+    loop {
+        engine.end_script(SCRIPT_TIME_MAX);
+        tokio::time::sleep(SCRIPT_TIME_MAX / 10).await;
     }
 }
 

@@ -25,6 +25,7 @@ mod picture;
 mod progress;
 mod recommend;
 mod recurring;
+mod runaway;
 mod serve;
 mod store;
 mod token;
