@@ -39,6 +39,7 @@ mod claim;
 pub mod dialect;
 mod duplicates;
 mod events;
+mod heal;
 mod heartbeat;
 mod history;
 mod hive;

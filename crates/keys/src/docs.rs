@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use crate::describe::line;
-use crate::family::{Database, Family};
+use crate::family::{Database, Family, Listed};
 use crate::key::Layout;
 use crate::registry::Registry;
 
@@ -85,6 +85,12 @@ fn write_family(page: &mut String, family: &Family) -> fmt::Result {
     if !family.removed.is_empty() {
         writeln!(page, "- Removed: {}", family.removed)?;
     }
+    for listed in family.listed {
+        writeln!(page, "- {listed}")?;
+    }
+    if let Some(holds) = family.holds {
+        writeln!(page, "- Members: those with `{}` {}", holds.field, words(holds.words))?;
+    }
     if family.database != Database::Main {
         writeln!(page, "- Database: {}", family.database)?;
     }
@@ -100,6 +106,28 @@ fn write_family(page: &mut String, family: &Family) -> fmt::Result {
         writeln!(page, "| {name} | {}{optional} | {} |", cell(&row.encoding), cell(&row.prose))?;
     }
     Ok(())
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = self.by.iter().map(|by| format!("`{}`", by.family().template));
+        write!(f, "With `{}` {}: ", self.field, words(self.words))?;
+        match (self.by, self.unless_expiring) {
+            ([], _) => f.write_str("expires"),
+            (_, true) => write!(f, "named in {}, or expires", or(by)),
+            (_, false) => write!(f, "named in {}", or(by)),
+        }
+    }
+}
+
+fn words(words: &[&str]) -> String {
+    or(words.iter().map(|word| format!("`{word}`")))
+}
+
+fn or(texts: impl Iterator<Item = String>) -> String {
+    let mut texts: Vec<String> = texts.collect();
+    let last = texts.pop().unwrap_or_default();
+    if texts.is_empty() { last } else { format!("{} or {last}", texts.join(", ")) }
 }
 
 /// Text that may stand in a table.

@@ -39,6 +39,41 @@ pub struct Family {
     pub origin: Origin,
     /// A key of the family under its documented name.
     pub example: &'static str,
+    /// Where the keys of a hash have to be named, by what stands in one of their fields.
+    pub listed: &'static [Listed],
+    /// What has to stand in a field of the keys that members name.
+    pub holds: Option<Holds>,
+}
+
+/// Keys that have to be named elsewhere, because nobody would find or remove them otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    /// The field that decides.
+    pub field: &'static str,
+    /// With one of these words in the field, the key has to be named.
+    pub words: &'static [&'static str],
+    /// One of these has to name it. Their parts are the key's own part or its fields of the same names.
+    pub by: &'static [By],
+    /// Whether a key that expires need not be named.
+    pub unless_expiring: bool,
+}
+
+/// How a key is named elsewhere. A function, because such families refer to the key's own.
+#[derive(Clone, Copy, Debug)]
+pub enum By {
+    /// By a member of a set or sorted set, or by a word in a value of a hash.
+    Entry(fn() -> &'static Family),
+    /// By a key with the same id.
+    Key(fn() -> &'static Family),
+}
+
+/// What has to stand in a field of the hashes that members name.
+#[derive(Clone, Copy, Debug)]
+pub struct Holds {
+    /// The field, which every such hash has.
+    pub field: &'static str,
+    /// One of these words stands in it.
+    pub words: &'static [&'static str],
 }
 
 /// A named place in a key, and the kind of part that fills it.
@@ -155,6 +190,23 @@ pub struct Field {
     pub encoding: Encoding,
 }
 
+impl Listed {
+    /// Does it take this field of the key to know where it has to be named?
+    pub fn needs(&self, field: &str) -> bool {
+        self.field == field
+            || self.by.iter().any(|by| by.family().parts.iter().any(|slot| slot.name == field))
+    }
+}
+
+impl By {
+    /// The family that names the key.
+    pub fn family(&self) -> &'static Family {
+        match self {
+            Self::Entry(family) | Self::Key(family) => family(),
+        }
+    }
+}
+
 impl Field {
     /// May the field be absent?
     pub const fn optional(&self) -> bool {
@@ -228,6 +280,8 @@ impl Family {
         database: Database::Main,
         origin: Origin::Added,
         example: "",
+        listed: &[],
+        holds: None,
     };
 
     /// The name that no other family has: `jobs.bee.queue`.

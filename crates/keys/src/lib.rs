@@ -32,7 +32,9 @@ pub use describe::Row;
 pub use docs::{docs, docs_of};
 pub use encoding::{COUNT, Encoding, POSITIVE};
 pub use explain::{ExplainedPart, Explanation};
-pub use family::{Content, Database, Family, Field, Origin, Shard, Slot, Ttl, Value};
+pub use family::{
+    By, Content, Database, Family, Field, Holds, Listed, Origin, Shard, Slot, Ttl, Value,
+};
 pub use key::{Key, Layout};
 pub use part::{Kind, Noun, PART_BYTES_MAX, Part, PartError, Shape, UserSub};
 pub use registry::{Parsed, Problem, Registry};
@@ -47,7 +49,7 @@ pub mod declare {
     pub use crate::Origin::*;
     pub use crate::family::{channel, hash, list, map, set, sorted_set, string};
     pub use crate::{
-        COUNT, Database, Encoding, Family, Key, Layout, POSITIVE, Part, PartError, Shard, Ttl,
-        UserSub, Value, fields, json, keys, parts,
+        By, COUNT, Database, Encoding, Family, Holds, Key, Layout, Listed, POSITIVE, Part,
+        PartError, Shard, Ttl, UserSub, Value, fields, json, keys, parts,
     };
 }

@@ -1,6 +1,6 @@
 //! Reading what a key holds, a bounded chunk at a time, and comparing it with the declaration.
 
-use keyrack_keys::{Content, Encoding, Field, Parsed};
+use keyrack_keys::{Content, Encoding, Field, Holds, Listed, Parsed};
 use redis::{Pipeline, Value};
 
 use crate::finding::{Faults, quoted};
@@ -41,6 +41,10 @@ pub(crate) struct Reading {
     pub(crate) next: Option<u64>,
     /// Keys that have to exist, and the value that names each.
     pub(crate) references: Vec<Reference>,
+    /// Where the key has to be named.
+    pub(crate) listed: &'static [Listed],
+    /// The fields that say where.
+    pub(crate) noted: Vec<(&'static str, String)>,
 }
 
 /// A value that names another key.
@@ -50,12 +54,14 @@ pub(crate) struct Reference {
     pub(crate) what: String,
     /// The raw key it names.
     pub(crate) target: String,
+    /// What has to stand in a field of that key.
+    pub(crate) holds: Option<Holds>,
 }
 
 impl Reading {
     /// Nothing read yet of a key whose name has these faults.
-    pub(crate) fn new(faults: Faults) -> Self {
-        Self { faults, ..Self::default() }
+    pub(crate) fn new(faults: Faults, listed: &'static [Listed]) -> Self {
+        Self { faults, listed, ..Self::default() }
     }
 
     /// Takes in the chunk that [`read`] asked for at `cursor`.
@@ -174,9 +180,12 @@ impl Reading {
         };
         self.fields_seen |= 1 << i;
         let field = &fields[i];
+        if self.listed.iter().any(|listed| listed.needs(field.name)) {
+            self.noted.push((field.name, String::from_utf8_lossy(value).into_owned()));
+        }
         match field.encoding.check(value) {
             // The usual case, without a name made up for a message.
-            Ok(()) if parsed.is_none() => {}
+            Ok(()) if parsed.is_none() || field.encoding.target().is_none() => {}
             _ => self.field(&quoted(name), &field.encoding, parsed, value),
         }
     }
@@ -185,7 +194,8 @@ impl Reading {
         let target = parsed.and_then(|parsed| parsed.target(encoding, value));
         if let Some(target) = target {
             let what = format!("{what} {}", quoted(value));
-            self.references.push(Reference { what, target });
+            let holds = parsed.and_then(|parsed| parsed.family.holds);
+            self.references.push(Reference { what, target, holds });
         }
     }
 }

@@ -7,13 +7,13 @@ use keyrack_keys::{Family, Parsed, Registry, Ttl};
 use keyrack_store::{Error, Keyspace};
 use redis::{Pipeline, Value};
 
-use crate::content::{self, Reading};
-use crate::finding::Faults;
+use crate::content::{self, Reading, Reference};
+use crate::finding::{Faults, quoted};
 use crate::rule::Rule;
 use crate::subject::{Place, Subject};
 
 /// Commands in one pipeline: enough to make round trips cheap, few enough to let other clients in between.
-const COMMANDS_MAX: usize = 1_024;
+pub(crate) const COMMANDS_MAX: usize = 1_024;
 
 /// Keys whose further chunks are read at once: what a chunk holds may be long.
 const READERS_MAX: usize = 64;
@@ -36,11 +36,12 @@ pub(crate) struct Looker<'a> {
 }
 
 /// A key while it is being looked at.
-struct Viewed<'s> {
+pub(crate) struct Viewed<'s> {
     subject: &'s Subject,
-    parsed: Option<Parsed>,
-    reading: Reading,
-    gone: bool,
+    pub(crate) parsed: Option<Parsed>,
+    pub(crate) reading: Reading,
+    pub(crate) gone: bool,
+    pub(crate) expires: bool,
     wrong_type: bool,
     memory_bytes: Option<u64>,
 }
@@ -60,13 +61,22 @@ impl Looker<'_> {
             self.references(&mut views[more]).await?;
         }
         self.types(&mut views).await?;
+        self.listed(&mut views).await?;
         Ok(views.into_iter().map(Viewed::finish).collect())
     }
 
     fn view<'s>(&self, subject: &'s Subject) -> Viewed<'s> {
-        let reading = Reading::new(subject.faults(self.registry, self.place));
+        let reading = Reading::new(subject.faults(self.registry, self.place), subject.listed());
         let parsed = subject.parsed(self.registry);
-        Viewed { subject, parsed, reading, gone: false, wrong_type: false, memory_bytes: None }
+        Viewed {
+            subject,
+            parsed,
+            reading,
+            gone: false,
+            expires: false,
+            wrong_type: false,
+            memory_bytes: None,
+        }
     }
 
     /// The first chunk, then memory, then the TTL: a key that has gone meanwhile shows in the last.
@@ -120,7 +130,7 @@ impl Looker<'_> {
         Ok(Some(first..end))
     }
 
-    /// Looks whether the keys exist that were referred to since the last time.
+    /// Looks whether the keys exist that were referred to since the last time, and belong where they are named.
     async fn references(&self, views: &mut [Viewed<'_>]) -> Result<(), Error> {
         let mut references = Vec::new();
         for (i, view) in views.iter_mut().enumerate() {
@@ -129,16 +139,23 @@ impl Looker<'_> {
         for some in references.chunks(COMMANDS_MAX) {
             let mut pipeline = Pipeline::with_capacity(some.len());
             for (_, reference) in some {
-                pipeline.cmd("EXISTS").arg(&reference.target);
+                match reference.holds {
+                    None => pipeline.cmd("EXISTS").arg(&reference.target),
+                    Some(holds) => pipeline.cmd("HGET").arg(&reference.target).arg(holds.field),
+                };
             }
             let replies = self.keyspace.pipeline(&pipeline).await?;
             for ((i, reference), reply) in some.iter().zip(replies) {
-                if accepted(reply)? == Value::Int(0) {
-                    let detail = format!(
-                        "{} refers to {}, which does not exist",
-                        reference.what, reference.target
-                    );
-                    views[*i].reading.faults.add(Rule::Dangling, &reference.what, detail);
+                // A key of another type is a fault of its own.
+                let wrong_type =
+                    matches!(&reply, Value::ServerError(error) if error.code() == "WRONGTYPE");
+                if wrong_type {
+                    continue;
+                }
+                if let Some((rule, wrong)) = reference.fault(accepted(reply)?) {
+                    let detail =
+                        format!("{} refers to {}, {wrong}", reference.what, reference.target);
+                    views[*i].reading.faults.add(rule, &reference.what, detail);
                 }
             }
         }
@@ -193,6 +210,7 @@ impl Viewed<'_> {
         };
         let Value::Int(ms) = reply else { return Ok(()) };
         self.gone = ms == GONE;
+        self.expires = ms >= 0;
         if let Some(family) = self.subject.family.filter(|_| self.subject.content().is_some()) {
             check_ttl(family, ms, &mut self.reading.faults);
         }
@@ -229,7 +247,25 @@ fn check_ttl(family: &Family, ms: i64, faults: &mut Faults) {
     }
 }
 
+impl Reference {
+    /// What is wrong with it, by what EXISTS or HGET have answered.
+    fn fault(&self, reply: Value) -> Option<(Rule, String)> {
+        match (self.holds, reply) {
+            (None, Value::Int(0)) | (Some(_), Value::Nil) => {
+                Some((Rule::Dangling, "which does not exist".to_owned()))
+            }
+            (Some(holds), Value::BulkString(word))
+                if !holds.words.iter().any(|allowed| allowed.as_bytes() == word) =>
+            {
+                let word = quoted(&word);
+                Some((Rule::Misplaced, format!("whose {} is {word}", holds.field)))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The reply, unless it is an error.
-fn accepted(reply: Value) -> Result<Value, Error> {
+pub(crate) fn accepted(reply: Value) -> Result<Value, Error> {
     Ok(reply.extract_error()?)
 }

@@ -41,6 +41,12 @@ pub enum Rule {
     Foreign,
     /// A value is too large to be read during a walk.
     Unchecked,
+    /// A key in some state is not named where keys in that state have to be.
+    Unlisted,
+    /// A key that should go after a while has neither a TTL nor a place from which it would be removed.
+    NeverRemoved,
+    /// A key is named where keys in its state do not belong.
+    Misplaced,
 }
 
 /// Whether something has to be done about a finding.
@@ -55,7 +61,7 @@ pub enum Severity {
 
 impl Rule {
     /// Every rule, by code.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::NoFamily,
         Self::WrongType,
         Self::TtlMissing,
@@ -72,6 +78,9 @@ impl Rule {
         Self::WrongDatabase,
         Self::Foreign,
         Self::Unchecked,
+        Self::Unlisted,
+        Self::NeverRemoved,
+        Self::Misplaced,
     ];
 
     /// Its code: `KL01`.
@@ -112,6 +121,9 @@ impl Rule {
             Self::WrongDatabase => ("KL14", "key in the wrong numbered database"),
             Self::Foreign => ("KL15", "key that another program owns"),
             Self::Unchecked => ("KL16", "value too large to check"),
+            Self::Unlisted => ("KL17", "key missing from the list that its state asks for"),
+            Self::NeverRemoved => ("KL18", "key that nothing will remove"),
+            Self::Misplaced => ("KL19", "list entry for a key in another state"),
         }
     }
 }

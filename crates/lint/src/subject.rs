@@ -1,6 +1,6 @@
 //! A key on its way through the checks, and what its name alone says.
 
-use keyrack_keys::{Content, Database, Encoding, Family, Layout, Origin, Parsed, Registry};
+use keyrack_keys::{Content, Database, Encoding, Family, Layout, Listed, Origin, Parsed, Registry};
 
 use crate::finding::Faults;
 use crate::rule::Rule;
@@ -54,9 +54,14 @@ impl Subject {
         self.family.filter(|_| !self.is_foreign()).map(|family| &family.content)
     }
 
-    /// The parts of the name, if values of this key refer to other keys.
+    /// Where the key has to be named.
+    pub(crate) fn listed(&self) -> &'static [Listed] {
+        self.family.map_or(&[], |family| family.listed)
+    }
+
+    /// The parts of the name, if values of this key refer to other keys, or others have to name it.
     pub(crate) fn parsed(&self, registry: &Registry) -> Option<Parsed> {
-        let refers = self.content().is_some_and(refers);
+        let refers = self.content().is_some_and(refers) || !self.listed().is_empty();
         if refers && !self.misplaced_tag { registry.parse(&self.raw) } else { None }
     }
 

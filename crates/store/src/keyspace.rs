@@ -36,6 +36,18 @@ impl Store {
     /// # Errors
     /// When the store cannot be reached.
     pub async fn keyspaces(&self) -> Result<Vec<Keyspace>, Error> {
+        self.keyspaces_of(|_| true).await
+    }
+
+    /// The parts of the store that hold keys of its own database, in a stable order.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    pub async fn own_keyspaces(&self) -> Result<Vec<Keyspace>, Error> {
+        self.keyspaces_of(|db| db == self.db()).await
+    }
+
+    async fn keyspaces_of(&self, wanted: impl Fn(i64) -> bool) -> Result<Vec<Keyspace>, Error> {
         let mut sizes = redis::cmd("INFO");
         sizes.arg("keyspace");
         let mut connection = self.connection();
@@ -45,6 +57,9 @@ impl Store {
         let text: String = sizes.query_async(&mut connection).await?;
         let mut keyspaces = Vec::new();
         for DatabaseInfo { db, keys, .. } in text.lines().filter_map(info::database) {
+            if !wanted(db) {
+                continue;
+            }
             let connection = if db == self.db() {
                 connection.clone()
             } else {

@@ -8,7 +8,7 @@ use std::{collections::HashMap, future::Future, time::Duration};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{hive::Hive, keys::QueueName, sweep::Care, worker::Watch};
+use super::{heal::Reconciling, hive::Hive, keys::QueueName, sweep::Care, worker::Watch};
 use crate::Error;
 
 /// The time between two rounds.
@@ -20,14 +20,26 @@ const AT_ONCE: usize = 8;
 /// Rounds after which the server is asked for its time again.
 const ROUNDS_PER_CLOCK: u64 = 300;
 
+/// The time between two walks over the store for queues that only other programs have filled.
+const WALK_EVERY: Duration = Duration::from_secs(600);
+/// Walks of which one looks at every job too.
+const WALKS_PER_HEALING: u64 = 6;
+
 /// Sweeps all queues, and lets delayed jobs in when they are due.
 #[derive(Debug)]
 pub struct Keeper {
     hive: Hive,
     care: Care,
-    watches: HashMap<QueueName, Watch>,
+    watches: HashMap<QueueName, Kept>,
     /// The queue after which the next round begins.
     last: Option<QueueName>,
+}
+
+/// What is known of a queue from one round to the next.
+#[derive(Debug)]
+struct Kept {
+    watch: Watch,
+    lists: Reconciling,
 }
 
 impl Keeper {
@@ -38,6 +50,7 @@ impl Keeper {
 
     /// Keeps the queues until `shutdown`. A store that cannot be reached is asked again.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
+        let walking = walk(self.hive.clone(), self.care);
         let mut rounds = interval(ROUND_EVERY);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let keeping = async {
@@ -53,6 +66,7 @@ impl Keeper {
         };
         tokio::select! {
             () = keeping => {}
+            () = walking => {}
             () = shutdown => {}
         }
     }
@@ -67,19 +81,22 @@ impl Keeper {
         let turn = self.turn(queues);
         let mut watches = Vec::with_capacity(turn.len());
         for queue in turn {
-            let fresh = || Watch::new(&self.hive, queue.clone(), self.care);
-            let watch = self.watches.remove(&queue).unwrap_or_else(fresh);
-            watches.push((queue, watch));
+            let fresh = || Kept {
+                watch: Watch::new(&self.hive, queue.clone(), self.care),
+                lists: Reconciling::default(),
+            };
+            let kept = self.watches.remove(&queue).unwrap_or_else(fresh);
+            watches.push((queue, kept));
         }
         let hive = &self.hive;
-        let kept = stream::iter(watches).map(async |(queue, mut watch)| {
-            let done = keep(hive, &queue, &mut watch).await;
-            (queue, watch, done)
+        let kept = stream::iter(watches).map(async |(queue, mut kept)| {
+            let done = keep(hive, &queue, &mut kept).await;
+            (queue, kept, done)
         });
         let kept: Vec<_> = kept.buffer_unordered(AT_ONCE).collect().await;
         let mut result = Ok(());
-        for (queue, watch, done) in kept {
-            self.watches.insert(queue, watch);
+        for (queue, kept, done) in kept {
+            self.watches.insert(queue, kept);
             result = result.and(done);
         }
         result.inspect_err(|_| self.forget_silence())
@@ -100,13 +117,31 @@ impl Keeper {
 
     /// After a lost connection every worker seems silent.
     fn forget_silence(&mut self) {
-        self.watches.values_mut().for_each(Watch::forget_silence);
+        self.watches.values_mut().for_each(|kept| kept.watch.forget_silence());
     }
 }
 
-async fn keep(hive: &Hive, queue: &QueueName, watch: &mut Watch) -> Result<(), Error> {
-    watch.sweep().await?;
-    hive.promote(queue).await
+async fn keep(hive: &Hive, queue: &QueueName, kept: &mut Kept) -> Result<(), Error> {
+    kept.watch.sweep().await?;
+    hive.promote(queue).await?;
+    hive.reconcile(queue, &mut kept.lists).await?;
+    Ok(())
+}
+
+/// Looks for queues that nobody has listed, and now and then for jobs that nothing names.
+async fn walk(hive: Hive, care: Care) {
+    let mut walks = interval(WALK_EVERY);
+    walks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    for number in 0_u64.. {
+        walks.tick().await;
+        let mut walked = hive.discover_queues().await;
+        if walked.is_ok() && number.is_multiple_of(WALKS_PER_HEALING) {
+            walked = hive.heal_jobs(&care).await;
+        }
+        if let Err(error) = walked {
+            tracing::debug!(%error, "could not walk over the store; will try again");
+        }
+    }
 }
 
 impl Hive {

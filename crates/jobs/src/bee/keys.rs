@@ -83,6 +83,37 @@ const ORDER: json::Schema = json::Object(&[
     ("attempt", json::Number),
 ]);
 
+/// Jobs that wait to run are named by one of these.
+const WAITING_BY: &[By] = &[
+    By::Entry(|| &queue::FAMILY),
+    By::Entry(|| &delayed::FAMILY),
+    By::Entry(|| &waiting::FAMILY),
+    By::Entry(|| &parked::FAMILY),
+    By::Key(|| &dependencies::FAMILY),
+    By::Entry(|| &reserved::FAMILY),
+];
+
+const RUNNING_BY: &[By] = &[By::Entry(|| &locks::FAMILY)];
+const ENDED_BY: &[By] = &[By::Entry(|| &expires::FAMILY)];
+const FAILED_BY: &[By] = &[By::Entry(|| &failed::FAMILY)];
+
+/// Where a job is, by its status. What no list names is never run or removed.
+const LISTED: &[Listed] = &[
+    listed(&["new", "queued", "retried"], WAITING_BY),
+    listed(&["running"], RUNNING_BY),
+    unless_expiring(&["completed", "failed"], ENDED_BY),
+    unless_expiring(&["failed"], FAILED_BY),
+    unless_expiring(&["canceled", "expired"], &[]),
+];
+
+const fn listed(words: &'static [&'static str], by: &'static [By]) -> Listed {
+    Listed { field: "status", words, by, unless_expiring: false }
+}
+
+const fn unless_expiring(words: &'static [&'static str], by: &'static [By]) -> Listed {
+    Listed { field: "status", words, by, unless_expiring: true }
+}
+
 keys! {
     owner = "jobs.bee", origin = Document(&["003"]);
 
@@ -156,6 +187,7 @@ keys! {
             tenant: Optional(&Id(&Tenant::KIND)),
         }),
         ttl = Ttl::Optional,
+        listed = LISTED,
         removed = "expires `options.ttl` after the job was cancelled or its result expired",
         example = "bee:h:jobs:b671c480-54e5-11e3-9023-57b39a72bd38";
 
@@ -228,6 +260,7 @@ keys! {
     waiting(queue: QueueName) in group: Group = "bee:ss:waiting:<queue>"
         => sorted_set(JOB.means("the waiting job"), UnixMs.means("when it was submitted")),
         origin = Added,
+        holds = Some(Holds { field: "status", words: &["new"] }),
         removed = "a job leaves when its last dependency ends, or when it is cancelled",
         example = "bee:ss:waiting:emails";
 
@@ -235,6 +268,7 @@ keys! {
     failed(queue: QueueName) in group: Group = "bee:ss:failed:<queue>"
         => sorted_set(JOB.means("the failed job"), UnixMs.means("when it failed")),
         origin = Added,
+        holds = Some(Holds { field: "status", words: &["failed"] }),
         removed = "a job leaves when it expires, is cancelled, or is told to run again",
         example = "bee:ss:failed:emails";
 

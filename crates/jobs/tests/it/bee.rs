@@ -7,6 +7,7 @@ mod ends;
 mod events;
 mod fields;
 mod groups;
+mod heal;
 mod keys;
 mod life;
 mod limits;

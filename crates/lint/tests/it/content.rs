@@ -1,7 +1,9 @@
 //! Valid content for any declared family, made from its declaration.
 
 use keyrack_keys::json::Schema;
-use keyrack_keys::{Content, Database, Encoding, Family, Field, Kind, Layout, Shape, Ttl};
+use keyrack_keys::{
+    By, Content, Database, Encoding, Family, Field, Holds, Kind, Layout, Shape, Ttl,
+};
 use keyrack_store::Store;
 use redis::Cmd;
 
@@ -55,7 +57,8 @@ async fn write(
 ) {
     let in_database = store.layout() == Layout::Documented && family.database == Database::Account;
     let store = if in_database { store.database(ACCOUNT_DB).await.unwrap() } else { store.clone() };
-    let mut writer = Writer { layout: store.layout(), shard, dice, commands: Vec::new() };
+    let mut writer =
+        Writer { layout: store.layout(), shard, dice, holds: None, commands: Vec::new() };
     writer.key(family, parts);
     for cmd in writer.commands {
         let reply: redis::RedisResult<redis::Value> =
@@ -68,6 +71,8 @@ struct Writer<'a> {
     layout: Layout,
     shard: &'a str,
     dice: &'a mut Dice,
+    /// What the keys that are referred to have to hold.
+    holds: Option<Holds>,
     commands: Vec<Cmd>,
 }
 
@@ -76,6 +81,7 @@ impl Writer<'_> {
         let key = family.render(self.layout, Some(self.shard), parts).unwrap();
         self.commands.push(command(&["DEL", &key]));
         let n = 1 + self.dice.below(4);
+        let holds = std::mem::replace(&mut self.holds, family.holds);
         match &family.content {
             Content::String(value) => {
                 let value = self.value(&value.encoding);
@@ -89,9 +95,13 @@ impl Writer<'_> {
             Content::Map { field, value } => {
                 self.repeat(n, &["HSET", &key], &[&field.encoding, &value.encoding]);
             }
-            Content::Hash(fields) => self.fields(&key, fields),
+            Content::Hash(fields) => {
+                let values = self.fields(&key, fields, holds);
+                self.list(family, &key, parts.first().copied().unwrap_or_default(), &values);
+            }
             Content::Channel(_) => panic!("{} is no key", family.template),
         }
+        self.holds = holds;
         let ttl_ms = match family.ttl {
             Ttl::Within(secs) => secs * 1_000,
             Ttl::Required => 100_000,
@@ -111,15 +121,48 @@ impl Writer<'_> {
         }
     }
 
-    fn fields(&mut self, key: &str, fields: &[Field]) {
-        let mut cmd = command(&["HSET", key]);
+    fn fields(
+        &mut self,
+        key: &str,
+        fields: &[Field],
+        holds: Option<Holds>,
+    ) -> Vec<(&'static str, String)> {
+        let mut values = Vec::new();
         for (i, field) in fields.iter().enumerate() {
+            let held = holds.filter(|holds| holds.field == field.name);
             // The first stands even if it is optional, as there is no empty hash.
-            if i == 0 || !field.optional() || self.dice.below(2) == 0 {
-                cmd.arg(field.name).arg(self.value(&field.encoding));
+            if let Some(holds) = held {
+                values.push((field.name, (*self.dice.pick(holds.words)).to_owned()));
+            } else if i == 0 || !field.optional() || self.dice.below(2) == 0 {
+                values.push((field.name, self.value(&field.encoding)));
             }
         }
+        let mut cmd = command(&["HSET", key]);
+        for (name, value) in &values {
+            cmd.arg(name).arg(value);
+        }
         self.commands.push(cmd);
+        values
+    }
+
+    /// Names a key where it has to be named: in the first place, or it expires.
+    fn list(&mut self, family: &Family, key: &str, id: &str, values: &[(&'static str, String)]) {
+        let value = |name: &str| values.iter().find(|(other, _)| *other == name);
+        for listed in family.listed {
+            let state = value(listed.field).map(|(_, word)| word.as_str()).unwrap_or_default();
+            if !listed.words.contains(&state) {
+                continue;
+            }
+            let Some(by) = listed.by.first().map(By::family) else {
+                self.commands.push(command(&["PEXPIRE", key, "100000"]));
+                continue;
+            };
+            let parts = by.parts.iter().map(|slot| value(slot.name).expect("a part").1.as_str());
+            let place = by.render(self.layout, Some(self.shard), &parts.collect::<Vec<_>>());
+            let place = place.expect("a place");
+            assert!(matches!(by.content, Content::SortedSet { .. }), "{}", by.template);
+            self.commands.push(command(&["ZADD", &place, "1600000000000", id]));
+        }
     }
 
     fn value(&mut self, encoding: &Encoding) -> String {

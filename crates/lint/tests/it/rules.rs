@@ -32,13 +32,40 @@ const VIOLATIONS: &str = r#"
     SADD set:projects 1
     db 5: ZADD rjobs 1 7
     HSET bee:scripts submit 0123
+    ZADD bee:ss:expires:ends 1600000000000 failed-j 1600000000000 ended-j
+    ZADD bee:ss:waiting:ends 1600000000000 ended-j
 "#;
+
+/// Jobs of the queue `ends`, by id and status.
+const JOBS: [(&str, &str); 6] = [
+    ("queued-j", "queued"),
+    ("running-j", "running"),
+    ("completed-j", "completed"),
+    ("failed-j", "failed"),
+    ("canceled-j", "canceled"),
+    ("ended-j", "completed"),
+];
+
+/// A whole job of the queue `ends`.
+async fn write_job(store: &Store, id: &str, status: &str) {
+    let fields =
+        "data [] options {} worker '' submitted 1600000000000 retries 0 tags {} history []";
+    let options = r#"{"priority":0,"delay":0,"dependencies":{},"dependenciesOnTags":0,"preferredHostname":0,"retries":0,"retryDelay":0,"progressiveDelay":0,"ttl":0}"#;
+    let fields = fields.replace("options {}", &format!("options {options}"));
+    run(store, &format!("HSET bee:h:jobs:{id} jid {id} queue ends status {status} {fields}")).await;
+}
 
 const FOUND: &[&str] = &[
     r#"KL09 9_liked_posts: member: expected integer from 0, found "four" (and 1 more)"#,
+    r#"KL18 bee:h:jobs:canceled-j: its status is "canceled", but it does not expire"#,
+    r#"KL18 bee:h:jobs:completed-j: its status is "completed", but it does not expire, and bee:ss:expires:<queue> does not name it"#,
+    r#"KL18 bee:h:jobs:failed-j: its status is "failed", but it does not expire, and bee:ss:failed:<queue> does not name it"#,
+    r#"KL17 bee:h:jobs:queued-j: its status is "queued", but none of bee:ss:queue:<queue>, bee:ss:delayed:<queue>, bee:ss:waiting:<queue>, bee:ss:parked:<queue>:<tenant>, bee:s:dependencies:<jid>, bee:h:reserved:<queue> names it"#,
+    r#"KL17 bee:h:jobs:running-j: its status is "running", but bee:ss:locks:<queue> does not name it"#,
     r#"KL11 bee:l:hashes:emails:h: item: "tags" cannot be a jid; another key family uses that word in its place"#,
     r#"KL15 bee:scripts: belongs to another program; keyrack never writes it"#,
     r#"KL12 bee:ss:queue:lost: member "j-1" refers to bee:h:jobs:j-1, which does not exist (and 1 more)"#,
+    r#"KL19 bee:ss:waiting:ends: member "ended-j" refers to bee:h:jobs:ended-j, whose status is "completed""#,
     r#"KL16 bee:str:hive:options: the value is longer than 1 MiB"#,
     r#"KL05 cognito:jwks: expires later than in 3600 s"#,
     r#"KL08 db_len: field "clg": expected integer from 0, found "many" (and 1 more)"#,
@@ -62,6 +89,9 @@ async fn every_violation_is_found_and_nothing_else() {
     on_both_engines(async |store| {
         seed_valid(store).await;
         run(store, VIOLATIONS).await;
+        for (id, status) in JOBS {
+            write_job(store, id, status).await;
+        }
         let long = format!("SET bee:str:hive:options {}", "x".repeat((1 << 20) + 1));
         run(store, &long).await;
         assert_eq!(found(store, &Options::default()).await, FOUND);
