@@ -42,16 +42,17 @@ pub(super) async fn claim(
     Body(wish): Body<Claiming>,
 ) -> Result<Json<ClaimedJobs>, Problem> {
     let wait = wait::time(wish.wait_s)?;
+    let worker = worker_id(&app, wish.worker.as_deref(), &queue).await?;
+    let jobs = app.jobs().await?;
     let claim = Claim {
-        worker: worker_id(&app, wish.worker.as_deref(), &queue).await?,
         max: batch("max", wish.max.unwrap_or(1))?,
-        lock: lock(wish.lock_s)?,
+        lock: lock(&jobs.hive, &queue, &worker, wish.lock_s).await?,
+        worker,
         queue,
     };
     if claim.max == 0 {
         return Err(invalid("max", "0; give at least 1"));
     }
-    let jobs = app.jobs().await?;
     let mut visit = Visit { hive: &jobs.hive, claim: &claim, is_over: wish.worker.is_some() };
     // Being on the list of workers is what gives it a share of the jobs.
     let info = info(&jobs.hive, &claim).await?;
@@ -95,13 +96,17 @@ pub(super) async fn heartbeat(
     Body(sign): Body<Heartbeat>,
 ) -> Result<Json<HeldJobs>, Problem> {
     let worker = worker_id(&app, Some(&sign.worker), &queue).await?;
-    let claim = Claim { worker, max: 0, lock: lock(sign.lock_s)?, queue };
     let hive = &app.jobs().await?.hive;
-    let kept = hive.heartbeat(&claim.queue, &claim.worker, claim.lock, None).await?;
-    let holding = sign.holding.clone().unwrap_or_default();
+    let lock = lock(hive, &queue, &worker, sign.lock_s).await?;
+    let kept = match &sign.holding {
+        Some(holding) => hive.heartbeat_holding(&queue, &worker, lock, holding).await?,
+        None => hive.heartbeat(&queue, &worker, lock, None).await?,
+    };
+    let holding = sign.holding.unwrap_or_default();
     let lost = holding.into_iter().filter(|jid| !kept.contains(jid)).collect();
-    let jobs = give_back_unknown(hive, &claim, kept, sign.holding).await?;
-    Ok(Json(HeldJobs { worker: claim.worker.to_string(), jobs, lost }))
+    let mut jobs: Vec<String> = kept.into_iter().collect();
+    jobs.sort_unstable();
+    Ok(Json(HeldJobs { worker: worker.to_string(), jobs, lost }))
 }
 
 /// Settles a batch of jobs and claims the next ones, in one step.
@@ -114,10 +119,12 @@ pub(super) async fn settle(
     Body(wish): Body<Settling>,
 ) -> Result<Json<Settled>, Problem> {
     let wait = wait::time(wish.wait_s)?;
+    let worker = worker_id(&app, Some(&wish.worker), &queue).await?;
+    let jobs = app.jobs().await?;
     let claim = Claim {
-        worker: worker_id(&app, Some(&wish.worker), &queue).await?,
         max: batch("max", wish.max.unwrap_or(0))?,
-        lock: lock(wish.lock_s)?,
+        lock: lock(&jobs.hive, &queue, &worker, wish.lock_s).await?,
+        worker,
         queue,
     };
     batch("outcomes", wish.outcomes.len())?;
@@ -125,7 +132,6 @@ pub(super) async fn settle(
     let outcomes = outcomes
         .map(|(place, outcome)| outcome.into_outcome().map_err(|problem| problem.within(place)))
         .collect::<Result<Vec<Outcome>, Problem>>()?;
-    let jobs = app.jobs().await?;
     let (verdicts, mut caught) = jobs.waiters.settle(outcomes, &claim).await?;
     if caught.is_empty() && claim.max > 0 && !wait.is_zero() {
         let _place = wait::place(&app)?;
@@ -322,24 +328,21 @@ async fn worker_id(app: &App, text: Option<&str>, queue: &QueueName) -> Result<W
 }
 
 /// Gives back the jobs that the store thinks the worker has and the worker knows nothing of: an answer was lost.
-/// Returns the others.
 async fn give_back_unknown(
     hive: &Hive,
     claim: &Claim,
     kept: HashSet<String>,
     holding: Option<Vec<String>>,
-) -> Result<Vec<String>, Problem> {
-    let holding: Option<HashSet<String>> = holding.map(|jids| jids.into_iter().collect());
-    let is_known = |jid: &String| holding.as_ref().is_none_or(|holding| holding.contains(jid));
-    let (mut known, unknown): (Vec<String>, Vec<String>) = kept.into_iter().partition(is_known);
-    if !unknown.is_empty() {
-        let released =
-            |jid| Outcome { jid, attempt: None, options: None, end: End::Released, told: None };
-        let outcomes: Vec<Outcome> = unknown.into_iter().map(released).collect();
+) -> Result<(), Problem> {
+    let Some(holding) = holding else { return Ok(()) };
+    let released =
+        |jid| Outcome { jid, attempt: None, options: None, end: End::Released, told: None };
+    let unknown = kept.into_iter().filter(|jid| !holding.contains(jid));
+    let outcomes: Vec<Outcome> = unknown.map(released).collect();
+    if !outcomes.is_empty() {
         hive.settle(&claim.queue, &claim.worker, &outcomes, 0, claim.lock).await?;
     }
-    known.sort_unstable();
-    Ok(known)
+    Ok(())
 }
 
 fn batch(field: &'static str, n: usize) -> Result<usize, Problem> {
@@ -349,8 +352,17 @@ fn batch(field: &'static str, n: usize) -> Result<usize, Problem> {
     Ok(n)
 }
 
-fn lock(lock_s: Option<f64>) -> Result<Duration, Problem> {
-    let Some(seconds) = lock_s else { return Ok(Care::KEYRACK.lock) };
+/// For how long jobs are locked: as asked for, or as the worker has asked for before.
+async fn lock(
+    hive: &Hive,
+    queue: &QueueName,
+    worker: &WorkerId,
+    lock_s: Option<f64>,
+) -> Result<Duration, Problem> {
+    let Some(seconds) = lock_s else {
+        let known = hive.worker_info(queue, worker).await?;
+        return Ok(known.map_or(Care::KEYRACK.lock, |info| Duration::from_millis(info.lock_ms)));
+    };
     if !(1.0..=LOCK_S_MAX).contains(&seconds) {
         return Err(invalid("lock_s", format!("{seconds}; give 1 to {LOCK_S_MAX} seconds")));
     }

@@ -215,10 +215,83 @@ async fn a_heartbeat_tells_what_is_lost_and_gives_back_what_was_never_heard_of()
     assert_eq!(alive["jobs"].as_array().map(Vec::len), Some(2), "by itself it gives nothing back");
 
     let holding = json!([id(&jobs[0]), id(&jobs[1])]);
-    let alive = site.post(path, json!({"worker": "mailer", "holding": holding})).await.ok();
-    assert_eq!((&alive["jobs"], &alive["lost"]), (&json!([id(&jobs[1])]), &json!([id(&jobs[0])])));
+    let beat = json!({"worker": "mailer", "holding": holding, "lock_s": 1});
+    let alive = site.post(path, beat.clone()).await.ok();
+    assert_eq!(alive["lost"], json!([id(&jobs[0])]));
+    assert_eq!(counts(&site).await, (0, 2), "the answer to the claim may be under way");
+    wait_until_async("the answer to count as lost", async || {
+        site.post(path, beat.clone()).await.ok()["jobs"] == json!([id(&jobs[1])])
+    })
+    .await;
     assert_eq!(counts(&site).await, (1, 1));
     site.post(path, json!({})).await.problem(422, "invalid");
+}
+
+#[tokio::test]
+async fn heartbeats_beside_claims_make_no_job_run_twice() {
+    let site = Site::start().await;
+    const JOBS: usize = 200;
+    for _ in 0..JOBS {
+        site.submit("emails", json!({})).await;
+    }
+    let held = std::sync::Mutex::new(Vec::<String>::new());
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let work = async {
+        let mut attempts = Vec::new();
+        loop {
+            let jobs = site.claim("emails", "mailer", 3).await;
+            if jobs.is_empty() {
+                break;
+            }
+            held.lock().expect("no panic").extend(jobs.iter().map(id));
+            let outcomes: Vec<Json> = jobs
+                .iter()
+                .map(|job| json!({"jid": id(job), "attempt": job["attempt"], "end": "completed"}))
+                .collect();
+            attempts.extend(jobs.iter().map(|job| job["attempt"].clone()));
+            let body = json!({"worker": "mailer", "outcomes": outcomes});
+            let settled = site.post("/api/1/queues/emails/settle", body).await.ok();
+            let verdicts = settled["verdicts"].as_array().expect("a list").clone();
+            assert!(verdicts.iter().all(|verdict| verdict == "ok"), "{verdicts:?}");
+            held.lock().expect("no panic").clear();
+        }
+        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        attempts
+    };
+    let beat = async {
+        while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+            let holding = held.lock().expect("no panic").clone();
+            let body = json!({"worker": "mailer", "holding": holding});
+            site.post("/api/1/queues/emails/heartbeat", body).await.ok();
+        }
+    };
+    let (attempts, ()) = tokio::join!(work, beat);
+    assert_eq!(attempts.len(), JOBS);
+    assert!(attempts.iter().all(|attempt| attempt == 1), "{attempts:?}");
+}
+
+#[tokio::test]
+async fn a_worker_without_a_lock_time_keeps_the_one_it_gave_before() {
+    let site = Site::start().await;
+    for _ in 0..2 {
+        site.submit("emails", json!({})).await;
+    }
+    let claim = "/api/1/queues/emails/claim";
+    site.post(claim, json!({"worker": "mailer", "lock_s": 600})).await.ok();
+    site.post("/api/1/queues/emails/heartbeat", json!({"worker": "mailer"})).await.ok();
+    site.post(claim, json!({"worker": "mailer"})).await.ok();
+    let key = keyrack_jobs::bee::keys::locks;
+    let queue = keyrack_jobs::bee::keys::QueueName::new("emails").expect("a queue");
+    let store = site.hive.store();
+    let locks: Vec<(String, f64)> = redis::cmd("ZRANGE")
+        .arg(&*store.place(&key(&queue, &queue.group())))
+        .arg(&["0", "-1", "WITHSCORES"])
+        .query_async(&mut store.connection())
+        .await
+        .expect("locks");
+    let soonest = site.hive.now_ms() as f64 + 500_000.0;
+    assert_eq!(locks.len(), 2);
+    assert!(locks.iter().all(|(_, until)| *until > soonest), "{locks:?}");
 }
 
 #[tokio::test]

@@ -37,6 +37,9 @@ pub enum EventKind {
     Canceled,
     /// Its worker told how far it is.
     Progress,
+    /// It is not due yet: it was submitted with a delay, or has failed and is to be tried again. Of jobs with a delay only
+    /// those that are due before all others are announced.
+    Delayed,
     /// The queue was resumed, or its limits have changed: jobs that could not start may be able to now.
     Resumed,
     /// Something that this version does not know.
@@ -53,6 +56,7 @@ impl EventKind {
             EventKind::Failed => "failed",
             EventKind::Canceled => "canceled",
             EventKind::Progress => "progress",
+            EventKind::Delayed => "delayed",
             EventKind::Resumed => "resumed",
             EventKind::Other => "other",
         }
@@ -66,6 +70,7 @@ impl EventKind {
             "failed" => EventKind::Failed,
             "canceled" => EventKind::Canceled,
             "progress" => EventKind::Progress,
+            "delayed" => EventKind::Delayed,
             "resumed" => EventKind::Resumed,
             _ => EventKind::Other,
         }
@@ -269,7 +274,11 @@ async fn next_end(messages: &mut Subscription, jid: &str) -> Result<Option<Job>,
         match event.kind {
             EventKind::Completed | EventKind::Failed | EventKind::Canceled => return Ok(event.job),
             EventKind::Duplicate => return Ok(None),
-            EventKind::New | EventKind::Progress | EventKind::Resumed | EventKind::Other => {}
+            EventKind::New
+            | EventKind::Progress
+            | EventKind::Delayed
+            | EventKind::Resumed
+            | EventKind::Other => {}
         }
     }
 }

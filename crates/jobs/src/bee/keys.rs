@@ -74,6 +74,7 @@ const EVENT: json::Schema = json::Object(&[
     ("jid", json::String),
     ("job", json::Maybe(&json::Map(&json::Any))),
     ("progress", json::Maybe(&json::Any)),
+    ("till", json::Maybe(&json::Number)),
 ]);
 
 const ORDER: json::Schema = json::Object(&[
@@ -365,8 +366,9 @@ keys! {
     /// What happens to the jobs of one queue.
     ///
     /// Types `new`, `duplicate`, `completed`, `failed`, `canceled` and `progress`; listeners ignore others. All but
-    /// `new` and `progress` carry the whole job: listeners act on it without reading the key. The key document names
-    /// only the prefix `bee:ch`.
+    /// `new` and `progress` carry the whole job: listeners act on it without reading the key. keyrack adds `resumed`, when jobs
+    /// may start that could not, and `delayed`, when the first delayed job is due `till` this time or an attempt has failed
+    /// that is to be made again then. The key document names only the prefix `bee:ch`.
     queue_events(queue: QueueName) in group: Group = "bee:ch:q:<queue>"
         => channel(Json(&EVENT).means("the event")),
         example = "bee:ch:q:emails";

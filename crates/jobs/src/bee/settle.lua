@@ -59,7 +59,7 @@ local function attempt_failed(job, message, how)
   if progressive == nil then progressive = options.progressiveDelay end
   if progressive == true then wait = wait * retries end
   call('HSET', job_key(job[JID]), 'status', 'retried', 'retries', string.format('%d', retries),
-    'history', with_entry(job[HISTORY], delay_by(job[JID], queue, wait)))
+    'history', with_entry(job[HISTORY], delay_by(job[JID], queue, wait, true)))
 end
 
 local function settle(what, job, text, options, how)

@@ -25,7 +25,7 @@ use super::{
     hive::Hive,
     keys::{self, QueueName, WorkerId},
     settle::{End, Outcome, Verdict},
-    worker::is_news,
+    worker::AskFor,
 };
 use crate::Error;
 
@@ -76,7 +76,11 @@ impl Waiters {
             let mut called = std::pin::pin!(lobby.bell.notified());
             called.as_mut().enable();
             let caught = self.claim_once(claim).await?;
-            lobby.note(caught.claimed(), claim.max, self.hive.now_ms());
+            let is_newly_full = lobby.note(caught.claimed(), claim.max, self.hive.now_ms());
+            // An end that was heard before nobody knew that ends matter is found by asking once more.
+            if is_newly_full && caught.is_empty() && Instant::now() < deadline {
+                continue;
+            }
             if !caught.is_empty() || timeout_at(deadline, called).await.is_err() {
                 return Ok(caught);
             }
@@ -133,7 +137,7 @@ impl Waiters {
             return Ok(lobby);
         }
         lobbies.retain(|_, lobby| lobby.strong_count() > 0);
-        let lobby = Lobby::open(messages);
+        let lobby = Lobby::open(self.hive.clone(), messages);
         lobbies.insert(queue.clone(), Arc::downgrade(&lobby));
         Ok(lobby)
     }
@@ -151,30 +155,37 @@ struct Lobby {
 }
 
 impl Lobby {
-    fn open(messages: Subscription) -> Arc<Lobby> {
+    fn open(hive: Hive, messages: Subscription) -> Arc<Lobby> {
         let (bell, is_full) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
         let (ask_at, ask_at_changes) = watch::channel(Instant::now() + ASK_EVERY);
-        let porter = Porter { messages, bell: bell.clone(), is_full: is_full.clone() };
+        let porter = Porter { hive, messages, bell: bell.clone(), is_full: is_full.clone() };
         let porter = tokio::spawn(porter.run(ask_at.clone(), ask_at_changes)).abort_handle();
         Arc::new(Lobby { bell, ask_at, is_full, porter })
     }
 
-    /// Takes note of what a claim said.
-    fn note(&self, claimed: &Claimed, max: usize, now_ms: u64) {
-        self.is_full.store(claimed.blocked == Some(Blocked::Concurrency), Ordering::Relaxed);
+    /// Takes note of what a claim said. True if it is the first that says that too many jobs run.
+    fn note(&self, claimed: &Claimed, max: usize, now_ms: u64) -> bool {
+        let is_full = claimed.blocked == Some(Blocked::Concurrency);
+        let was_full = self.is_full.swap(is_full, Ordering::Relaxed);
         if claimed.jobs.len() == max {
             // There may be more, for somebody else.
             self.bell.notify_one();
         }
         if let Some(at) = claimed.again_at {
-            let at = Instant::now() + Duration::from_millis(at.saturating_sub(now_ms).max(1));
-            self.ask_at.send_if_modified(|ask_at| {
-                let is_sooner = at < *ask_at;
-                *ask_at = at.min(*ask_at);
-                is_sooner
-            });
+            ask_by(&self.ask_at, at, now_ms);
         }
+        is_full && !was_full
     }
+}
+
+/// Has somebody ask at this time, in unix milliseconds, unless somebody does before.
+fn ask_by(ask_at: &watch::Sender<Instant>, at: u64, now_ms: u64) {
+    let at = Instant::now() + Duration::from_millis(at.saturating_sub(now_ms).max(1));
+    ask_at.send_if_modified(|ask_at| {
+        let is_sooner = at < *ask_at;
+        *ask_at = at.min(*ask_at);
+        is_sooner
+    });
 }
 
 impl Drop for Lobby {
@@ -185,6 +196,7 @@ impl Drop for Lobby {
 
 /// Listens, and wakes those who wait.
 struct Porter {
+    hive: Hive,
     messages: Subscription,
     bell: Arc<Notify>,
     is_full: Arc<AtomicBool>,
@@ -196,7 +208,7 @@ impl Porter {
             let next = *changes.borrow_and_update();
             tokio::select! {
                 event = self.messages.next() => match event {
-                    Some(Event::Message(message)) => self.hear(&message.payload),
+                    Some(Event::Message(message)) => self.hear(&message.payload, &ask_at),
                     Some(Event::Gap) => self.bell.notify_waiters(),
                     None => return,
                 },
@@ -209,9 +221,11 @@ impl Porter {
         }
     }
 
-    fn hear(&self, message: &[u8]) {
-        if is_news(message, self.is_full.load(Ordering::Relaxed)) {
-            self.bell.notify_one();
+    fn hear(&self, message: &[u8], ask_at: &watch::Sender<Instant>) {
+        match AskFor::of(message, self.is_full.load(Ordering::Relaxed)) {
+            Some(AskFor::Now) => self.bell.notify_one(),
+            Some(AskFor::At(ms)) => ask_by(ask_at, ms, self.hive.now_ms()),
+            None => {}
         }
     }
 }

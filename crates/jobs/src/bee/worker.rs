@@ -25,7 +25,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use serde::Serialize;
 use tokio::sync::watch;
 
-pub(super) use self::ears::is_news;
+pub(super) use self::ears::AskFor;
 pub use self::{
     caretaker::Watch,
     context::{Context, Stop},

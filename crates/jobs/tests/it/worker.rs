@@ -9,3 +9,4 @@ mod poison;
 mod regains;
 mod reshard;
 mod stops;
+mod wakes;

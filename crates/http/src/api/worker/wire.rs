@@ -22,10 +22,10 @@ pub(in crate::api) struct Claiming {
     pub(in crate::api) max: Option<usize>,
     /// How many seconds to wait when there are none, at most 60; 0 unless given.
     pub(in crate::api) wait_s: Option<f64>,
-    /// For how many seconds the jobs are locked, 1 to 3,600; 10 unless given.
+    /// For how many seconds the jobs are locked, 1 to 3,600. Without it as the worker's last claim said, at first 10.
     pub(in crate::api) lock_s: Option<f64>,
     /// The jobs that it is working on. If given, all others that it should have are given back first: it has not heard
-    /// of them because an answer was lost.
+    /// of them because an answer was lost. Not for a worker that has another claim under way.
     pub(in crate::api) holding: Option<Vec<String>>,
 }
 
@@ -62,9 +62,11 @@ impl ClaimedJobs {
 pub(in crate::api) struct Heartbeat {
     /// Whose.
     pub(in crate::api) worker: String,
-    /// For how many seconds the jobs are locked from now on, 1 to 3,600; 10 unless given.
+    /// For how many seconds the jobs are locked from now on, 1 to 3,600. Without it as the worker's last claim said. Jobs
+    /// that are locked for longer stay so.
     pub(in crate::api) lock_s: Option<f64>,
-    /// The jobs that it is working on. If given, all others that it should have are given back.
+    /// The jobs that it is working on. If given, only these stay locked, and others are given back once the answer to
+    /// their claim has had 5 s to arrive, or half of `lock_s` if that is less.
     pub(in crate::api) holding: Option<Vec<String>>,
 }
 
@@ -92,7 +94,7 @@ pub(in crate::api) struct Settling {
     pub(in crate::api) max: Option<usize>,
     /// How many seconds to wait when there are none, at most 60; 0 unless given.
     pub(in crate::api) wait_s: Option<f64>,
-    /// For how many seconds the jobs are locked, 1 to 3,600; 10 unless given.
+    /// For how many seconds the jobs are locked, 1 to 3,600. Without it as the worker's last claim said, at first 10.
     pub(in crate::api) lock_s: Option<f64>,
 }
 

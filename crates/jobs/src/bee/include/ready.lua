@@ -1,10 +1,20 @@
 -- What becomes of a job that waits for nobody any more: delayed, or into the working queue.
 --- @include "enter"
 
--- Stores until when a job is delayed. Returns its history entry.
-local function delay_by(jid, queue, delay)
-  call('ZADD', delayed_key(queue), now + delay, jid)
-  return entry('delayed', ',"till":' .. string.format('%.14g', now + delay))
+-- Tells idle workers when a delayed job is due, so that one of them asks for it at that time.
+local function announce_due(jid, queue, till)
+  local channel = queue_events_key(queue)
+  if not is_heard(channel) then return end
+  publish(channel, '{"type":"delayed","jid":' .. quoted(jid) .. ',"queue":' .. quoted(queue) .. ',"till":' .. till .. '}')
+end
+
+-- Stores until when a job is delayed. Returns its history entry. Who asks for jobs is told when the first of them is due, so
+-- others need not be announced, except for a job that was running: the end of its attempt may let another one start.
+local function delay_by(jid, queue, delay, was_running)
+  local key, till = delayed_key(queue), string.format('%.14g', now + delay)
+  call('ZADD', key, now + delay, jid)
+  if was_running or call('ZRANGE', key, 0, 0)[1] == jid then announce_due(jid, queue, till) end
+  return entry('delayed', ',"till":' .. till)
 end
 
 local function release(jid, job)

@@ -5,7 +5,7 @@ use keyrack_testkit::{on_every_store, wait_until_async};
 
 use super::*;
 use crate::bee::{
-    Care, Limits, Status, Submission,
+    Care, Failure, Limits, Status, Submission,
     keys::Jid,
     rig::{completed, queue},
 };
@@ -164,6 +164,35 @@ async fn a_claim_wakes_when_a_delayed_job_is_due() {
     let jid = hive.submit(job).await.expect("submitted");
     let caught = Waiters::new(&hive).claim(&claim(&hive, 1), PATIENCE).await.expect("claimed");
     assert_eq!(ids(caught), [jid.as_str()]);
+}
+
+#[tokio::test]
+async fn a_claim_that_waits_wakes_when_a_job_is_due_that_was_submitted_later() {
+    let hive = hive().await;
+    let waiters = Waiters::new(&hive);
+    let task = waiting(&waiters, claim(&hive, 1)).await;
+    let begun = Instant::now();
+    let job = Submission::to(queue()).delay_ms(50.0);
+    let jid = hive.submit(job).await.expect("submitted");
+    assert_eq!(task.await.expect("no panic"), [jid.as_str()]);
+    assert!(begun.elapsed() < ASK_EVERY / 2, "it was not told when to ask");
+}
+
+#[tokio::test]
+async fn a_claim_wakes_when_a_failed_attempt_leaves_room_under_a_limit() {
+    let hive = hive().await;
+    let waiters = Waiters::new(&hive);
+    let limits = Limits { concurrency: Some(1), ..Limits::default() };
+    hive.set_limits(&queue(), &limits).await.expect("set");
+    let (first, second) = (hive.put("a").await, hive.put("b").await);
+    let its = claim(&hive, 1);
+    let running = hive.take(&its.worker, 1).await.remove(0);
+    assert_eq!(running.jid(), first.as_str());
+    let task = waiting(&waiters, claim(&hive, 1)).await;
+    let begun = Instant::now();
+    hive.end(&its.worker, &running, End::Failed(Failure::new("not yet"))).await;
+    assert_eq!(task.await.expect("no panic"), [second.as_str()]);
+    assert!(begun.elapsed() < ASK_EVERY / 2, "it was not told that there is room");
 }
 
 #[tokio::test]

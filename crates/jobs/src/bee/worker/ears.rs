@@ -52,13 +52,18 @@ impl Ears {
         Ok(true)
     }
 
-    /// Resolves when there may be something to claim. With `any_end`, also when a job of the queue has ended.
-    pub(super) async fn hear(&mut self, any_end: bool) {
+    /// Resolves when it is known when there may be something to claim. With `any_end`, also when a job of the queue has
+    /// ended.
+    pub(super) async fn hear(&mut self, any_end: bool) -> AskFor {
         let Some(subscription) = &mut self.open else { return std::future::pending().await };
         loop {
             match subscription.next().await {
-                Some(Event::Message(message)) if !is_news(&message.payload, any_end) => {}
-                Some(_) => return,
+                Some(Event::Message(message)) => {
+                    if let Some(ask) = AskFor::of(&message.payload, any_end) {
+                        return ask;
+                    }
+                }
+                Some(Event::Gap) => return AskFor::Now,
                 None => {
                     self.open = None;
                     return std::future::pending().await;
@@ -68,11 +73,53 @@ impl Ears {
     }
 }
 
-/// Whether a message says that a job can be claimed. Both Node and our scripts write JSON without spaces.
-pub(in crate::bee) fn is_news(message: &[u8], any_end: bool) -> bool {
-    let says = |what: &[u8]| message.windows(what.len()).any(|window| window == what);
-    // The type stands at the very start or end; a snapshot between may hold any text, so a false alarm is possible.
-    says(br#""type":"new""#)
-        || says(br#""type":"resumed""#)
-        || (any_end && !says(br#""type":"progress""#))
+/// When it is worth asking for jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::bee) enum AskFor {
+    /// There may be one.
+    Now,
+    /// One is due at this time, in unix milliseconds.
+    At(u64),
+}
+
+impl AskFor {
+    /// What a message says about that, if anything. Both Node and our scripts write JSON without spaces.
+    pub(in crate::bee) fn of(message: &[u8], any_end: bool) -> Option<AskFor> {
+        let says = |what: &[u8]| message.windows(what.len()).any(|window| window == what);
+        // The type stands at the very start or end; a snapshot between may hold any text, so a false alarm is possible.
+        if says(br#""type":"new""#)
+            || says(br#""type":"resumed""#)
+            || (any_end && !says(br#""type":"progress""#))
+        {
+            return Some(AskFor::Now);
+        }
+        due_in(message).map(AskFor::At)
+    }
+}
+
+/// When the delayed job is due that a message is about. Only our scripts write such messages, with the time at the end.
+fn due_in(message: &[u8]) -> Option<u64> {
+    let message = std::str::from_utf8(message).ok()?;
+    let (_, till) = message.strip_prefix(r#"{"type":"delayed","#)?.rsplit_once(r#""till":"#)?;
+    let till: f64 = till.strip_suffix('}')?.parse().ok()?;
+    Some(till.ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_says_when_to_ask_for_jobs() {
+        let ask = |message: &str, any_end| AskFor::of(message.as_bytes(), any_end);
+        let delayed = r#"{"type":"delayed","jid":"j","queue":"q","till":1794709387100.5}"#;
+        assert_eq!(ask(delayed, false), Some(AskFor::At(1_794_709_387_101)));
+        assert_eq!(ask(delayed, true), Some(AskFor::Now), "an attempt may have ended");
+        assert_eq!(ask(r#"{"type":"new","jid":"j","queue":"q"}"#, false), Some(AskFor::Now));
+        assert_eq!(ask(r#"{"jid":"j","queue":"q","type":"new"}"#, false), Some(AskFor::Now));
+        let completed = r#"{"type":"completed","jid":"j","queue":"q","job":{}}"#;
+        assert_eq!((ask(completed, false), ask(completed, true)), (None, Some(AskFor::Now)));
+        assert_eq!(ask(r#"{"type":"progress","jid":"j","queue":"q"}"#, true), None);
+        assert_eq!(ask(r#"{"type":"delayed","jid":"j","queue":"q","till":soon}"#, false), None);
+    }
 }

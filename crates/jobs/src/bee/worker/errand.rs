@@ -29,6 +29,8 @@ pub(super) struct Errand {
 pub(super) struct Answer {
     pub(super) errand: Errand,
     pub(super) result: Result<Settled, Error>,
+    /// How many jobs were claimed, those among them that are not to be run.
+    pub(super) n_claimed: usize,
 }
 
 /// Settles and claims, and sorts out duplicates among what was claimed.
@@ -44,6 +46,7 @@ pub(super) async fn call(
     let exchange =
         Exchange { outcomes, max: *max, lock, reserve: *reserve, closes: closes.clone() };
     let mut result = hive.exchange(queue, worker, &exchange).await;
+    let n_claimed = result.as_ref().map_or(0, |settled| settled.claimed.jobs.len());
     if let Ok(settled) = &mut result {
         let jobs = std::mem::take(&mut settled.claimed.jobs);
         settled.claimed.jobs = without_duplicates(&shared, &settings.duplicates, jobs, lock).await;
@@ -57,7 +60,7 @@ pub(super) async fn call(
         }
     }
     shared.registry.ended.fetch_add(1, Ordering::SeqCst);
-    Answer { errand, result }
+    Answer { errand, result, n_claimed }
 }
 
 /// The jobs that are to be run. Those whose hash cannot be made fail; those that could not be checked are run, since

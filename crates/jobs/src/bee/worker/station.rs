@@ -16,7 +16,7 @@ use super::{
     Duplicates, Post, Settings,
     caretaker::{obey, take_care, wait_after, why_gone},
     context::{Context, Stop},
-    ears::Ears,
+    ears::{AskFor, Ears},
     errand::{Answer, Errand, call},
     gate::Gate,
     lots::{Lots, News},
@@ -89,6 +89,8 @@ pub(super) struct Station {
     hungry: bool,
     blocked: Option<Blocked>,
     ask_at: Instant,
+    /// When a delayed job is due that was announced. Kept apart: the answer to an earlier call knows nothing of it.
+    due_at: Option<Instant>,
     /// No call before that: the store could not be reached.
     not_before: Option<Instant>,
     backoff: Duration,
@@ -137,6 +139,7 @@ impl Station {
             hungry: true,
             blocked: None,
             ask_at: Instant::now(),
+            due_at: None,
             not_before: None,
             backoff: BACKOFF_MIN,
         })
@@ -213,7 +216,7 @@ impl Station {
                 Some(answer) = self.calls.join_next() => {
                     self.take(answer.unwrap_or_else(|error| resume_unwind(error.into_panic()))).await;
                 }
-                () = self.ears.hear(any_end) => self.hungry = true,
+                ask = self.ears.hear(any_end) => self.hear(ask),
                 () = sleep_until(wakes_at) => self.wake(),
                 _ = stopping.changed(), if deadline.is_none() => {}
             }
@@ -226,6 +229,7 @@ impl Station {
             .into_iter()
             .chain(self.not_before)
             .chain(line_until)
+            .chain(self.due_at)
             .chain(self.lots.due_at())
             .fold(self.ask_at, Instant::min)
     }
@@ -308,9 +312,24 @@ impl Station {
         if self.not_before.is_some_and(|at| at <= now) {
             self.not_before = None;
         }
+        if self.due_at.is_some_and(|at| at <= now) {
+            self.due_at = None;
+            self.hungry = true;
+        }
         if self.ask_at <= now {
             self.ask_at = now + ASK_EVERY;
             self.hungry = true;
+        }
+    }
+
+    fn hear(&mut self, ask: AskFor) {
+        match ask {
+            AskFor::Now => self.hungry = true,
+            AskFor::At(ms) => {
+                let wait = Duration::from_millis(ms.saturating_sub(self.shared.hive.now_ms()));
+                let at = Instant::now() + wait;
+                self.due_at = Some(self.due_at.map_or(at, |earlier| earlier.min(at)));
+            }
         }
     }
 
@@ -361,7 +380,7 @@ impl Station {
     }
 
     async fn take(&mut self, answer: Answer) {
-        let Answer { errand, result } = answer;
+        let Answer { errand, result, n_claimed } = answer;
         self.reserved -= errand.max;
         match result {
             Ok(settled) => {
@@ -373,7 +392,7 @@ impl Station {
                 if let Some(closing) = &errand.closes {
                     self.closed(closing.lot, &settled.not_begun).await;
                 }
-                self.take_claimed(settled, &errand).await;
+                self.take_claimed(settled, &errand, n_claimed).await;
             }
             Err(error) => {
                 if let Some(closing) = &errand.closes {
@@ -410,16 +429,20 @@ impl Station {
         }
     }
 
-    async fn take_claimed(&mut self, settled: Settled, errand: &Errand) {
+    async fn take_claimed(&mut self, settled: Settled, errand: &Errand, n_claimed: usize) {
         if errand.max == 0 {
             return;
         }
         let Settled { claimed, reserved, .. } = settled;
+        // An end that was heard before we knew that ends matter is found by asking once more.
+        let full = Some(Blocked::Concurrency);
+        self.hungry |= claimed.blocked == full && self.blocked != full;
         self.blocked = claimed.blocked;
         let wait =
             wait_after(&claimed, self.shared.hive.now_ms()).unwrap_or(ASK_EVERY).min(ASK_EVERY);
         self.ask_at = Instant::now() + wait;
-        let is_full = claimed.jobs.len().max(reserved.len()) == errand.max;
+        // Jobs that turned out to be duplicates were claimed too: there may be others behind them.
+        let is_full = n_claimed.max(reserved.len()) == errand.max;
         let lot = errand.reserve.filter(|_| !reserved.is_empty());
         self.take_in(claimed.jobs, lot);
         if is_full {

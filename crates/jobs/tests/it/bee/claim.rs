@@ -2,9 +2,59 @@
 
 use std::time::Duration;
 
-use keyrack_jobs::bee::{Blocked, Job, Status, keys};
+use keyrack_jobs::bee::{Blocked, Job, Status, Verdict, keys};
 
-use super::rig::{CARE, NOW, Rig, completed, everywhere, jid};
+use super::rig::{CARE, LOCK_MS, NOW, Rig, completed, everywhere, jid};
+
+#[tokio::test]
+async fn a_worker_has_some_seconds_to_hear_of_a_job_before_it_is_given_back() {
+    everywhere(async |rig| {
+        let (heard_of, unheard_of) = (rig.put("a").await, rig.put("b").await);
+        rig.claim(10).await;
+        let holding = [heard_of.to_string()];
+        let beat = async |lock: Duration| {
+            let kept = rig.hive.heartbeat_holding(&rig.queue, &rig.worker, lock, &holding).await;
+            let mut kept: Vec<String> = kept.expect("alive").into_iter().collect();
+            kept.sort();
+            kept
+        };
+        for _ in 0..5 {
+            assert_eq!(beat(CARE.lock).await, ["a", "b"], "the answer may be under way");
+            rig.clock.advance_ms(999);
+        }
+        assert_eq!(beat(CARE.lock).await, ["a", "b"]);
+        rig.clock.advance_ms(5);
+        assert_eq!(beat(CARE.lock).await, ["a"]);
+        assert_eq!(rig.status(&unheard_of).await, Status::Queued);
+        assert_eq!(rig.events_of(&unheard_of).await.last().map(String::as_str), Some("released"));
+
+        let again = rig.claim_one().await;
+        rig.clock.advance_ms(999);
+        assert_eq!(beat(Duration::from_secs(2)).await, ["a", "b"]);
+        rig.clock.advance_ms(1);
+        assert_eq!(beat(Duration::from_secs(2)).await, ["a"], "half of a short lock");
+        assert_eq!(rig.settle(&again, completed("1")).await, Verdict::Lost);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_heartbeat_shortens_no_lock() {
+    everywhere(async |rig| {
+        rig.put("a").await;
+        let hour = Duration::from_secs(3_600);
+        rig.hive.claim(&rig.queue, &rig.worker, 1, hour).await.expect("claimed");
+        let until = (rig.now() + 3_600_000).to_string();
+        rig.clock.advance_ms(1_000);
+        rig.heartbeat().await;
+        assert_eq!(rig.scores(&rig.of_queue(keys::locks)).await, [("a".to_owned(), until)]);
+        rig.clock.advance_ms(3_595_000);
+        rig.heartbeat().await;
+        let until = (rig.now() + LOCK_MS).to_string();
+        assert_eq!(rig.scores(&rig.of_queue(keys::locks)).await, [("a".to_owned(), until)]);
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn a_claim_brings_what_is_due_and_no_more_than_its_share() {
