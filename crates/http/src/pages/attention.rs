@@ -162,6 +162,11 @@ fn of_queue(stats: &Stats, now: u64) -> Vec<Concern> {
             page.clone(),
         );
     }
+    if stats.dropped > 0 {
+        let jobs = human::counted(stats.dropped, "ended job");
+        let text = format!("{jobs} deleted before their time in the last hour: more are not kept");
+        add(Weight::Warning, text, page.clone());
+    }
     if stats.paused && stats.queued > 0 {
         let jobs = human::counted(stats.queued, "job");
         add(Weight::Note, format!("paused with {jobs} queued"), page);
@@ -254,6 +259,12 @@ mod tests {
         let workers = vec![worker(NOW, 1), worker(NOW - 120_000, 2), worker(NOW - 120_000, 0)];
         let told = [(Weight::Warning, "worker w is silent for 2 min and holds 2 jobs")];
         check(Stats { workers, ..healthy() }, &told);
+    }
+
+    #[test]
+    fn ended_jobs_that_were_deleted_early_are_told() {
+        let text = "5 ended jobs deleted before their time in the last hour: more are not kept";
+        check(Stats { dropped: 5, ..healthy() }, &[(Weight::Warning, text)]);
     }
 
     #[test]

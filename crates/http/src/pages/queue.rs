@@ -41,6 +41,10 @@ pub(super) struct QueuePage {
     rate_max: String,
     rate_s: String,
     tenant_concurrency: String,
+    completed_max: String,
+    failed_max: String,
+    /// How many ended jobs were deleted before their time, if any were.
+    dropped: Option<String>,
 }
 live_page!(QueuePage);
 
@@ -84,6 +88,9 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         rate_max: text(rate.map(|rate| rate.max)),
         rate_s: rate.map(|rate| (rate.per_ms as f64 / 1000.0).to_string()).unwrap_or_default(),
         tenant_concurrency: text(stats.limits.tenant_concurrency),
+        completed_max: text(stats.limits.completed_max),
+        failed_max: text(stats.limits.failed_max),
+        dropped: (stats.dropped > 0).then(|| human::counted(stats.dropped, "ended job")),
     }
 }
 
@@ -153,6 +160,10 @@ struct LimitsForm {
     rate_s: String,
     #[serde(default)]
     tenant_concurrency: String,
+    #[serde(default)]
+    completed_max: String,
+    #[serde(default)]
+    failed_max: String,
 }
 
 /// `POST /queues/{queue}/limits`
@@ -166,18 +177,15 @@ pub(crate) async fn limits(
         let wanted: LimitsForm = form::read(&body)?;
         let hive = &app.jobs().await?.hive;
         hive.check_queue(&queue).await?;
-        // What the form does not show stays as it is.
-        let tenants = hive.limits(&queue).await?.tenants;
-        Ok(hive.set_limits(&queue, &wanted.into_limits(tenants)?).await?)
+        let present = hive.limits(&queue).await?;
+        Ok(hive.set_limits(&queue, &wanted.into_limits(present)?).await?)
     };
     answer(&name, done.await, "The limits are in force.")
 }
 
 impl LimitsForm {
-    fn into_limits(
-        self,
-        tenants: std::collections::BTreeMap<String, u64>,
-    ) -> Result<Limits, Problem> {
+    /// The limits of the form. What it does not show stays as it is.
+    fn into_limits(self, present: Limits) -> Result<Limits, Problem> {
         let max: Option<u64> = form::number("rate", &self.rate_max)?;
         let seconds: Option<f64> = form::number("rate", &self.rate_s)?;
         let rate = match (max, seconds) {
@@ -189,7 +197,9 @@ impl LimitsForm {
             concurrency: form::number("concurrency", &self.concurrency)?,
             rate,
             tenant_concurrency: form::number("tenant concurrency", &self.tenant_concurrency)?,
-            tenants,
+            completed_max: form::number("completed jobs kept", &self.completed_max)?,
+            failed_max: form::number("failed jobs kept", &self.failed_max)?,
+            ..present
         })
     }
 }

@@ -11,8 +11,27 @@
 --- @include "ready"
 --- @include "fence"
 --- @include "unlock"
+--- @include "die"
 
 local queue, worker = ARGV[4], ARGV[5]
+
+-- Whether a job failed longer ago than its result would be kept. It is kept for longer so that somebody can run it again,
+-- and that must not keep others from running.
+local function failed_long_ago(jid)
+  local failed_at = tonumber(call('ZSCORE', failed_key(queue), jid) or nil)
+  local job = failed_at and read_job(jid)
+  return job and job[STATUS] == 'failed' and failed_at + option(table_of(job[OPTIONS]), 'ttl') <= now
+end
+
+-- Takes its hash from a failed job, and sets its duplicates to die.
+local function disown(jid, key)
+  for _, other in ipairs(call('LRANGE', key, 0, -1)) do
+    local job = other ~= jid and read_job(other)
+    if job then set_to_die(other, job, math.floor(option(table_of(job[OPTIONS]), 'ttl'))) end
+  end
+  call('DEL', key)
+  call('HDEL', job_key(jid), 'hash')
+end
 
 -- The first job with the hash that still exists.
 local function original(key)
@@ -20,6 +39,10 @@ local function original(key)
   while jid and call('EXISTS', job_key(jid)) == 0 do
     call('LPOP', key)
     jid = call('LINDEX', key, 0)
+  end
+  if jid and failed_long_ago(jid) then
+    disown(jid, key)
+    return nil
   end
   return jid
 end

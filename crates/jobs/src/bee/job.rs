@@ -152,6 +152,9 @@ pub struct Options {
     pub retry_delay: f64,
     pub progressive_delay: bool,
     pub ttl: u64,
+    /// For how long the job is kept if it fails; as its queue says unless set. Added by keyrack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_ttl: Option<u64>,
 }
 
 impl Default for Options {
@@ -166,6 +169,7 @@ impl Default for Options {
             retry_delay: 30_000.0,
             progressive_delay: false,
             ttl: 1_800_000,
+            failed_ttl: None,
         }
     }
 }
@@ -217,6 +221,7 @@ impl Options {
             retry_delay: at_least_zero("retryDelay").unwrap_or(default.retry_delay),
             progressive_delay: flag("progressiveDelay"),
             ttl: at_least_zero("ttl").map_or(default.ttl, |number| number as u64),
+            failed_ttl: at_least_zero("failedTtl").map(|number| number as u64),
         }
     }
 

@@ -52,6 +52,7 @@ const OPTIONS: json::Schema = json::Object(&[
     ("retryDelay", json::Number),
     ("progressiveDelay", json::Any),
     ("ttl", json::Number),
+    ("failedTtl", json::Maybe(&json::Number)),
 ]);
 
 const HISTORY: json::Schema = json::LuaArray(&json::Object(&[
@@ -276,7 +277,8 @@ keys! {
     /// What an operator has set for a queue; an absent field is no limit. Node workers do not look at it.
     ///
     /// `paused` is `1`; `concurrency` the most jobs that may run at once; `rate_max` jobs may start in `rate_ms`;
-    /// `tenant_concurrency` is the most that may run for one tenant, `tenant_concurrency:NAME` for that one.
+    /// `tenant_concurrency` is the most that may run for one tenant, `tenant_concurrency:NAME` for that one;
+    /// `completed_max` and `failed_max` jobs are kept, failed ones for `failed_ttl_ms`.
     settings(queue: QueueName) in group: Group = "bee:h:settings:<queue>"
         => map(Text.means("the setting"), COUNT.means("its value")),
         origin = Added,
@@ -291,7 +293,8 @@ keys! {
         removed = "expires when the limit is unused",
         example = "bee:str:rate:emails";
 
-    /// How many jobs were submitted, started, completed and failed in each of the last minutes.
+    /// How many jobs were submitted, started, completed and failed in each of the last minutes, and how many ended ones were
+    /// `dropped` because the queue keeps no more.
     minutes(queue: QueueName) in group: Group = "bee:h:minutes:<queue>"
         => map(
             Text.means("the minute since the epoch, a colon, and what is counted: `29911823:completed`"),

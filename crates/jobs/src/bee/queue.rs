@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     hive::Hive,
     keys::{self, QueueName, Tenant},
+    submit::DELAY_MS_MAX,
 };
 use crate::Error;
 
@@ -22,7 +23,8 @@ pub const RATE_MS_MAX: u64 = 86_400_000;
 /// In the settings, what stands before the name of a tenant with a limit of its own.
 const OF_TENANT: &str = "tenant_concurrency:";
 
-/// What may run at once or start in some time; what is not set is not limited.
+/// What may run at once or start in some time, and how much is kept of what has ended; what is not set is not limited, or
+/// has its default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -37,6 +39,15 @@ pub struct Limits {
     pub tenant_concurrency: Option<u64>,
     /// The same for tenants who have a limit of their own, by name.
     pub tenants: BTreeMap<String, u64>,
+    /// How many completed jobs are kept; 100,000 unless set. Beyond that, those that would expire first are deleted.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub completed_max: Option<u64>,
+    /// How many failed jobs are kept; 100,000 unless set. Beyond that, those that failed first are deleted.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub failed_max: Option<u64>,
+    /// For how many milliseconds failed jobs are kept that do not say so themselves; 7 days unless set, 0 for as long as
+    /// they would be if they were completed.
+    pub failed_ttl_ms: Option<u64>,
 }
 
 /// A number of starts in some time.
@@ -65,6 +76,9 @@ impl Limits {
             rate: rate.map(|(max, per_ms)| Rate { max, per_ms }),
             tenant_concurrency: number("tenant_concurrency"),
             tenants: tenants.collect(),
+            completed_max: number("completed_max"),
+            failed_max: number("failed_max"),
+            failed_ttl_ms: number("failed_ttl_ms"),
         }
     }
 
@@ -78,6 +92,12 @@ impl Limits {
         };
         at_least_1("concurrency", self.concurrency)?;
         at_least_1("tenant_concurrency", self.tenant_concurrency)?;
+        at_least_1("completed_max", self.completed_max)?;
+        at_least_1("failed_max", self.failed_max)?;
+        if self.failed_ttl_ms.is_some_and(|ttl| ttl as f64 > DELAY_MS_MAX) {
+            let reason = format!("more than {DELAY_MS_MAX} milliseconds");
+            return Err(Error::invalid("failed_ttl_ms", reason));
+        }
         at_least_1("rate.max", self.rate.map(|rate| rate.max))?;
         if let Some(Rate { per_ms, .. }) = self.rate
             && !(1..=RATE_MS_MAX).contains(&per_ms)
@@ -104,6 +124,9 @@ impl Limits {
             ("rate_max", self.rate.map(|rate| rate.max)),
             ("rate_ms", self.rate.map(|rate| rate.per_ms)),
             ("tenant_concurrency", self.tenant_concurrency),
+            ("completed_max", self.completed_max),
+            ("failed_max", self.failed_max),
+            ("failed_ttl_ms", self.failed_ttl_ms),
         ];
         let named = numbers.into_iter().filter_map(|(name, n)| Some((name.to_owned(), n?)));
         let own = self.tenants.iter().map(|(tenant, n)| (format!("{OF_TENANT}{tenant}"), *n));

@@ -43,6 +43,8 @@ pub struct Stats {
     pub oldest_ms: Option<u64>,
     /// When the next delayed job is due, in unix milliseconds.
     pub next_due_at: Option<u64>,
+    /// Ended jobs that were deleted before their time in the last hour, because the queue keeps no more of them.
+    pub dropped: u64,
     /// What limits it.
     pub limits: Limits,
     /// Who works on it, the last heard of first.
@@ -79,6 +81,8 @@ pub struct Minute {
     pub completed: u64,
     /// Jobs failed for good.
     pub failed: u64,
+    /// Ended jobs that were deleted before their time, because the queue keeps no more of them.
+    pub dropped: u64,
 }
 
 const MINUTE_MS: u64 = 60_000;
@@ -104,6 +108,7 @@ impl Hive {
         let (counts, head, due, settings, minutes, workers): Reply =
             self.call_on_queue(&STATS, queue).run().await?;
         let [queued, delayed, waiting, running, ended, failed, tenants, parked] = counts;
+        let minutes = minutes_of(&minutes, now);
         let moment = |text: &str| text.parse::<f64>().ok().map(|at| at.max(0.0) as u64);
         Ok(Stats {
             queue: queue.to_string(),
@@ -120,7 +125,8 @@ impl Hive {
             next_due_at: moment(&due),
             limits: Limits::from_settings(&settings),
             workers: workers.into_iter().map(WorkerStats::from_reply).collect(),
-            minutes: minutes_of(&minutes, now),
+            dropped: minutes.iter().map(|minute| minute.dropped).sum(),
+            minutes,
         })
     }
 }
@@ -165,6 +171,7 @@ fn minutes_of(counters: &BTreeMap<String, u64>, now: u64) -> Vec<Minute> {
             "started" => counted.started = *n,
             "completed" => counted.completed = *n,
             "failed" => counted.failed = *n,
+            "dropped" => counted.dropped = *n,
             _ => {}
         }
     }

@@ -177,6 +177,13 @@ impl Submission {
         self
     }
 
+    /// Milliseconds for which it is kept if it fails: as its queue says unless set, which is 7 days by default. 0 is as long
+    /// as its result would be.
+    pub fn failed_ttl_ms(mut self, ttl: u64) -> Self {
+        self.options.failed_ttl = Some(ttl);
+        self
+    }
+
     /// Whether other jobs decide when it may run.
     fn waits(&self) -> bool {
         !self.dependencies.is_empty() || self.options.dependencies_on_tags
@@ -241,8 +248,10 @@ impl Submission {
                 format!("{} ms; give 0 to {DELAY_MS_MAX} milliseconds", options.retry_delay);
             return Err(Error::invalid("retryDelay", reason));
         }
-        if options.ttl as f64 > DELAY_MS_MAX {
-            return Err(Error::invalid("ttl", format!("more than {DELAY_MS_MAX} milliseconds")));
+        for (field, ttl) in [("ttl", Some(options.ttl)), ("failedTtl", options.failed_ttl)] {
+            if ttl.is_some_and(|ttl| ttl as f64 > DELAY_MS_MAX) {
+                return Err(Error::invalid(field, format!("more than {DELAY_MS_MAX} milliseconds")));
+            }
         }
         if options.dependencies_on_tags && self.tags.is_empty() {
             return Err(Error::invalid(

@@ -22,7 +22,9 @@ local LOCK_WAITS_S = 86400
 local ALIVE = { new = true, queued = true, running = true, retried = true }
 local MINUTES_KEPT = 60
 -- Enough fields for the minutes kept and those of some sweeps more.
-local MINUTES_FIELDS_MAX = 4 * (MINUTES_KEPT + 30)
+local MINUTES_FIELDS_MAX = 5 * (MINUTES_KEPT + 30)
+-- Entries that are gone through for completed jobs among failed ones.
+local SEARCHED_MAX = 10000
 
 local queue, lock_ms, waits_max = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local deaths_max, last_chance_after, finished_max = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -44,13 +46,45 @@ local function expire_due()
   for _, jid in ipairs(call('ZRANGEBYSCORE', expires_key(queue), 0, now, 'LIMIT', 0, SWEPT_MAX)) do expire(jid) end
 end
 
--- More results than the queue may keep: the ones that would expire first go now.
-local function expire_surplus()
-  local surplus = call('ZCARD', expires_key(queue)) - finished_max
-  if surplus <= 0 then return end
-  for _, jid in ipairs(call('ZRANGE', expires_key(queue), 0, math.min(surplus, SWEPT_MAX) - 1)) do
-    if expire(jid) then call('UNLINK', job_key(jid)) end
+local dropped = 0
+
+-- Ends a job before its time, because the queue keeps no more of its kind.
+local function drop(jid)
+  if not expire(jid) then return end
+  call('UNLINK', job_key(jid))
+  dropped = dropped + 1
+end
+
+-- Drops completed jobs, those first that would expire first.
+local function drop_completed(surplus)
+  local at = 0
+  while surplus > 0 and dropped < SWEPT_MAX and at < SEARCHED_MAX do
+    local jids = call('ZRANGE', expires_key(queue), at, at + SWEPT_MAX - 1)
+    if #jids == 0 then return end
+    for _, jid in ipairs(jids) do
+      if surplus > 0 and dropped < SWEPT_MAX and not call('ZSCORE', failed_key(queue), jid) then
+        drop(jid)
+        surplus = surplus - 1
+      else
+        at = at + 1
+      end
+    end
   end
+end
+
+-- More jobs than the queue may keep. Completed and failed ones are counted apart: no number of results may take away a
+-- failed job that nobody has looked at.
+local function drop_surplus()
+  local limits = call('HMGET', settings_key(queue), 'completed_max', 'failed_max')
+  local completed_max = tonumber(limits[1] or nil) or finished_max
+  local failed_max = tonumber(limits[2] or nil) or finished_max
+  local n_failed = call('ZCARD', failed_key(queue))
+  drop_completed(call('ZCARD', expires_key(queue)) - n_failed - completed_max)
+  if n_failed > failed_max then
+    local surplus = math.min(n_failed - failed_max, SWEPT_MAX)
+    for _, jid in ipairs(call('ZRANGE', failed_key(queue), 0, surplus - 1)) do drop(jid) end
+  end
+  if dropped > 0 then count(queue, 'dropped', dropped) end
 end
 
 -- Whether the worker of the job died of nothing else. Workers that do not run suspects alone are given no such credit.
@@ -167,7 +201,7 @@ local function forget_workers()
 end
 
 expire_due()
-expire_surplus()
+drop_surplus()
 miss_locks()
 local gone = {}
 for at = 11, #ARGV do gone[ARGV[at]] = true end

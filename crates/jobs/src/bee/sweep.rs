@@ -24,7 +24,8 @@ pub struct Care {
     /// A job that has lost so many workers fails; 0 for no such limit. Before that it runs alone, so that it does not
     /// fail for what another job did.
     pub deaths_max: u32,
-    /// How many results a queue keeps beyond which the oldest go early.
+    /// How many completed jobs a queue keeps, and how many failed ones, unless its [`Limits`](super::queue::Limits) say
+    /// otherwise. Beyond that, completed jobs are deleted that would expire first, and failed ones that failed first.
     pub finished_max: u64,
 }
 

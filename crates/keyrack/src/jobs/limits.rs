@@ -28,6 +28,27 @@ pub(super) struct Args {
     /// So many for this tenant; may be given several times
     #[arg(long = "tenant", value_name = "NAME=N|none", value_parser = parse_tenant)]
     tenants: Vec<(Tenant, Limit<u64>)>,
+    /// Keep so many completed jobs; of more, those that would expire first are deleted [default: 100000]
+    #[arg(long, value_name = "N|none")]
+    keep_completed: Option<Limit<u64>>,
+    /// Keep so many failed jobs; of more, those that failed first are deleted [default: 100000]
+    #[arg(long, value_name = "N|none")]
+    keep_failed: Option<Limit<u64>>,
+    /// Keep failed jobs so long, unless they say otherwise; 0s for as long as completed ones [default: 7d]
+    #[arg(long, value_name = "TIME|none")]
+    failed_ttl: Option<Limit<Ttl>>,
+}
+
+/// A time for which jobs are kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Ttl(u64);
+
+impl FromStr for Ttl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Ttl, String> {
+        Ok(Ttl(duration::parse(text)?.as_millis() as u64))
+    }
 }
 
 /// A limit, or that there is none.
@@ -106,6 +127,9 @@ impl Args {
             || self.rate.is_some()
             || self.tenant_concurrency.is_some()
             || !self.tenants.is_empty()
+            || self.keep_completed.is_some()
+            || self.keep_failed.is_some()
+            || self.failed_ttl.is_some()
     }
 
     fn applied_to(&self, mut limits: Limits) -> Limits {
@@ -117,6 +141,15 @@ impl Args {
         }
         if let Some(Limit(concurrency)) = self.tenant_concurrency {
             limits.tenant_concurrency = concurrency;
+        }
+        if let Some(Limit(most)) = self.keep_completed {
+            limits.completed_max = most;
+        }
+        if let Some(Limit(most)) = self.keep_failed {
+            limits.failed_max = most;
+        }
+        if let Some(Limit(ttl)) = self.failed_ttl {
+            limits.failed_ttl_ms = ttl.map(|Ttl(ms)| ms);
         }
         for (tenant, Limit(limit)) in &self.tenants {
             match limit {
@@ -138,6 +171,12 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
     }));
     lines.extend(limits.tenant_concurrency.map(|n| format!("{n} at once for each tenant")));
     lines.extend(limits.tenants.iter().map(|(tenant, n)| format!("{n} at once for \"{tenant}\"")));
+    lines.extend(limits.completed_max.map(|n| format!("{n} completed jobs kept")));
+    lines.extend(limits.failed_max.map(|n| format!("{n} failed jobs kept")));
+    lines.extend(limits.failed_ttl_ms.map(|ms| match ms {
+        0 => "failed jobs kept as long as completed ones".into(),
+        ms => format!("failed jobs kept for {}", duration::shown(Duration::from_millis(ms))),
+    }));
     if lines.is_empty() {
         lines.push("no limits".into());
     }
@@ -175,12 +214,17 @@ mod tests {
             rate: Some(Rate { max: 10, per_ms: 1_500 }),
             tenant_concurrency: Some(2),
             tenants: [("acme".to_owned(), 3)].into(),
+            completed_max: Some(500),
+            failed_max: None,
+            failed_ttl_ms: Some(86_400_000),
         };
         let expected = [
             "4 at once",
             "10 starts in 1s500ms",
             "2 at once for each tenant",
             "3 at once for \"acme\"",
+            "500 completed jobs kept",
+            "failed jobs kept for 1d",
         ];
         assert_eq!(lines(&limits), expected);
         assert_eq!(lines(&Limits::default()), ["no limits"]);

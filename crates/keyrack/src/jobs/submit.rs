@@ -55,6 +55,9 @@ pub(super) struct Args {
     /// Keep its result so long [default: 30m]
     #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
     ttl: Option<Duration>,
+    /// Keep it so long if it fails [default: as the queue says, 7d]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
+    failed_ttl: Option<Duration>,
     /// An id of your own; a second job with it is refused
     #[arg(long, value_name = "JOB", value_parser = names::jid)]
     id: Option<Jid>,
@@ -65,7 +68,7 @@ pub(super) struct Args {
     /// Read jobs from a file or from stdin (-), one on each line
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "args", "priority", "delay", "tags", "after", "after_tags", "parent", "tenant", "host", "retries",
-        "retry_delay", "progressive", "ttl", "id", "wait",
+        "retry_delay", "progressive", "ttl", "failed_ttl", "id", "wait",
     ])]
     many: Option<PathBuf>,
 }
@@ -140,6 +143,9 @@ impl Args {
         job = job.retry_delay_ms(ms(retry_delay), self.progressive);
         if let Some(ttl) = self.ttl {
             job = job.ttl_ms(ttl.as_millis() as u64);
+        }
+        if let Some(ttl) = self.failed_ttl {
+            job = job.failed_ttl_ms(ttl.as_millis() as u64);
         }
         if let Some(id) = self.id {
             job = job.id(id);

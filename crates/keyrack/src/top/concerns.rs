@@ -11,7 +11,8 @@ use crate::when;
 /// A job that waits for longer than this is worth a look.
 const OLD: Duration = Duration::from_secs(5 * 60);
 /// Over how many minutes failures are counted, and what share of how many is too much.
-const FAILING_MINUTES: usize = 10;
+const FAILING_MINUTES: u64 = 10;
+const MINUTE_MS: u64 = 60_000;
 const FAILING_MIN: u64 = 3;
 const FAILING_PERCENT: u64 = 10;
 /// A worker that says nothing for longer than this is not alive.
@@ -63,13 +64,19 @@ fn of_queue(stats: &Stats, now_ms: u64, mut add: impl FnMut(Weight, String)) {
     if stats.queued > 0 && !stats.paused && alive(stats, now_ms) == 0 {
         add(Weight::Broken, format!("{jobs} queued and no worker is alive"));
     }
-    let recent = stats.minutes.iter().rev().take(FAILING_MINUTES);
+    // A minute in which nothing happened has no entry.
+    let from = now_ms.saturating_sub(FAILING_MINUTES * MINUTE_MS);
+    let recent = stats.minutes.iter().filter(|minute| minute.at + MINUTE_MS > from);
     let (ended, failed) = recent.fold((0, 0), |(ended, failed), minute| {
         (ended + minute.completed + minute.failed, failed + minute.failed)
     });
     let percent = failed * 100 / ended.max(1);
     if failed >= FAILING_MIN && percent >= FAILING_PERCENT {
         add(Weight::Broken, format!("{percent} % failed in the last {FAILING_MINUTES} minutes"));
+    }
+    if stats.dropped > 0 {
+        let jobs = human::counted(stats.dropped, "ended job");
+        add(Weight::Warning, format!("{jobs} deleted before their time in the last hour"));
     }
     let oldest = Duration::from_millis(stats.oldest_ms.unwrap_or(0));
     if stats.paused && stats.queued > 0 {
@@ -131,14 +138,27 @@ mod tests {
         );
     }
 
+    fn picture(minutes: Vec<Minute>) -> Picture {
+        let queues = vec![Stats { minutes, ..queue("mail") }];
+        Picture { queues, now_ms: NOW, ..Picture::default() }
+    }
+
     #[test]
     fn failing_queue_is_told_from_one_that_fails_now_and_then() {
         let failing = |completed, failed| {
-            let minutes = vec![Minute { completed, failed, ..Minute::default() }];
-            Picture { queues: vec![Stats { minutes, ..queue("mail") }], ..Picture::default() }
+            let at = NOW - MINUTE_MS;
+            let minutes = vec![Minute { at, completed, failed, ..Minute::default() }];
+            picture(minutes)
         };
         check(failing(0, 2), &[]);
         check(failing(97, 3), &[]);
         check(failing(5, 5), &["mail 50 % failed in the last 10 minutes"]);
+    }
+
+    #[test]
+    fn what_failed_more_than_ten_minutes_ago_is_not_counted() {
+        let minute = |ago, failed| Minute { at: NOW - ago * MINUTE_MS, failed, ..Minute::default() };
+        check(picture(vec![minute(50, 5), minute(11, 5)]), &[]);
+        check(picture(vec![minute(50, 5), minute(9, 5)]), &["mail 100 % failed in the last 10 minutes"]);
     }
 }

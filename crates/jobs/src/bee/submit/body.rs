@@ -48,6 +48,8 @@ pub struct SubmissionBody {
     pub progressive_delay: bool,
     /// For how long its result is kept; half an hour unless given.
     pub ttl: Option<u64>,
+    /// For how long it is kept if it fails; as its queue says unless given, 7 days by default.
+    pub failed_ttl: Option<u64>,
     /// Words by which it is found.
     pub tags: Vec<String>,
     /// The job that submits it; they are cancelled together.
@@ -92,6 +94,7 @@ impl SubmissionBody {
         job.options.retry_delay = self.retry_delay.unwrap_or(job.options.retry_delay);
         job.options.retries = self.retries.unwrap_or(job.options.retries);
         job.options.ttl = self.ttl.unwrap_or(job.options.ttl);
+        job.options.failed_ttl = self.failed_ttl;
         Ok(job)
     }
 }
@@ -113,7 +116,7 @@ mod tests {
         let body = body(
             r#"{"data": [1.0000000000000000001], "jid": "j", "priority": 3, "delay": 5, "dependencies": ["d"],
                 "dependenciesOnTags": true, "preferredHostname": "h", "retries": 2, "retryDelay": 7,
-                "progressiveDelay": true, "ttl": 9, "tags": ["t"], "parent": "p", "tenant": "acme"}"#,
+                "progressiveDelay": true, "ttl": 9, "failedTtl": 11, "tags": ["t"], "parent": "p", "tenant": "acme"}"#,
         );
         let job = body.and_then(|body| body.to_queue(queue()).map_err(|error| error.to_string()));
         let job = job.expect("a job").prepare().expect("a good job");
@@ -121,7 +124,7 @@ mod tests {
         assert_eq!((job.jid.as_str(), job.tags.as_str()), ("j", r#"["t"]"#));
         assert_eq!(
             job.options,
-            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9}"#
+            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11}"#
         );
         let rest: serde_json::Value = serde_json::from_str(&job.rest).expect("JSON");
         assert_eq!((&rest["parent"], &rest["tenant"]), (&"p".into(), &"acme".into()));

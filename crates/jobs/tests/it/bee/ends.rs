@@ -210,6 +210,7 @@ async fn duplicates_end_in_place_of_running() {
         the_first_with_a_hash_runs_and_the_others_end(&rig.on("q1")).await;
         an_original_that_failed_and_is_run_again_runs(&rig.on("q2")).await;
         a_hash_is_found_again_only_while_its_original_is_there(&rig.on("q3")).await;
+        a_failed_original_stops_others_no_longer_than_a_result_would(&rig.on("q5")).await;
         the_hash_of_the_data_is_that_of_the_original_program(&rig.on("q4")).await;
     })
     .await;
@@ -251,6 +252,26 @@ async fn an_original_that_failed_and_is_run_again_runs(rig: &Rig) {
     );
     rig.settle(&job, completed("1")).await;
     assert_eq!(rig.status(&jid("o2")).await, Status::Completed);
+}
+
+async fn a_failed_original_stops_others_no_longer_than_a_result_would(rig: &Rig) {
+    rig.put("o5").await;
+    let original = rig.claim_one().await;
+    rig.check_duplicate(&original, "h5").await;
+    rig.settle(&original, failed_for_good("no")).await;
+    rig.clock.advance_ms(TTL_MS - 1);
+    rig.put("d5").await;
+    let duplicate = rig.claim_one().await;
+    let found = rig.check_duplicate(&duplicate, "h5").await;
+    assert_eq!(found, Checked::DuplicateOf("o5".into()));
+    rig.clock.advance_ms(1);
+    rig.put("n5").await;
+    let new = rig.claim_one().await;
+    assert_eq!(rig.check_duplicate(&new, "h5").await, Checked::Original);
+    assert_eq!(rig.status(&jid("o5")).await, Status::Failed, "it is kept all the same");
+    let group = jid("d5").group();
+    rig.assert_expires_in(&keys::job(&jid("d5"), &group), TTL_MS).await;
+    rig.assert_stays(&keys::job(&jid("o5"), &group)).await;
 }
 
 async fn a_hash_is_found_again_only_while_its_original_is_there(rig: &Rig) {

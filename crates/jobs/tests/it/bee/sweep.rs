@@ -1,6 +1,8 @@
 //! The sweep: expiry, lost locks, workers that are gone, and what must not stop it.
 
-use keyrack_jobs::bee::{Care, End, Failure, Job, Status, Verdict, WorkerInfo, keys};
+use keyrack_jobs::bee::{
+    Care, End, Failure, Job, Limits, Status, Submission, Verdict, WorkerInfo, keys,
+};
 
 use super::rig::{CARE, LOCK_MS, NOW, Rig, TTL_MS, completed, everywhere, failed_for_good, jid};
 
@@ -163,6 +165,8 @@ async fn the_sweep_ends_what_is_over_and_is_stopped_by_nothing() {
         a_job_that_came_back_to_life_does_not_expire(&rig.on("q2")).await;
         no_more_results_are_kept_than_asked_for(&rig.on("q3")).await;
         a_long_history_loses_its_middle_and_says_so(&rig.on("q4")).await;
+        failed_jobs_are_not_deleted_for_completed_ones(&rig.on("q6")).await;
+        a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(&rig.on("q7")).await;
         tenants_are_put_right_after_workers_that_know_nothing_of_them(&rig.on("q5")).await;
     })
     .await;
@@ -205,6 +209,55 @@ async fn no_more_results_are_kept_than_asked_for(rig: &Rig) {
     assert_eq!(rig.in_queue(keys::expires).await, ["r3", "r4"], "the newest");
     let gone = jid("r0");
     assert!(!rig.exists(&keys::job(&gone, &gone.group())).await, "at once");
+    let stats = rig.hive.stats(&rig.queue).await.expect("stats");
+    assert_eq!((stats.ended, stats.dropped), (2, 3), "it is told that some went early");
+}
+
+async fn failed_jobs_are_not_deleted_for_completed_ones(rig: &Rig) {
+    for n in 0..3 {
+        rig.run(rig.job().id(jid(&format!("f{n}"))), failed_for_good("no")).await;
+        rig.clock.advance_ms(1);
+    }
+    for n in 0..5 {
+        rig.run(rig.job().id(jid(&format!("c{n}"))).ttl_ms(1), completed("1")).await;
+    }
+    for n in 0..5 {
+        rig.run(rig.job().id(jid(&format!("d{n}"))).ttl_ms(86_400_000_000), completed("1")).await;
+    }
+    let care = Care { finished_max: 3, ..CARE };
+    rig.sweep_with(&care, &[]).await;
+    assert_eq!(rig.in_queue(keys::failed).await, ["f0", "f1", "f2"]);
+    assert_eq!(rig.in_queue(keys::expires).await.len(), 6, "three of each kind");
+    // What the queue says counts for all who sweep it.
+    let limits = |completed_max, failed_max| Limits { completed_max, failed_max, ..Limits::default() };
+    rig.hive.set_limits(&rig.queue, &limits(Some(1), Some(2))).await.expect("set");
+    rig.sweep_with(&care, &[]).await;
+    assert_eq!(rig.in_queue(keys::failed).await, ["f1", "f2"], "the first to fail goes first");
+    assert_eq!(rig.in_queue(keys::expires).await.len(), 3);
+    let zero = rig.hive.set_limits(&rig.queue, &limits(Some(0), None)).await;
+    assert!(matches!(zero, Err(keyrack_jobs::Error::Invalid { field: "completed_max", .. })));
+}
+
+async fn a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(rig: &Rig) {
+    const DAY_MS: u64 = 86_400_000;
+    let kept_for = async |id: &str, job: Submission| -> u64 {
+        let begun = rig.now();
+        let jid = rig.run(job.id(jid(id)), failed_for_good("no")).await;
+        let until: f64 = rig.ask("ZSCORE", &rig.of_queue(keys::expires), &[jid.as_str()]).await;
+        until as u64 - begun
+    };
+    assert_eq!(kept_for("a", rig.job()).await, 7 * DAY_MS);
+    assert_eq!(kept_for("b", rig.job().failed_ttl_ms(DAY_MS)).await, DAY_MS);
+    assert_eq!(kept_for("c", rig.job().ttl_ms(5).failed_ttl_ms(0)).await, 5, "like a result");
+    let limits = Limits { failed_ttl_ms: Some(2 * DAY_MS), ..Limits::default() };
+    rig.hive.set_limits(&rig.queue, &limits).await.expect("set");
+    assert_eq!(kept_for("d", rig.job()).await, 2 * DAY_MS);
+    assert_eq!(kept_for("e", rig.job().failed_ttl_ms(DAY_MS)).await, DAY_MS, "the job's own");
+    rig.clock.advance_ms(DAY_MS);
+    rig.sweep().await;
+    let kept = rig.in_queue(keys::failed).await;
+    assert_eq!(kept, ["a", "d"]);
+    rig.hive.retry(&jid("a")).await.expect("it can be found and run again");
 }
 
 async fn a_long_history_loses_its_middle_and_says_so(rig: &Rig) {

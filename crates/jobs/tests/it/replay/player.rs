@@ -71,6 +71,12 @@ impl<'s> Player<'s> {
     async fn new(scenario: &'s Scenario, world: World) -> Player<'s> {
         let names = Names::of(scenario);
         let messages = world.store.subscribe(&names.channels()).await.expect("a subscription");
+        // The original keeps failed jobs no longer than others.
+        for key in names.settings() {
+            let mut command = redis::cmd("HSET");
+            command.arg(&*world.store.place(&key)).arg("failed_ttl_ms").arg(0);
+            let () = command.query_async(&mut world.store.connection()).await.expect("set");
+        }
         Player {
             scenario,
             world,
@@ -271,6 +277,14 @@ impl Names {
             names.others.extend(args["tags"].as_array().into_iter().flatten().filter_map(text));
         }
         names
+    }
+
+    /// The settings of every queue.
+    fn settings(&self) -> impl Iterator<Item = keyrack_keys::Key> {
+        self.queues.iter().map(|name| {
+            let queue = QueueName::new(name.clone()).expect("a good name");
+            keys::settings(&queue, &queue.group())
+        })
     }
 
     /// Every channel on which anything of this scenario can be heard.

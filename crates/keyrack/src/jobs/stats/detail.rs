@@ -70,12 +70,15 @@ fn waiting(stats: &Stats) -> String {
 }
 
 fn ended(stats: &Stats) -> String {
-    let kept = human::count(stats.ended);
-    if stats.failed == 0 {
-        kept
-    } else {
-        format!("{kept}, {} of them failed", human::count(stats.failed))
+    let mut told = human::count(stats.ended);
+    if stats.failed > 0 {
+        told += &format!(", {} of them failed", human::count(stats.failed));
     }
+    if stats.dropped > 0 {
+        let dropped = human::count(stats.dropped);
+        told += &format!("; {dropped} deleted before their ttl in the last hour, see \"keyrack jobs limits --keep-completed\"");
+    }
+    told
 }
 
 fn workers(workers: &[WorkerStats], now_ms: u64) -> Table {

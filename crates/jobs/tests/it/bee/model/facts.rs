@@ -15,6 +15,8 @@ use super::{
 
 /// A missed lock is remembered for so long.
 const LOCK_WAITS_MS: u64 = 86_400_000;
+/// A failed job is kept for so long, unless it or its queue says otherwise.
+const FAILED_TTL_MS: u64 = 7 * 86_400_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
@@ -54,6 +56,8 @@ pub(super) struct Fact {
     pub(super) duplicate_of: Option<String>,
     /// When its result stops being valid.
     pub(super) expires_at: Option<u64>,
+    /// When it failed for good, if it did.
+    pub(super) failed_at: Option<u64>,
     /// When it is gone altogether.
     pub(super) dies_at: Option<u64>,
     /// How often it was completed, failed for good, or found to be a duplicate.
@@ -139,6 +143,7 @@ impl Facts {
             hash: None,
             duplicate_of: None,
             expires_at: None,
+            failed_at: None,
             dies_at: None,
             ends: 0,
             restarts: 0,
@@ -224,8 +229,14 @@ impl Facts {
 
     fn fail(&mut self, jid: &str) {
         let now = self.now;
+        let queue = self.job(jid).asked.queue;
+        let of_queue = self.limits[queue].set.failed_ttl_ms.unwrap_or(FAILED_TTL_MS);
         let job = self.job(jid);
-        job.expires_at = Some(now + job.asked.ttl);
+        let ttl = match job.asked.failed_ttl.unwrap_or(of_queue) {
+            0 => job.asked.ttl,
+            ttl => ttl,
+        };
+        (job.expires_at, job.failed_at) = (Some(now + ttl), Some(now));
         self.end(jid, Place::Failed);
     }
 
@@ -265,6 +276,7 @@ impl Facts {
         }
         job.hash = Some(hash.into());
         let queue = job.asked.queue;
+        self.disown_failed(queue, hash);
         let same = self.hashes.entry((queue, hash.into())).or_default();
         same.push(jid.into());
         let original = same[0].clone();
@@ -274,6 +286,25 @@ impl Facts {
         self.job(jid).duplicate_of = Some(original.clone());
         self.end(jid, Place::Duplicate);
         Some(original)
+    }
+
+    /// A job that failed longer ago than its result would be kept is no original any more.
+    fn disown_failed(&mut self, queue: usize, hash: &str) {
+        let key = (queue, hash.to_owned());
+        let Some(original) = self.hashes.get(&key).map(|same| same[0].clone()) else { return };
+        let now = self.now;
+        let job = self.job(&original);
+        let is_over = |at: u64| at + job.asked.ttl <= now;
+        if job.place != Place::Failed || !job.failed_at.is_some_and(is_over) {
+            return;
+        }
+        job.hash = None;
+        for other in self.hashes.remove(&key).unwrap_or_default() {
+            if other != original {
+                let ttl = self.job(&other).asked.ttl;
+                self.set_to_die(&other, ttl);
+            }
+        }
     }
 
     /// Cancels a job and its children. Returns all of them, children first.
@@ -393,20 +424,42 @@ impl Facts {
         (expired, taken)
     }
 
+    /// Ends what has expired, and then what the queue keeps no longer: completed and failed jobs are counted apart.
     fn expire(&mut self, queue: usize, finished_max: u64) -> u64 {
-        let kept = self.jobs.iter().filter(|(_, job)| job.asked.queue == queue);
-        let mut kept: Vec<(u64, String)> =
-            kept.filter_map(|(jid, job)| Some((job.expires_at?, jid.clone()))).collect();
-        kept.sort();
-        let n_due = kept.iter().take_while(|(at, _)| *at <= self.now).count();
-        let surplus = kept.len().saturating_sub(n_due).saturating_sub(finished_max as usize);
-        for (at, (_, jid)) in kept.iter().take(n_due + surplus).enumerate() {
+        let kept = |facts: &Facts, place: Place| -> Vec<(u64, String)> {
+            let jobs = facts.jobs.iter();
+            let jobs = jobs.filter(|(_, job)| job.asked.queue == queue && job.place == place);
+            let order = |job: &Fact| match place {
+                Place::Failed => job.failed_at,
+                _ => job.expires_at,
+            };
+            let mut kept: Vec<(u64, String)> =
+                jobs.filter_map(|(jid, job)| Some((order(job)?, jid.clone()))).collect();
+            kept.sort();
+            kept
+        };
+        let due = self.jobs.iter().filter(|(_, job)| {
+            job.asked.queue == queue && job.expires_at.is_some_and(|at| at <= self.now)
+        });
+        let due: Vec<String> = due.map(|(jid, _)| jid.clone()).collect();
+        for jid in &due {
             self.die(jid, Place::Expired);
-            if at >= n_due {
+        }
+        let set = &self.limits[queue].set;
+        let most = [
+            (Place::Completed, set.completed_max.unwrap_or(finished_max)),
+            (Place::Failed, set.failed_max.unwrap_or(finished_max)),
+        ];
+        let mut n_dropped = 0;
+        for (place, most) in most {
+            let kept = kept(self, place);
+            for (_, jid) in kept.iter().take(kept.len().saturating_sub(most as usize)) {
+                self.die(jid, Place::Expired);
                 self.jobs.remove(jid);
+                n_dropped += 1;
             }
         }
-        (n_due + surplus) as u64
+        due.len() as u64 + n_dropped
     }
 
     /// Whether a job is taken from its worker because its lock has expired once too often.

@@ -60,6 +60,9 @@ async fn lift_limits(world: &mut World) -> Result<(), String> {
             Setting::Concurrency(None),
             Setting::Rate(None),
             Setting::TenantConcurrency(None),
+            Setting::CompletedMax(None),
+            Setting::FailedMax(None),
+            Setting::FailedTtl(None),
         ];
         for setting in
             settings.into_iter().chain(TENANTS.map(|name| Setting::OneTenant(name, None)))
@@ -109,9 +112,9 @@ fn events(job: &SeenJob) -> Vec<&str> {
 }
 
 async fn expire(world: &mut World) -> Result<(), String> {
-    // A result is kept for up to a day, and what is left of the job for another.
+    // A result is kept for up to a day, a failed job for a week, and what is left of it for another day.
     for _ in 0..3 {
-        world.wait(2 * DAY_MS);
+        world.wait(8 * DAY_MS);
         for at in 0..world.workers.len() {
             world.heartbeat(at).await?;
             world.sweep(world.workers[at].queue, false).await?;

@@ -37,6 +37,9 @@ impl Limits {
                 }
                 self.set.rate = rate;
             }
+            Setting::CompletedMax(limit) => self.set.completed_max = limit,
+            Setting::FailedMax(limit) => self.set.failed_max = limit,
+            Setting::FailedTtl(ttl) => self.set.failed_ttl_ms = ttl,
             Setting::TenantConcurrency(limit) => self.set.tenant_concurrency = limit,
             Setting::OneTenant(tenant, Some(limit)) => {
                 self.set.tenants.insert(tenant.into(), limit);

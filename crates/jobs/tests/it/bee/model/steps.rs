@@ -111,6 +111,7 @@ pub(super) struct Request {
     pub(super) retry_delay: u64,
     pub(super) progressive: bool,
     pub(super) ttl: u64,
+    pub(super) failed_ttl: Option<u64>,
     /// Jobs with the same data are duplicates.
     pub(super) data: u8,
 }
@@ -160,6 +161,9 @@ pub(super) enum Setting {
     Rate(Option<(u64, u64)>),
     TenantConcurrency(Option<u64>),
     OneTenant(&'static str, Option<u64>),
+    CompletedMax(Option<u64>),
+    FailedMax(Option<u64>),
+    FailedTtl(Option<u64>),
 }
 
 impl Plan {
@@ -256,6 +260,7 @@ fn request(random: &mut Random, crowd: Crowd) -> Request {
         retry_delay: random.pick(&[0, 100, 30_000]),
         progressive: random.once_in(3),
         ttl: random.pick(&[1_000, 60_000, 1_800_000, 86_400_000]),
+        failed_ttl: random.pick(&[None, None, Some(0), Some(5_000), Some(3_600_000)]),
         data: random.below(6) as u8,
     }
 }
@@ -278,7 +283,10 @@ fn setting(random: &mut Random, crowd: Crowd) -> Setting {
     if crowd == Crowd::Lots && !random.once_in(5) {
         return Setting::Paused(random.once_in(3));
     }
-    match random.below(10) {
+    match random.below(13) {
+        10 => Setting::CompletedMax(random.pick(&[None, Some(1), Some(3)])),
+        11 => Setting::FailedMax(random.pick(&[None, Some(1), Some(3)])),
+        12 => Setting::FailedTtl(random.pick(&[None, Some(0), Some(60_000)])),
         0 => Setting::Paused(true),
         1 | 2 => Setting::Paused(false),
         3 => Setting::Concurrency(random.pick(&[None, Some(1), Some(2), Some(4)])),

@@ -283,6 +283,9 @@ fn submission(request: &Request, jid: &str, after: &[String], parent: Option<&st
         .retries(request.retries)
         .retry_delay_ms(request.retry_delay as f64, request.progressive)
         .ttl_ms(request.ttl);
+    if let Some(ttl) = request.failed_ttl {
+        job = job.failed_ttl_ms(ttl);
+    }
     job = after.iter().fold(job, |job, jid| job.after(id(jid)));
     job = request.tags.iter().fold(job, |job, tag| job.tag(Tag::new(*tag).expect("a tag")));
     if request.after_tags {
