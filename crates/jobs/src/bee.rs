@@ -79,7 +79,8 @@ pub use self::{
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
     stats::{Minute, Stats, WorkerStats},
     submit::{
-        DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, SubmissionBody, TAGS_MAX,
+        DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, PRIORITY_MAX, Submission, SubmissionBody,
+        TAGS_MAX, checked_priority,
     },
     sweep::{Care, Swept},
     wait::{Caught, Claim, Waiters},

@@ -79,31 +79,34 @@ async fn submit_all(
     submissions: Vec<Submission>,
     is_keyed: bool,
 ) -> Result<Vec<Result<SubmittedJob, Problem>>, Problem> {
-    let data: Vec<String> = submissions.iter().map(Submission::data_json).collect();
+    let asked: Vec<Submission> = if is_keyed { submissions.clone() } else { Vec::new() };
+    let mut asked = asked.iter();
     let answers = hive.submit_many(submissions).await?;
     let mut submitted = Vec::with_capacity(answers.len());
-    for (answer, data) in answers.into_iter().zip(data) {
+    for answer in answers {
+        let asked = asked.next();
         submitted.push(match answer {
             Ok(jid) => Ok(SubmittedJob { jid: jid.to_string(), created: true }),
-            Err(Error::Exists { jid }) if is_keyed => repeated(hive, jid, &data).await,
-            Err(error) => Err(error.into()),
+            Err(error) => match (error, asked) {
+                (Error::Exists { jid }, Some(asked)) => repeated(hive, jid, asked).await,
+                (error, _) => Err(error.into()),
+            },
         });
     }
     Ok(submitted)
 }
 
 /// The job that the first of two equal requests has made.
-async fn repeated(hive: &Hive, jid: String, data: &str) -> Result<SubmittedJob, Problem> {
+async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<SubmittedJob, Problem> {
     let id = Jid::new(jid.as_str()).map_err(|error| Problem::from(Error::from(error)))?;
-    let args: Vec<serde_json::Value> = serde_json::from_str(data).unwrap_or_default();
     // Gone in this very moment, it was there when the request came.
-    let is_same = hive.job(&id).await.map_or(true, |job| job.args() == args);
+    let is_same = hive.job(&id).await.map_or(true, |job| asked.made(&job));
     if is_same {
         return Ok(SubmittedJob { jid, created: false });
     }
     Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
         .title("the key was used for something else")
-        .detail(format!("the job \"{jid}\" was submitted with this Idempotency-Key and other data; use a new key")))
+        .detail(format!("the job \"{jid}\" was submitted with this Idempotency-Key and other data or options; use a new key")))
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {

@@ -2,9 +2,10 @@
   Cancels a job and the jobs it submitted, whatever they are doing.
 
   KEYS  1 job
-  ARGV  1 tag   2 hive   3 now   4 jid
+  ARGV  1 tag   2 hive   3 now   4 jid   5 also_completed
+        A completed job is left alone unless also_completed is 1. Those that it has submitted are never looked at for that.
   Derives the keys of the jobs and their queues under the same hash tag.
-  Returns the jids cancelled, in the order of their events; empty when there is no such job.
+  Returns the jids cancelled, in the order of their events; empty when there is no such job, or when it is completed.
 ]]
 --- @include "ready"
 --- @include "die"
@@ -25,6 +26,7 @@ local function take_from_queue(job)
   call('ZREM', delayed_key(queue), jid)
   if call('ZREM', queue_key(queue), jid) == 0 and job[STATUS] == 'queued' then leave_lot(job) end
   call('ZREM', waiting_key(queue), jid)
+  unrank(jid, queue, table_of(job[OPTIONS]).priority)
   if tenant then
     call('ZREM', parked_key(queue, tenant), jid)
     left_queue(jid, queue, tenant)
@@ -46,5 +48,5 @@ local function cancel(jid)
   canceled[#canceled + 1] = jid
 end
 
-cancel(ARGV[4])
+if ARGV[5] == '1' or call('HGET', KEYS[1], 'status') ~= 'completed' then cancel(ARGV[4]) end
 return canceled

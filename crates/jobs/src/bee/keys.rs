@@ -130,6 +130,20 @@ keys! {
         removed = "a claim takes jobs out, and so does cancelling",
         example = "bee:ss:queue:Items.applyProfile.static";
 
+    /// The jobs in the working queue whose place among equal scores is not decided by their id: those with a priority, and
+    /// those that a worker has given back.
+    ///
+    /// Jobs of one millisecond have the same score, and a job with priority 10 has that of the first. keyrack's workers take
+    /// those of a lower rank first; Node's know nothing of it and go by id.
+    ranked(queue: QueueName) in group: Group = "bee:ss:ranked:<queue>"
+        => sorted_set(
+            Text.means("the rank with 10 digits and 6 places, a colon, and the job: from 0 for priority 10 over 10 for none; -1 was given back"),
+            Float.means("its score in the working queue"),
+        ),
+        origin = Added,
+        removed = "a job leaves with the working queue; the sweep takes out what Node has taken from there",
+        example = "bee:ss:ranked:emails";
+
     /// Jobs that are not due yet: submitted with a delay, or waiting for a retry.
     delayed(queue: QueueName) in group: Group = "bee:ss:delayed:<queue>"
         => sorted_set(JOB.means("the delayed job"), UnixMs.means("when it is due")),
@@ -285,19 +299,22 @@ keys! {
         removed = "a setting goes when it is unset",
         example = "bee:h:settings:emails";
 
-    /// How far the rate limit of a queue is used up. Written by claims.
-    rate(queue: QueueName) in group: Group = "bee:str:rate:<queue>"
-        => string(Float.means("when, in unix milliseconds, as many jobs may start as in a fresh interval")),
+    /// The jobs that have started in the time of a queue's rate limit. Written by claims.
+    rate(queue: QueueName) in group: Group = "bee:ss:rate:<queue>"
+        => sorted_set(
+            COUNT.means("how many have started up to the end of the slot"),
+            COUNT.means("the slot: the unix time in thousandths of the limit's time, at least of a millisecond"),
+        ),
         origin = Added,
         ttl = Ttl::Optional,
         removed = "expires when the limit is unused",
-        example = "bee:str:rate:emails";
+        example = "bee:ss:rate:emails";
 
     /// How many jobs were submitted, started, completed and failed in each of the last minutes, and how many ended ones were
     /// `dropped` because the queue keeps no more.
     minutes(queue: QueueName) in group: Group = "bee:h:minutes:<queue>"
         => map(
-            Text.means("the minute since the epoch, a colon, and what is counted: `29911823:completed`"),
+            Text.means("the minute since the epoch, a colon, and what is counted: `29911823:completed`; `first` is how many milliseconds into the minute the first job started"),
             COUNT.means("how many"),
         ),
         origin = Added,

@@ -15,16 +15,37 @@ local queue = ARGV[4]
 local NOTHING = {}
 local ENDED = { completed = true, failed = true, canceled = true, duplicate = true, expired = true }
 
+-- The jobs of this call that wait for a job, by that job. They are written at the end of the call, since the field has all
+-- that wait for the job and is written as a whole.
+local dependants_of, awaited = {}, {}
+
+-- Whether there is such a job and it has not ended.
+local function can_be_awaited(dependency)
+  local job = call('HMGET', job_key(dependency), 'status', 'queue')
+  if not job[1] or ENDED[job[1]] then return false end
+  if job[1] == 'queued' then touch(dependency, job[2] or '') end
+  return true
+end
+
 -- Lets a job wait for another, if there is such a job and it has not ended.
 local function wait_for(jid, dependency)
-  local key = job_key(dependency)
-  local job = call('HMGET', key, 'status', 'dependants', 'queue')
-  if not job[1] or ENDED[job[1]] then return end
-  if job[1] == 'queued' then touch(dependency, job[3] or '') end
-  local dependants = job[2]
-  local listed = (not dependants or #dependants <= 2) and '[' or dependants:sub(1, -2) .. ','
-  call('HSET', key, 'dependants', listed .. quoted(jid) .. ']')
+  local dependants = dependants_of[dependency]
+  if not dependants then
+    if not can_be_awaited(dependency) then return end
+    dependants = {}
+    dependants_of[dependency], awaited[#awaited + 1] = dependants, dependency
+  end
+  dependants[#dependants + 1] = quoted(jid)
   call('SADD', dependencies_key(jid), dependency)
+end
+
+local function store_dependants()
+  for _, dependency in ipairs(awaited) do
+    local key = job_key(dependency)
+    local stored = call('HGET', key, 'dependants')
+    local listed = (not stored or #stored <= 2) and '[' or stored:sub(1, -2) .. ','
+    call('HSET', key, 'dependants', listed .. table.concat(dependants_of[dependency], ',') .. ']')
+  end
 end
 
 local function wait_for_all(jid, tags, rest)
@@ -74,5 +95,6 @@ for at = 5, #ARGV, 6 do
   if word == 'ok' then stored = stored + 1 end
   words[#words + 1] = word
 end
+store_dependants()
 if stored > 0 then count(queue, 'submitted', stored) end
 return words

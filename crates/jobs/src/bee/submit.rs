@@ -15,7 +15,7 @@ pub use self::body::SubmissionBody;
 use super::{
     dialect,
     hive::Hive,
-    job::Options,
+    job::{Job, Options},
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 use crate::Error;
@@ -37,6 +37,24 @@ const JOBS_PER_CALL: usize = 200;
 const BYTES_PER_CALL: usize = 1024 * 1024;
 /// Calls under way at once.
 const CALLS_MAX: usize = 2;
+
+/// The highest priority that means something: there is no sooner than next.
+pub const PRIORITY_MAX: f64 = 10.0;
+
+/// A priority that somebody asks for. Higher ones count as [`PRIORITY_MAX`] where another program has stored them, but whoever
+/// asks for one expects more than there is.
+///
+/// # Errors
+/// When it is not a number up to [`PRIORITY_MAX`].
+pub fn checked_priority(priority: f64) -> Result<f64, Error> {
+    if priority <= PRIORITY_MAX && priority.is_finite() {
+        return Ok(priority);
+    }
+    let reason = format!(
+        "{priority}; give at most {PRIORITY_MAX}, which runs next, or less than 0 for later"
+    );
+    Err(Error::invalid("priority", reason))
+}
 
 /// A job to be submitted.
 #[derive(Debug, Clone)]
@@ -111,7 +129,7 @@ impl Submission {
         self
     }
 
-    /// From 10, as soon as what is first now, over 0, in order of arrival, to negative, later.
+    /// 10 runs next, 0 in order of submission, negative later. More counts as 10.
     pub fn priority(mut self, priority: f64) -> Self {
         self.options.priority = priority;
         self
@@ -202,6 +220,32 @@ impl Submission {
         self.clone().prepare().map(drop)
     }
 
+    /// Whether a stored job may be what this submission has made: as far as nobody can have changed it since.
+    pub fn made(&self, job: &Job) -> bool {
+        let (asked, stored) = (&self.options, job.options());
+        let dependencies: Vec<String> = self.dependencies.iter().map(ToString::to_string).collect();
+        let args: Vec<Json> = serde_json::from_str(&self.data_json()).unwrap_or_default();
+        let is_same = args == job.args()
+            && self.queue.as_str() == job.queue()
+            && self.parent.as_ref().map(Jid::as_str) == job.parent()
+            && self.tenant.as_ref().map(Tenant::as_str) == job.tenant()
+            && (asked.priority, asked.delay, &dependencies, asked.dependencies_on_tags)
+                == (
+                    stored.priority,
+                    stored.delay,
+                    &stored.dependencies,
+                    stored.dependencies_on_tags,
+                )
+            && asked.preferred_hostname == stored.preferred_hostname;
+        // A worker may change the others, and the tags.
+        let is_untouched = job.attempts() == 0;
+        let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();
+        let rest = (asked.retries, asked.retry_delay, asked.progressive_delay);
+        let stored_rest = (stored.retries, stored.retry_delay, stored.progressive_delay);
+        let kept = (asked.ttl, asked.failed_ttl) == (stored.ttl, stored.failed_ttl);
+        is_same && (!is_untouched || (tags == job.tags() && rest == stored_rest && kept))
+    }
+
     /// The six values that the script takes for it.
     fn prepare(mut self) -> Result<Prepared, Error> {
         self.check()?;
@@ -250,7 +294,10 @@ impl Submission {
         }
         for (field, ttl) in [("ttl", Some(options.ttl)), ("failedTtl", options.failed_ttl)] {
             if ttl.is_some_and(|ttl| ttl as f64 > DELAY_MS_MAX) {
-                return Err(Error::invalid(field, format!("more than {DELAY_MS_MAX} milliseconds")));
+                return Err(Error::invalid(
+                    field,
+                    format!("more than {DELAY_MS_MAX} milliseconds"),
+                ));
             }
         }
         if options.dependencies_on_tags && self.tags.is_empty() {

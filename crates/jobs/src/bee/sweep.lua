@@ -18,11 +18,12 @@
 -- Entries looked at in one call; the next sweep goes on.
 local SWEPT_MAX = 1000
 local TENANTS_MAX = 100
+local RANKED_LOOKED_AT = 100
 local LOCK_WAITS_S = 86400
 local ALIVE = { new = true, queued = true, running = true, retried = true }
 local MINUTES_KEPT = 60
 -- Enough fields for the minutes kept and those of some sweeps more.
-local MINUTES_FIELDS_MAX = 5 * (MINUTES_KEPT + 30)
+local MINUTES_FIELDS_MAX = 6 * (MINUTES_KEPT + 30)
 -- Entries that are gone through for completed jobs among failed ones.
 local SEARCHED_MAX = 10000
 
@@ -194,6 +195,15 @@ local function prune_minutes()
   in_chunks('HDEL', key, old)
 end
 
+-- Node workers take jobs out of the queue and know nothing of ranks.
+local function prune_ranked()
+  local key = ranked_key(queue)
+  for _, member in ipairs(call('ZRANGE', key, 0, RANKED_LOOKED_AT - 1)) do
+    local jid = member:match(':(.*)$')
+    if not call('ZSCORE', queue_key(queue), jid) then call('ZREM', key, member) end
+  end
+end
+
 local function forget_workers()
   for _, worker in ipairs(call('HKEYS', workers_key(queue))) do
     if not call('ZSCORE', bees_key(queue), worker) then call('HDEL', workers_key(queue), worker) end
@@ -209,5 +219,6 @@ take_lots(gone)
 for worker in pairs(gone) do bury(worker) end
 prune_minutes()
 forget_workers()
+prune_ranked()
 local cursor = heal_tenants(ARGV[10])
 return { expired, taken, cursor }

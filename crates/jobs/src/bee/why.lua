@@ -29,6 +29,12 @@ for back = MINUTES, 0, -1 do
   end
 end
 
+-- When the first of them started: a minute of the clock may have begun long before.
+local function first_start()
+  local into_minute = tonumber(call('HGET', minutes_key(queue), string.format('%d:first', first)) or nil) or 0
+  return math.max(first * 60000 + into_minute, now - MINUTES * 60000)
+end
+
 local facts = {
   rank = call('ZRANK', queue_key(queue), jid) or nil,
   queued = call('ZCARD', queue_key(queue)),
@@ -41,7 +47,7 @@ local facts = {
   rate_max = settings.rate_max,
   rate_ms = settings.rate_ms,
   started = started,
-  started_ms = first and now - math.max(first * 60000, now - MINUTES * 60000) or 0,
+  started_ms = first and now - first_start() or 0,
 }
 if settings.rate_max then
   facts.rate_allows, facts.rate_again_at = rate_allows(queue, settings.rate_max, settings.rate_ms)

@@ -266,13 +266,15 @@ impl Facts {
     fn rate_wait_ms(&self, ahead: u64, now: u64) -> f64 {
         let limit = self.rate_max.zip(self.rate_ms).zip(self.rate_again_at);
         limit.map_or(0.0, |((max, per_ms), again_at)| {
-            again_at - now as f64 + ahead as f64 * per_ms as f64 / max.max(1) as f64
+            let beyond = ahead as f64 - self.rate_allows.unwrap_or(0.0).max(0.0);
+            again_at - now as f64 + beyond * per_ms as f64 / max.max(1) as f64
         })
     }
 
-    /// How long so many starts take at the present pace.
+    /// How long so many starts take at the present pace. What runs says nothing about it: as many jobs as workers have
+    /// room for start at once.
     fn pace_wait_ms(&self, starts: u64) -> Option<f64> {
-        match (starts, self.started) {
+        match (starts, self.started.saturating_sub(self.running)) {
             (0, _) => Some(0.0),
             (_, 0) => None,
             (starts, started) => {

@@ -1,6 +1,9 @@
 //! Names and values as they are typed.
 
-use keyrack_jobs::bee::keys::{Hostname, Jid, QueueName, Tag, Tenant};
+use keyrack_jobs::bee::{
+    checked_priority,
+    keys::{Hostname, Jid, QueueName, Tag, Tenant},
+};
 
 /// Makes a clap parser of a part of keys.
 macro_rules! parser {
@@ -17,6 +20,12 @@ parser!(tag, Tag);
 parser!(tenant, Tenant);
 parser!(host, Hostname);
 
+/// A priority: at most 10.
+pub(crate) fn priority(text: &str) -> Result<f64, String> {
+    let number = text.parse().map_err(|_| "not a number; give one up to 10".to_owned())?;
+    checked_priority(number).map_err(|error| error.to_string())
+}
+
 /// An argument of a job, as JSON text.
 pub(crate) fn json(text: &str) -> Result<String, String> {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
@@ -30,6 +39,15 @@ pub(crate) fn json(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_priority_is_at_most_ten() {
+        assert_eq!(priority("10"), Ok(10.0));
+        assert_eq!(priority("-2.5"), Ok(-2.5));
+        let refused = priority("11").expect_err("there is no sooner than next");
+        assert!(refused.starts_with("priority: 11; give at most 10"), "{refused}");
+        assert!(priority("NaN").is_err() && priority("inf").is_err() && priority("x").is_err());
+    }
 
     #[test]
     fn arguments_are_json_and_keep_their_text() {

@@ -19,8 +19,8 @@ pub(super) struct Args {
     /// The arguments for the worker, each as JSON
     #[arg(value_name = "JSON", value_parser = names::json, allow_negative_numbers = true)]
     args: Vec<String>,
-    /// From 10, next, over 0, in order of arrival, to negative, later
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// 10 runs next, 0 in order of submission, negative later [default: 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = names::priority)]
     priority: Option<f64>,
     /// Wait so long before it may run
     #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]

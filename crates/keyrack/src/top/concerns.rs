@@ -157,8 +157,12 @@ mod tests {
 
     #[test]
     fn what_failed_more_than_ten_minutes_ago_is_not_counted() {
-        let minute = |ago, failed| Minute { at: NOW - ago * MINUTE_MS, failed, ..Minute::default() };
+        let minute =
+            |ago, failed| Minute { at: NOW - ago * MINUTE_MS, failed, ..Minute::default() };
         check(picture(vec![minute(50, 5), minute(11, 5)]), &[]);
-        check(picture(vec![minute(50, 5), minute(9, 5)]), &["mail 100 % failed in the last 10 minutes"]);
+        check(
+            picture(vec![minute(50, 5), minute(9, 5)]),
+            &["mail 100 % failed in the last 10 minutes"],
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Jobs to be submitted, and what became of them, as they go over the wire.
 
 use keyrack_jobs::bee::{
-    Submission,
+    self, Submission,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 use keyrack_keys::PartError;
@@ -32,7 +32,7 @@ pub(in crate::api) struct NewJob {
     data: Option<Box<RawValue>>,
     /// An id of one's own; a new one is made unless given.
     jid: Option<String>,
-    /// From 10, as soon as what is first now, over 0, in order of arrival, to negative, later.
+    /// 10 runs next, 0 in order of submission, negative later; 0 unless given, and at most 10.
     priority: Option<f64>,
     /// How long to wait before it may run.
     delay: Option<f64>,
@@ -52,6 +52,8 @@ pub(in crate::api) struct NewJob {
     progressive_delay: Option<bool>,
     /// For how long its result is kept; 1,800,000 unless given.
     ttl: Option<u64>,
+    /// For how long it is kept if it fails; as its queue says unless given, 7 days by default. 0 is as long as its result.
+    failed_ttl: Option<u64>,
     /// Words by which it is found.
     #[serde(default)]
     tags: Vec<String>,
@@ -94,7 +96,8 @@ impl NewJob {
         if self.dependencies_on_tags {
             job = job.after_tags();
         }
-        job = job.priority(self.priority.unwrap_or(0.0)).delay_ms(self.delay.unwrap_or(0.0));
+        let priority = bee::checked_priority(self.priority.unwrap_or(0.0))?;
+        job = job.priority(priority).delay_ms(self.delay.unwrap_or(0.0));
         if let Some(retries) = self.retries {
             job = job.retries(retries);
         }
@@ -104,6 +107,9 @@ impl NewJob {
         }
         if let Some(ttl) = self.ttl {
             job = job.ttl_ms(ttl);
+        }
+        if let Some(ttl) = self.failed_ttl {
+            job = job.failed_ttl_ms(ttl);
         }
         job.validate()?;
         Ok(job)

@@ -9,9 +9,6 @@ local SHARE_MS = 30000
 -- When a worker with its share may ask for what the others have left.
 local SHARE_AGAIN_MS = 250
 
--- More than a sum of times can be off: a double has a quarter of a microsecond for its last bit.
-local ROUNDING_MS = 0.001
-
 -- Moves what is due from the delayed queue to the working queue.
 local function promote(queue)
   local key = delayed_key(queue)
@@ -22,16 +19,39 @@ local function promote(queue)
   end
 end
 
--- How many jobs the rate limit still lets start, and when it lets the next.
-local function rate_allows(queue, rate_max, rate_ms)
-  local interval = rate_ms / rate_max
-  local full_at = math.max(tonumber(call('GET', rate_key(queue)) or '0'), now)
-  return math.floor((now + rate_ms - full_at + ROUNDING_MS) / interval), full_at - rate_ms + interval
+-- Starts are counted in slots of a thousandth of the limit's time, so that a limit takes little room whatever it allows.
+-- A slot counts until its last millisecond is over for that time: in no stretch of the time do more jobs start.
+local RATE_SLOTS = 1000
+
+local function slot_width(rate_ms) return math.ceil(rate_ms / RATE_SLOTS) end
+
+-- The last slot that counts no more.
+local function last_over(rate_ms)
+  local width = slot_width(rate_ms)
+  return math.floor((now - rate_ms - width + 1) / width)
 end
 
-local function spend_rate(queue, rate_max, rate_ms, started)
-  local full_at = math.max(tonumber(call('GET', rate_key(queue)) or '0'), now) + started * rate_ms / rate_max
-  call('SET', rate_key(queue), string.format('%.17g', full_at), 'PX', math.ceil(full_at - now))
+-- How many jobs the rate limit still lets start, and when it lets the next. A member of the set is the number of all starts
+-- up to the end of its slot.
+local function rate_allows(queue, rate_max, rate_ms)
+  local key, over = rate_key(queue), last_over(rate_ms)
+  local before = call('ZREVRANGEBYSCORE', key, over, '-inf', 'LIMIT', 0, 1)[1] or '0'
+  local all = call('ZRANGE', key, -1, -1)[1] or '0'
+  local oldest = call('ZRANGEBYSCORE', key, '(' .. string.format('%.0f', over), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  local width = slot_width(rate_ms)
+  local again_at = oldest and (tonumber(oldest) + 1) * width - 1 + rate_ms or now
+  return rate_max - (tonumber(all) - tonumber(before)), again_at
+end
+
+local function spend_rate(queue, rate_ms, started)
+  local key, width = rate_key(queue), slot_width(rate_ms)
+  local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
+  local slot = math.max(math.floor(now / width), tonumber(last[2] or nil) or 0)
+  if tonumber(last[2] or nil) == slot then call('ZREM', key, last[1]) end
+  call('ZADD', key, slot, string.format('%.0f', (tonumber(last[1] or nil) or 0) + started))
+  local over = call('ZREVRANGEBYSCORE', key, last_over(rate_ms), '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  if over then call('ZREMRANGEBYSCORE', key, '-inf', '(' .. over) end
+  call('PEXPIRE', key, rate_ms + width)
 end
 
 -- How many of `max` jobs this queue lets start: what, why not more, and when to ask again.
@@ -99,8 +119,61 @@ local function start(jid, queue, worker)
   return told
 end
 
+-- The most entries of one score and a negative priority that are told from those without.
+local LATE_MAX = 1000
+
+-- The first ranked jobs of one score, lowest rank first: each with its member and whether it runs before those without a
+-- rank; and which jobs these are. What Node has taken out of the queue is taken out here.
+local function ranked_at(queue, score, max)
+  local members, of = {}, {}
+  for _, member in ipairs(call('ZRANGEBYSCORE', ranked_key(queue), score, score, 'LIMIT', 0, max)) do
+    local rank, jid = member:match('^([^:]*):(.*)$')
+    if tonumber(call('ZSCORE', queue_key(queue), jid) or nil) == tonumber(score) then
+      members[#members + 1] = { member = member, jid = jid, is_early = tonumber(rank) < RANK_OF_NONE }
+      of[jid] = true
+    else
+      call('ZREM', ranked_key(queue), member)
+    end
+  end
+  return members, of
+end
+
+-- The first `max` jobs of one score in the order of their ranks, appended to `jids`. Their members go to `ranked`.
+local function append_group(queue, score, max, jids, ranked)
+  local last = #jids + max
+  local members, is_ranked = ranked_at(queue, score, max + LATE_MAX)
+  local function append(is_early)
+    for _, one in ipairs(members) do
+      if #jids < last and one.is_early == is_early then
+        jids[#jids + 1], ranked[#ranked + 1] = one.jid, one.member
+      end
+    end
+  end
+  append(true)
+  if #jids < last then
+    for _, jid in ipairs(call('ZRANGEBYSCORE', queue_key(queue), score, score, 'LIMIT', 0, max + #members)) do
+      if #jids < last and not is_ranked[jid] then jids[#jids + 1] = jid end
+    end
+  end
+  append(false)
+end
+
+-- Takes out the first jobs of a queue in which some are ranked.
+local function pop_ranked(queue, max)
+  local found, jids, ranked, at = call('ZRANGE', queue_key(queue), 0, max - 1, 'WITHSCORES'), {}, {}, 1
+  while at < #found and #jids < max do
+    local score = found[at + 1]
+    append_group(queue, score, max - #jids, jids, ranked)
+    while at < #found and found[at + 1] == score do at = at + 2 end
+  end
+  in_chunks('ZREM', queue_key(queue), jids)
+  in_chunks('ZREM', ranked_key(queue), ranked)
+  return jids
+end
+
 -- Takes out the first entries of the queue. ZPOPMIN would print their scores too, which takes longer than all the rest.
 local function pop(queue, max)
+  if call('EXISTS', ranked_key(queue)) == 1 then return pop_ranked(queue, max) end
   local key = queue_key(queue)
   local jids = call('ZRANGE', key, 0, max - 1)
   if #jids > 0 then call('ZREMRANGEBYRANK', key, 0, #jids - 1) end
@@ -176,7 +249,7 @@ local function claim(queue, worker, max, lock_ms, number)
   if n_jobs > 0 then
     count(queue, 'started', n_jobs)
     if settings.rate_max then
-      spend_rate(queue, settings.rate_max, settings.rate_ms, n_jobs)
+      spend_rate(queue, settings.rate_ms, n_jobs)
       if blocked == 'rate' then again_at = select(2, rate_allows(queue, settings.rate_max, settings.rate_ms)) end
     end
   end

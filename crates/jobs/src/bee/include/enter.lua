@@ -8,8 +8,11 @@ local MINUTES_TTL_S = 7200
 -- Adds to the counters of this minute, which tell throughput.
 local function count(queue, what, n)
   local key = minutes_key(queue)
-  local is_new = call('HINCRBY', key, string.format('%d:%s', math.floor(now / 60000), what), n) == n
-  if is_new then call('EXPIRE', key, MINUTES_TTL_S) end
+  local minute = math.floor(now / 60000)
+  local is_new = call('HINCRBY', key, string.format('%d:%s', minute, what), n) == n
+  if not is_new then return end
+  if what == 'started' then call('HSET', key, string.format('%d:first', minute), string.format('%d', now % 60000)) end
+  call('EXPIRE', key, MINUTES_TTL_S)
 end
 
 -- The documented score: later than what is there by time, moved towards the head by priority. The order of the
@@ -22,10 +25,29 @@ local function score_for(key, priority)
   return now - ((now - first) / 10) * p
 end
 
+-- Jobs of one millisecond have the same score, and one with priority 10 has that of the first. Among equal scores the lower
+-- rank runs first: that of a job that was given back, then from 0 for priority 10 over 10 for none to more for negative ones.
+local RANK_OF_RETURNED, RANK_OF_NONE, RANK_MAX = -1, 10, 1e9
+
+local function rank_of(priority)
+  return math.min(RANK_OF_NONE - math.min(tonumber(priority) or 0, 10), RANK_MAX)
+end
+
+-- A rank is written so that texts sort as numbers do: a minus comes before all digits.
+local function ranked_member(rank, jid) return string.format('%017.6f:', rank) .. jid end
+
+-- Takes a job that has left the working queue out of the ranked ones.
+local function unrank(jid, queue, priority)
+  call('ZREM', ranked_key(queue), ranked_member(rank_of(priority), jid), ranked_member(RANK_OF_RETURNED, jid))
+end
+
 -- Adds a job to the working queue and tells the workers.
-local function enqueue(jid, queue, score, host)
+local function enqueue(jid, queue, score, rank, host)
   -- Lua would print the same number anew for each job.
   call('ZADD', queue_key(queue), score == now and now_text or score, jid)
+  if rank ~= RANK_OF_NONE then
+    call('ZADD', ranked_key(queue), score == now and now_text or score, ranked_member(rank, jid))
+  end
   if host then announce_new(host_events_key(host), jid, queue) end
   announce_new(queue_events_key(queue), jid, queue)
 end
@@ -67,12 +89,13 @@ end
 local function enter(jid, queue, priority, host, tenant)
   if tenant and not takes_place(jid, queue, tenant) then
     local key = parked_key(queue, tenant)
-    call('ZADD', key, score_for(key, priority), jid)
+    -- Only keyrack reads this score, so the priority may tell equal ones apart: by the last bits of a time.
+    call('ZADD', key, score_for(key, priority) - (RANK_OF_NONE - rank_of(priority)) / 4096, jid)
     return 'new', entry('parked')
   end
-  local score = score_for(queue_key(queue), priority)
-  if tenant and score == now then score = behind_all(queue) end
-  enqueue(jid, queue, score, host)
+  local score, rank = score_for(queue_key(queue), priority), rank_of(priority)
+  if tenant and score == now and rank == RANK_OF_NONE then score = behind_all(queue) end
+  enqueue(jid, queue, score, rank, host)
   return 'queued', entry('queued')
 end
 

@@ -12,6 +12,6 @@ local function give_back(job)
     call('HSET', job_key(jid), 'status', 'new', 'history', history)
   else
     call('HSET', job_key(jid), 'status', 'queued', 'history', history)
-    enqueue(jid, queue, math.min(score_for(queue_key(queue), 10), now))
+    enqueue(jid, queue, math.min(score_for(queue_key(queue), 10), now), RANK_OF_RETURNED)
   end
 end

@@ -21,6 +21,7 @@ local function children_key(jid) return tag .. 'bee:s:' .. jid .. ':children' en
 local function tags_key(name) return tag .. 'bee:s:tags:' .. coded(name) end
 
 local function queue_key(queue) return tag .. 'bee:ss:queue:' .. coded(queue) end
+local function ranked_key(queue) return tag .. 'bee:ss:ranked:' .. coded(queue) end
 local function delayed_key(queue) return tag .. 'bee:ss:delayed:' .. coded(queue) end
 local function waiting_key(queue) return tag .. 'bee:ss:waiting:' .. coded(queue) end
 local function failed_key(queue) return tag .. 'bee:ss:failed:' .. coded(queue) end
@@ -30,7 +31,7 @@ local function reserved_key(queue) return tag .. 'bee:h:reserved:' .. coded(queu
 local function bees_key(queue) return tag .. 'bee:ss:bees:' .. coded(queue) end
 local function workers_key(queue) return tag .. 'bee:h:workers:' .. coded(queue) end
 local function settings_key(queue) return tag .. 'bee:h:settings:' .. coded(queue) end
-local function rate_key(queue) return tag .. 'bee:str:rate:' .. coded(queue) end
+local function rate_key(queue) return tag .. 'bee:ss:rate:' .. coded(queue) end
 local function minutes_key(queue) return tag .. 'bee:h:minutes:' .. coded(queue) end
 local function hashes_key(queue, hash) return tag .. 'bee:l:hashes:' .. coded(queue) .. ':' .. coded(hash) end
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Submission;
+use super::{Submission, checked_priority};
 use crate::{
     Error,
     bee::keys::{Hostname, Jid, QueueName, Tag, Tenant},
@@ -30,7 +30,7 @@ pub struct SubmissionBody {
     pub data: Option<Box<RawValue>>,
     /// An id of one's own; submitting it again is refused.
     pub jid: Option<String>,
-    /// From 10, next, over 0, in order of arrival, to negative, later.
+    /// 10 runs next, 0 in order of submission, negative later.
     pub priority: f64,
     /// How long to wait before it may run.
     pub delay: f64,
@@ -65,7 +65,8 @@ impl SubmissionBody {
     /// When its data is no list, or one of its names cannot stand in a key. Everything else is looked at when it is
     /// submitted.
     pub fn to_queue(self, queue: QueueName) -> Result<Submission, Error> {
-        let mut job = Submission::to(queue).priority(self.priority).delay_ms(self.delay);
+        let priority = checked_priority(self.priority)?;
+        let mut job = Submission::to(queue).priority(priority).delay_ms(self.delay);
         if let Some(data) = &self.data {
             job = job.args_json(data.get())?;
         }
@@ -145,6 +146,10 @@ mod tests {
         );
         let job = body(r#"{"data": {"a": 1}}"#).expect("a body").to_queue(queue());
         assert!(job.expect_err("no list").to_string().starts_with("data: not a JSON list"));
+        let job = body(r#"{"priority": 11}"#).expect("a body").to_queue(queue());
+        assert!(
+            job.expect_err("too much").to_string().starts_with("priority: 11; give at most 10")
+        );
         assert!(body(r#"{"tags": [""]}"#).expect("a body").to_queue(queue()).is_err());
     }
 }

@@ -56,8 +56,8 @@ fn a_pause_and_missing_workers_have_no_end_that_could_be_told() {
 #[test]
 fn limits_are_told_with_their_numbers() {
     let full = Facts { concurrency: Some(5), running: 5, rank: Some(2), ..facts() };
-    let expected = "5 jobs of the queue run and 5 may at once; 2 jobs ahead of it; it is likely to start in 3 s";
-    check("queued", full, expected, Some(3000));
+    let expected = "5 jobs of the queue run and 5 may at once; 2 jobs ahead of it; it is likely to start in 4 s";
+    check("queued", full, expected, Some(3051));
     let room = Facts { concurrency: Some(5), running: 4, ..facts() };
     check("queued", room, "it is first in the queue and the next free worker takes it", Some(0));
 
@@ -72,9 +72,27 @@ fn limits_are_told_with_their_numbers() {
     let expected = "10 may start in 1 min and have; the next may in 3 s; 1 job ahead of it; \
                     it is likely to start in 9 s";
     check("queued", rate.clone(), expected, Some(8500));
-    let unused =
-        Facts { rate_allows: Some(10.0), rate_again_at: Some(NOW as f64 - 54_000.0), ..rate };
+    let unused = Facts { rate_allows: Some(10.0), rate_again_at: Some(NOW as f64), ..rate };
     check("queued", unused, "1 job ahead of it; it is likely to start in 1 s", Some(1000));
+}
+
+#[test]
+fn jobs_that_have_just_started_are_no_pace() {
+    // Ten workers took a job each a moment ago; when the first will be through is not known.
+    let begun = Facts { rank: Some(90), started: 10, running: 10, started_ms: 50.0, ..facts() };
+    check("queued", begun, "90 jobs ahead of it; when it will start cannot be told", None);
+    let limited = Facts {
+        rank: Some(10_000),
+        started: 20,
+        started_ms: 6_000.0,
+        rate_max: Some(10),
+        rate_ms: Some(5_000),
+        rate_allows: Some(0.0),
+        rate_again_at: Some(NOW as f64),
+        ..facts()
+    };
+    let why = Why::of(&job("queued", None), &limited, NOW);
+    assert_eq!(why.estimate_start_ms, Some(NOW + 5_000_000), "1.4 hours at two a second");
 }
 
 #[test]

@@ -190,7 +190,7 @@ async fn a_job_with_poor_options_still_ends(rig: &Rig) {
             let job = rig.claim_one().await;
             assert_eq!(rig.settle(&job, end).await, Verdict::Ok, "{options}");
             assert!(!rig.exists(&rig.of_queue(keys::locks)).await, "{options}");
-            rig.hive.cancel(&jid).await.expect("cancelled");
+            rig.hive.cancel_even_completed(&jid).await.expect("cancelled");
             rig.assert_expires_in(&key, TTL_MS).await;
             rig.ask::<()>("DEL", &key, &[]).await;
         }

@@ -68,7 +68,7 @@ async fn every_step_that_others_wait_for_is_published() {
     everywhere(async |rig| {
         new_jobs_are_announced_when_they_can_be_claimed(&rig.on("q1")).await;
         a_preferred_host_hears_first(&rig.on("q2")).await;
-        ends_are_announced_and_nothing_in_between(&rig.on("q3")).await;
+        ends_are_announced_and_what_is_tried_again(&rig.on("q3")).await;
         cancelled_children_come_before_their_parents(&rig.on("q4")).await;
         workers_hear_what_they_have_lost(&rig.on("q5")).await;
         progress_is_published_and_not_stored(&rig.on("q6")).await;
@@ -84,7 +84,12 @@ async fn new_jobs_are_announced_when_they_can_be_claimed(rig: &Rig) {
     assert_eq!(heard, [(rig.of_queue(keys::queue_events).name().to_owned(), body)]);
     rig.submit(rig.job().id(jid("n2")).delay_ms(1_000.0)).await;
     rig.submit(rig.job().id(jid("n3")).after(base)).await;
-    assert!(ears.heard().await.is_empty(), "not yet");
+    let till = rig.now() + 1_000;
+    let due = json!({"queue": "q1", "jid": "n2", "type": "delayed", "till": till});
+    let heard = ears.heard().await;
+    assert_eq!(heard, [(rig.of_queue(keys::queue_events).name().to_owned(), due)], "not yet");
+    rig.submit(rig.job().id(jid("n4")).delay_ms(60_000.0)).await;
+    assert!(ears.heard().await.is_empty(), "another is due before");
     rig.clock.advance_ms(1_000);
     let jobs = rig.claim(2).await;
     assert_eq!(ears.types().await, ["new n2"], "due");
@@ -112,14 +117,14 @@ async fn a_preferred_host_hears_first(rig: &Rig) {
     assert_eq!(heard[0].1, heard[1].1);
 }
 
-async fn ends_are_announced_and_nothing_in_between(rig: &Rig) {
+async fn ends_are_announced_and_what_is_tried_again(rig: &Rig) {
     let mut ears = Ears::on(rig).await;
     rig.submit(rig.job().id(jid("e1")).retry_delay_ms(0.0, false)).await;
     assert_eq!(ears.types().await, ["new e1"]);
     let job = rig.claim_one().await;
     rig.settle(&job, failed("not yet")).await;
     rig.hive.set_tags(&jid("e1"), &[]).await.expect("tags");
-    assert!(ears.types().await.is_empty(), "no event for popped, retried, delayed or tags");
+    assert_eq!(ears.types().await, ["delayed e1"], "no event for popped or tags");
     let job = rig.claim_one().await;
     rig.check_duplicate(&job, "same").await;
     rig.settle(&job, failed_for_good("never")).await;

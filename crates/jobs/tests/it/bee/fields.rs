@@ -147,7 +147,7 @@ async fn options_that_a_worker_changes_are_stored_with_the_end(rig: &Rig) {
         let settled = rig.hive.settle(&rig.queue, &rig.worker, &[outcome], 0, CARE.lock).await;
         settled.expect("settled");
         assert_eq!(rig.json(&jid, "options").await, options);
-        rig.hive.cancel(&jid).await.expect("cancelled");
+        rig.hive.cancel_even_completed(&jid).await.expect("cancelled");
         let key = keys::job(&jid, &jid.group());
         rig.assert_expires_in(&key, 1_000).await;
     }

@@ -206,7 +206,8 @@ async fn an_ended_job_expires_and_takes_its_keys_along() {
 async fn results_are_kept_for_their_ttl_and_the_job_as_long_again(rig: &Rig) {
     let (expires, failed) = (rig.of_queue(keys::expires), rig.of_queue(keys::failed));
     let done = rig.run(rig.job().id(jid("done")), completed("1")).await;
-    let bad = rig.run(rig.job().id(jid("bad")), failed_for_good("no")).await;
+    let bad = rig.job().id(jid("bad")).failed_ttl_ms(TTL_MS);
+    let bad = rig.run(bad, failed_for_good("no")).await;
     let at = (rig.now() + TTL_MS).to_string();
     let expected = [("bad".to_owned(), at.clone()), ("done".to_owned(), at)];
     assert_eq!(rig.scores(&expires).await, expected);

@@ -2,7 +2,9 @@
 
 use keyrack_jobs::bee::{Blocked, End, Heard, Job, Limits, Outcome, Status, Verdict, keys};
 
-use super::rig::{CARE, LOCK_MS, Rig, TTL_MS, completed, everywhere, failed_for_good, jid};
+use super::rig::{
+    CARE, FAILED_TTL_MS, LOCK_MS, Rig, TTL_MS, completed, everywhere, failed_for_good, jid,
+};
 
 /// With a ttl that the worker knows, which is what makes it quick.
 fn quick(result: &str) -> End {
@@ -137,7 +139,7 @@ async fn ends_of_all_kinds_go_in_one_call(rig: &Rig) {
     let claimed: Vec<&str> = settled.claimed.jobs.iter().map(Job::jid).collect();
     assert_eq!((claimed, settled.claimed.blocked), (vec!["m4"], None::<Blocked>));
     let until = |ttl: u64| (rig.now() + ttl).to_string();
-    let mut expected = [("m0", TTL_MS), ("m1", TTL_MS), ("m2", 2 * TTL_MS), ("m5", TTL_MS)]
+    let mut expected = [("m0", FAILED_TTL_MS), ("m1", TTL_MS), ("m2", 2 * TTL_MS), ("m5", TTL_MS)]
         .map(|(jid, ttl)| (jid.to_owned(), until(ttl)));
     expected.sort_by_key(|(jid, at)| (at.clone(), jid.clone()));
     assert_eq!(rig.scores(&rig.of_queue(keys::expires)).await, expected);

@@ -20,6 +20,8 @@ pub(super) const CARE: Care = Care::KEYRACK;
 pub(super) const LOCK_MS: u64 = CARE.lock.as_millis() as u64;
 /// What a submission has unless it says otherwise.
 pub(super) const TTL_MS: u64 = 1_800_000;
+/// For how long a failed job is kept unless it says otherwise.
+pub(super) const FAILED_TTL_MS: u64 = 7 * 86_400_000;
 
 /// One queue of a store, and a worker for it.
 #[derive(Clone)]

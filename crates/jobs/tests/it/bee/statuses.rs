@@ -5,7 +5,9 @@ use keyrack_jobs::{
     bee::{Checked, Status, keys::JobHash},
 };
 
-use super::rig::{LOCK_MS, Rig, TTL_MS, completed, everywhere, failed, failed_for_good, jid};
+use super::rig::{
+    FAILED_TTL_MS, LOCK_MS, Rig, TTL_MS, completed, everywhere, failed, failed_for_good, jid,
+};
 
 #[tokio::test]
 async fn a_job_goes_through_the_documented_statuses() {
@@ -44,7 +46,7 @@ async fn a_failure_is_retried_until_it_is_final(rig: &Rig) {
     let job = rig.claim_one().await;
     rig.settle(&job, failed("second")).await;
     assert_eq!(rig.status(&jid).await, Status::Failed);
-    rig.clock.advance_ms(TTL_MS);
+    rig.clock.advance_ms(FAILED_TTL_MS);
     rig.sweep().await;
     assert_eq!(rig.status(&jid).await, Status::Expired);
 }
@@ -86,10 +88,16 @@ async fn any_status_can_be_cancelled(rig: &Rig) {
     let done = rig.run(rig.job(), completed("1")).await;
     let bad = rig.run(rig.job(), failed_for_good("no")).await;
     let retried = rig.run(rig.job(), failed("not yet")).await;
-    for jid in [&running, &done, &bad, &retried] {
+    for jid in [&running, &bad, &retried] {
         rig.hive.cancel(jid).await.expect("cancelled");
         assert_eq!(rig.status(jid).await, Status::Canceled);
     }
+    let refused = rig.hive.cancel(&done).await;
+    assert!(matches!(refused, Err(keyrack_jobs::Error::Conflict { .. })), "{refused:?}");
+    assert_eq!(rig.status(&done).await, Status::Completed, "and it cannot be run again");
+    assert!(rig.hive.retry(&done).await.is_err());
+    rig.hive.cancel_even_completed(&done).await.expect("as Node hives do");
+    assert_eq!(rig.status(&done).await, Status::Canceled);
     assert!(rig.claim(10).await.is_empty(), "nothing is left to do");
 }
 

@@ -124,3 +124,32 @@ async fn what_is_refused_leaves_nothing_behind() {
     })
     .await;
 }
+
+/// The field of the job that others wait for is written once for each call, not once for each of them.
+#[tokio::test]
+async fn many_jobs_that_wait_for_one_are_submitted_quickly_and_all_released() {
+    let store = keyrack_store::Store::open("embedded:memory").await.expect("a store");
+    let hive = keyrack_jobs::bee::Hive::open(store).await.expect("a hive");
+    let queue = super::rig::queue("emails");
+    let first = hive.submit(Submission::to(queue.clone())).await.expect("submitted");
+    const JOBS: usize = 5_000;
+    let jobs = |after: bool| -> Vec<Submission> {
+        let job = || Submission::to(queue.clone()).tag(super::rig::tag("many"));
+        (0..JOBS).map(|_| if after { job().after(first.clone()) } else { job() }).collect()
+    };
+    let begun = std::time::Instant::now();
+    hive.submit_many(jobs(false)).await.expect("submitted");
+    let plain = begun.elapsed();
+    let begun = std::time::Instant::now();
+    hive.submit_many(jobs(true)).await.expect("submitted");
+    let waiting = begun.elapsed();
+    assert!(waiting < plain * 4, "{waiting:?} for jobs that wait, {plain:?} for others");
+    assert_eq!(hive.job(&first).await.expect("the job").dependants().len(), JOBS);
+    let worker = hive.new_worker(&queue).expect("a worker");
+    let claimed = hive.claim(&queue, &worker, 1, super::rig::CARE.lock).await.expect("claimed");
+    assert_eq!(claimed.jobs[0].jid(), first.as_str());
+    let end = keyrack_jobs::bee::Outcome::of(&claimed.jobs[0], super::rig::completed("1"));
+    hive.settle(&queue, &worker, &[end], 0, super::rig::CARE.lock).await.expect("settled");
+    let stats = hive.stats(&queue).await.expect("stats");
+    assert_eq!((stats.waiting, stats.queued), (0, 2 * JOBS as u64));
+}

@@ -229,7 +229,8 @@ async fn failed_jobs_are_not_deleted_for_completed_ones(rig: &Rig) {
     assert_eq!(rig.in_queue(keys::failed).await, ["f0", "f1", "f2"]);
     assert_eq!(rig.in_queue(keys::expires).await.len(), 6, "three of each kind");
     // What the queue says counts for all who sweep it.
-    let limits = |completed_max, failed_max| Limits { completed_max, failed_max, ..Limits::default() };
+    let limits =
+        |completed_max, failed_max| Limits { completed_max, failed_max, ..Limits::default() };
     rig.hive.set_limits(&rig.queue, &limits(Some(1), Some(2))).await.expect("set");
     rig.sweep_with(&care, &[]).await;
     assert_eq!(rig.in_queue(keys::failed).await, ["f1", "f2"], "the first to fail goes first");

@@ -110,7 +110,7 @@ impl Verbs {
                 self.settle(hive, &args, End::Completed { result, ttl_ms: None }).await
             }
             "job/failed" => self.settle(hive, &args, End::Failed(failure(&args))).await,
-            "job/cancel" => match hive.cancel(&args.jid()).await {
+            "job/cancel" => match hive.cancel_even_completed(&args.jid()).await {
                 Ok(_) => Ok(Reply::Value(json!(1))),
                 Err(error) => nothing_if_missing(error),
             },

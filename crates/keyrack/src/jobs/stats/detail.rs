@@ -76,7 +76,9 @@ fn ended(stats: &Stats) -> String {
     }
     if stats.dropped > 0 {
         let dropped = human::count(stats.dropped);
-        told += &format!("; {dropped} deleted before their ttl in the last hour, see \"keyrack jobs limits --keep-completed\"");
+        told += &format!(
+            "; {dropped} deleted before their ttl in the last hour, see \"keyrack jobs limits --keep-completed\""
+        );
     }
     told
 }

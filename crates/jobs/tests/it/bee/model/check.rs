@@ -109,9 +109,28 @@ fn check_queue(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result<(
     same(&format!("what is locked in {name}"), &locks, &seen.scores("locks", name))?;
     same(&format!("what expires in {name}"), &expires, &seen.scores("expires", name))?;
     same(&format!("what has failed in {name}"), &failed, &members("failed"))?;
+    check_ranks(facts, seen, name)?;
     let workers = members("bees");
     let workers: BTreeSet<&str> = workers.iter().map(String::as_str).collect();
     same(&format!("the workers of {name}"), &facts.limits[queue].workers(), &workers)
+}
+
+/// Jobs with a priority that stand in the queue are ranked by it, or before all if a worker has given them back.
+fn check_ranks(facts: &Facts, seen: &Seen, name: &str) -> Result<(), String> {
+    const OF_RETURNED: f64 = -1.0;
+    let (standing, ranks) = (seen.scores("queue", name), seen.ranks(name));
+    for (jid, (rank, score)) in &ranks {
+        same(&format!("the score of {jid} among the ranked"), &standing.get(jid), &Some(score))?;
+        let own = 10.0 - f64::from(facts.jobs[jid].asked.priority.min(10));
+        if *rank != own && *rank != OF_RETURNED {
+            return Err(format!("{jid} has the rank {rank} in {name}, not {own}"));
+        }
+    }
+    let has_priority = |jid: &&String| facts.jobs[*jid].asked.priority != 0;
+    match standing.keys().filter(has_priority).find(|jid| !ranks.contains_key(*jid)) {
+        Some(jid) => Err(format!("{jid} has a priority and no rank in {name}")),
+        None => Ok(()),
+    }
 }
 
 /// A tenant has at most one job in the working queue, and none waits that could stand there.

@@ -119,7 +119,7 @@ impl World {
             &(claimed.len(), reserved.len()),
         )?;
         // Others may have come in between, but of those that stood there nobody is passed over.
-        let stood = self.seen.in_order("queue", name);
+        let stood = self.seen.standing(name);
         let taken = claimed.iter().chain(reserved).cloned();
         let of_them: Vec<String> = taken.filter(|jid| stood.contains(jid)).collect();
         same("who was first", &stood[..of_them.len()].to_vec(), &of_them)

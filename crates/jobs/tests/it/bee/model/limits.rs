@@ -69,15 +69,11 @@ impl Limits {
         }
     }
 
-    /// How many jobs may start by the rate: from whichever start one counts, there are never more than a full
-    /// interval brings at once and one more for each fraction of it that has passed.
+    /// How many jobs may start by the rate: in no stretch of its time do more start than it says.
     fn rate_allows(&self, now: u64) -> u64 {
         let Some(Rate { max, per_ms }) = self.set.rate else { return u64::MAX };
-        let since = |at: usize| (self.starts.len() - at) as u64;
-        let allows = |(at, start): (usize, &u64)| {
-            (max + (now - start) * max / per_ms).saturating_sub(since(at)).min(max)
-        };
-        self.starts.iter().enumerate().map(allows).min().unwrap_or(max)
+        let recent = self.starts.iter().filter(|start| **start + per_ms > now).count();
+        max.saturating_sub(recent as u64)
     }
 
     pub(super) fn tenant_allows(&self, tenant: &str) -> u64 {

@@ -139,6 +139,27 @@ impl Seen {
         members.into_iter().map(|(jid, _)| jid).collect()
     }
 
+    /// The jobs that stand in a queue, first to run first: by score, then by rank, then by id.
+    pub(super) fn standing(&self, queue: &str) -> Vec<String> {
+        let ranks = self.ranks(queue);
+        let rank = |jid: &str| ranks.get(jid).map_or(10.0, |(rank, _)| *rank);
+        let mut jobs: Vec<(String, f64)> = self.scores("queue", queue).into_iter().collect();
+        jobs.sort_by(|a, b| {
+            let by_rank = || rank(&a.0).total_cmp(&rank(&b.0));
+            a.1.total_cmp(&b.1).then_with(by_rank).then_with(|| a.0.cmp(&b.0))
+        });
+        jobs.into_iter().map(|(jid, _)| jid).collect()
+    }
+
+    /// The ranked jobs of a queue: the rank of each, and its score.
+    pub(super) fn ranks(&self, queue: &str) -> BTreeMap<String, (f64, f64)> {
+        let ranked = self.scores("ranked", queue).into_iter().map(|(member, score)| {
+            let (rank, jid) = member.split_once(':').expect("a rank and a job");
+            (jid.to_owned(), (rank.parse().expect("a number"), score))
+        });
+        ranked.collect()
+    }
+
     /// The parked jobs of a queue, by tenant.
     pub(super) fn parked(&self, queue: &str) -> BTreeMap<String, BTreeSet<String>> {
         let parked = self.sorted_sets.iter().filter(|((family, parts), _)| {

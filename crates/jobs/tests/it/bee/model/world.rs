@@ -16,7 +16,7 @@ use super::{
     check::{check, same},
     crew::{Claim, Worker},
     ears::Ears,
-    facts::Facts,
+    facts::{Facts, Place},
     lots::Lot,
     seen::Seen,
     steps::{Plan, QUEUES, Request, Setting, Step},
@@ -202,6 +202,12 @@ impl World {
             return match canceled {
                 Err(Error::NoSuchJob { .. }) => Ok(()),
                 other => Err(format!("a job that is gone was cancelled: {other:?}")),
+            };
+        }
+        if self.facts.jobs[&jid].place == Place::Completed {
+            return match canceled {
+                Err(Error::Conflict { .. }) => Ok(()),
+                other => Err(format!("a completed job was canceled: {other:?}")),
             };
         }
         let canceled = canceled.map_err(failed)?;
