@@ -24,7 +24,7 @@ use crate::{
     access::Access,
     api::{Billing, Deploys, Recommendations, Rooms},
     census::Census,
-    metrics::Totals,
+    metrics::{QUEUES_MAX, Totals},
     observe::Requests,
     pages::Dashboard,
 };
@@ -61,6 +61,8 @@ pub(crate) struct App {
     pub(crate) billing: Option<Billing>,
     /// How commands reach the store while this server runs, if they can.
     pub(crate) reach: Option<String>,
+    /// How many queues have metrics of their own.
+    pub(crate) metrics_queues: usize,
     /// Where files are, if this server knows.
     pub(crate) buckets: Option<Buckets>,
     /// What to show to whom.
@@ -107,6 +109,7 @@ impl App {
             deploys: None,
             billing: None,
             reach: None,
+            metrics_queues: QUEUES_MAX,
             buckets: None,
             recommendations,
             census,

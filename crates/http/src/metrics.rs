@@ -14,7 +14,7 @@ use axum::{
 };
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
-pub(crate) use self::jobs::Totals;
+pub(crate) use self::jobs::{QUEUES_MAX, Totals};
 use self::snapshot::Snapshot;
 use crate::{app::App, problem::Problem};
 

@@ -111,6 +111,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/queues/{queue}/pause", post(queue::pause))
         .route("/queues/{queue}/resume", post(queue::resume))
         .route("/queues/{queue}/limits", post(queue::limits))
+        .route("/queues/{queue}/delete", post(queue::delete))
         .route("/find", get(find::find))
         .route("/submit", get(submit::form).post(submit::submit))
         .route("/bulk", get(bulk::ask).post(bulk::start))

@@ -35,6 +35,7 @@ pub struct Server {
     billing: Option<Billing>,
     buckets: Option<Buckets>,
     reach: Option<String>,
+    metrics_queues: Option<usize>,
     tickets: Option<Tickets>,
     recommendations: Option<Recommendations>,
     limits: ConnectionLimits,
@@ -54,6 +55,7 @@ impl Server {
             billing: None,
             buckets: None,
             reach: None,
+            metrics_queues: None,
             tickets: None,
             recommendations: None,
             limits: ConnectionLimits::default(),
@@ -107,6 +109,12 @@ impl Server {
     #[must_use]
     pub fn with_reach(self, url: Option<String>) -> Server {
         Server { reach: url, ..self }
+    }
+
+    /// The same, with metrics of their own for so many queues; 200 unless set.
+    #[must_use]
+    pub fn with_metrics_queues(self, n: usize) -> Server {
+        Server { metrics_queues: Some(n), ..self }
     }
 
     /// The same, knowing where files are, so that they can be swept from the dashboard.
@@ -169,6 +177,7 @@ impl Server {
         app.billing = self.billing;
         app.buckets = self.buckets;
         app.reach = self.reach;
+        app.metrics_queues = self.metrics_queues.unwrap_or(app.metrics_queues);
         app.tickets = self.tickets;
         if let Some(recommendations) = self.recommendations {
             app.recommendations = recommendations;

@@ -77,7 +77,7 @@ pub use self::{
     lot::{Closing, Exchange},
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
-    stats::{Minute, Stats, WorkerStats},
+    stats::{Minute, SILENT_MS, Stats, WorkerStats},
     submit::{
         DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, PRIORITY_MAX, Submission, SubmissionBody,
         TAGS_MAX, checked_priority,

@@ -26,10 +26,15 @@ pub enum Error {
     },
 
     /// There is no such queue.
-    #[error("there is no queue \"{queue}\"; a queue begins with its first job or worker")]
+    #[error(
+        "there is no queue \"{queue}\"{}; a queue begins with its first job or worker",
+        similar.as_ref().map(|name| format!(", did you mean \"{name}\"?")).unwrap_or_default()
+    )]
     NoSuchQueue {
         /// The name asked for.
         queue: String,
+        /// The queue with the most similar name, if one is similar.
+        similar: Option<String>,
     },
 
     /// The queue cannot be deleted yet.

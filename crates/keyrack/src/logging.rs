@@ -22,7 +22,10 @@ pub(crate) fn start(
         (Origin::Default, true, _) => "error",
         (Origin::Default, false, 1) => "info,keyrack=debug,keyrack_http=debug,keyrack_store=debug",
         (Origin::Default, false, 2..) => "trace",
-        (Origin::Default, false, 0) if runs_on => "warn,keyrack=info,keyrack_jobs=info",
+        // "keyrack work" tells of each attempt by itself.
+        (Origin::Default, false, 0) if runs_on => {
+            "warn,keyrack=info,keyrack_jobs=info,keyrack_jobs::attempts=off"
+        }
         _ => settings.value(&LOG),
     };
     let filter = EnvFilter::try_new(filter).map_err(|error| {

@@ -57,7 +57,7 @@ impl Desk {
             }
             Deed::Cancel { queue: name, number } => {
                 // It may have ended, and be gone.
-                let _ = self.hive.cancel_even_completed(&jid(&queue(name)?, number)).await;
+                let _ = self.hive.cancel(&jid(&queue(name)?, number)).await;
             }
         }
         Ok(())

@@ -55,7 +55,7 @@ pub(super) fn action(method: &Method, route: &str) -> Option<String> {
             return None;
         }
         (_, "/recommender/sync") => "recommender_loaded",
-        ("DELETE", "/queues/{queue}") => "queue_deleted",
+        ("DELETE", "/queues/{queue}") | (_, "/queues/{queue}/delete") => "queue_deleted",
         (_, "/queues/{queue}/pause") => "queue_paused",
         (_, "/queues/{queue}/resume") => "queue_resumed",
         (_, "/queues/{queue}/limits") => "queue_limited",

@@ -57,15 +57,16 @@ pub(super) struct Summary {
     ended: u64,
     /// Jobs that failed for good and are kept.
     failed: u64,
-    /// How many workers have given a sign of life in the last hour.
-    workers: usize,
+    /// How many workers have given a sign of life in the last minute.
+    workers: u64,
     /// For how long the first job has been queued, in milliseconds.
     oldest_ms: Option<u64>,
 }
 
-impl From<Stats> for Summary {
-    fn from(stats: Stats) -> Summary {
+impl Summary {
+    fn of(stats: Stats, now_ms: u64) -> Summary {
         Summary {
+            workers: stats.workers_alive(now_ms),
             queue: stats.queue,
             paused: stats.paused,
             queued: stats.queued,
@@ -75,7 +76,6 @@ impl From<Stats> for Summary {
             running: stats.running,
             ended: stats.ended,
             failed: stats.failed,
-            workers: stats.workers.len(),
             oldest_ms: stats.oldest_ms,
         }
     }
@@ -101,7 +101,9 @@ pub(super) async fn list(
     names.truncate(limit);
     let stats = try_join_all(names.iter().map(|name| hive.stats(name))).await?;
     let next = names.last().filter(|_| !is_last).map(ToString::to_string);
-    Ok(Json(Queues { queues: stats.into_iter().map(Into::into).collect(), next }))
+    let now = hive.now_ms();
+    let queues = stats.into_iter().map(|stats| Summary::of(stats, now)).collect();
+    Ok(Json(Queues { queues, next }))
 }
 
 /// Shows a queue: what it holds, who works on it, its limits, and the last hour minute by minute.

@@ -132,7 +132,16 @@ pub(super) async fn settle(
     let outcomes = outcomes
         .map(|(place, outcome)| outcome.into_outcome().map_err(|problem| problem.within(place)))
         .collect::<Result<Vec<Outcome>, Problem>>()?;
-    let (verdicts, mut caught) = jobs.waiters.settle(outcomes, &claim).await?;
+    let told = outcomes.clone();
+    let (mut verdicts, mut caught) = jobs.waiters.settle(outcomes, &claim).await?;
+    for (verdict, outcome) in verdicts.iter_mut().zip(&told) {
+        if *verdict == Verdict::Lost
+            && let Ok(jid) = Jid::new(outcome.jid.as_str())
+            && was_told(&jobs.hive, &jid, &claim.worker, outcome).await?
+        {
+            *verdict = Verdict::Ok;
+        }
+    }
     if caught.is_empty() && claim.max > 0 && !wait.is_zero() {
         let _place = wait::place(&app)?;
         // What was settled is, whatever becomes of the claim.
@@ -257,7 +266,10 @@ async fn was_told(
     worker: &WorkerId,
     outcome: &Outcome,
 ) -> Result<bool, Problem> {
-    let job = hive.job(jid).await?;
+    let job = match hive.job(jid).await {
+        Err(keyrack_jobs::Error::NoSuchJob { .. }) => return Ok(false),
+        job => job?,
+    };
     let is_attempt = job.worker() == worker.as_str() && outcome.attempt == Some(job.attempts());
     Ok(is_attempt
         && match &outcome.end {
@@ -310,6 +322,7 @@ async fn info(hive: &Hive, claim: &Claim) -> Result<WorkerInfo, Problem> {
         lock_ms: claim.lock.as_millis() as u64,
         listens: false,
         isolates: false,
+        stop_ms: None,
     })
 }
 

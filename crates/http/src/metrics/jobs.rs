@@ -19,8 +19,9 @@ use prometheus_client::{
 use super::snapshot::gauge;
 use crate::app::App;
 
-/// Queues that have time series; further ones are only counted, since names come from outside.
-const QUEUES_MAX: usize = 200;
+/// Queues that have time series unless the server is told otherwise; further ones are only counted, since names come from
+/// outside.
+pub(crate) const QUEUES_MAX: usize = 200;
 /// Queues that are asked at once.
 const AT_ONCE: usize = 8;
 
@@ -38,6 +39,7 @@ struct PlaceLabels {
 /// What is known about the queues at one moment.
 pub(super) struct JobMetrics {
     queues: u64,
+    now_ms: u64,
     stats: Vec<(Stats, Counts)>,
 }
 
@@ -101,7 +103,7 @@ impl JobMetrics {
         let hive = &app.jobs().await.ok()?.hive;
         let mut names = hive.queues().await.ok()?;
         let queues = names.len() as u64;
-        names.truncate(QUEUES_MAX);
+        names.truncate(app.metrics_queues);
         app.totals.retain(&names);
         let asked = stream::iter(names).map(async |name| hive.stats(&name).await.ok());
         let stats =
@@ -110,11 +112,14 @@ impl JobMetrics {
             let counts = app.totals.update(&stats);
             (stats, counts)
         });
-        Some(JobMetrics { queues, stats: stats.collect() })
+        Some(JobMetrics { queues, now_ms: hive.now_ms(), stats: stats.collect() })
     }
 
     pub(super) fn add_to(&self, registry: &mut Registry) {
         gauge(registry, "queues", "Queues that are known", self.queues);
+        let left_out = self.queues.saturating_sub(self.stats.len() as u64);
+        let help = "Queues without metrics of their own; the setting metrics-queues says how many have them";
+        gauge(registry, "queues_left_out", help, left_out);
         self.add_places(registry);
         self.add_states(registry);
         self.add_totals(registry);
@@ -147,12 +152,12 @@ impl JobMetrics {
         for (stats, _) in &self.stats {
             let labels = QueueLabels { queue: stats.queue.clone() };
             oldest.get_or_create(&labels).set(stats.oldest_ms.unwrap_or(0) as f64 / 1000.0);
-            workers.get_or_create(&labels).set(stats.workers.len() as u64);
+            workers.get_or_create(&labels).set(stats.workers_alive(self.now_ms));
             paused.get_or_create(&labels).set(u64::from(stats.paused));
         }
         let help = "For how long the first job of the queue could have started";
         registry.register_with_unit("oldest", help, Unit::Seconds, oldest);
-        registry.register("workers", "Workers heard of in the last hour", workers);
+        registry.register("workers", "Workers heard of in the last minute", workers);
         registry.register("paused", "Whether the queue is paused", paused);
     }
 

@@ -2,13 +2,9 @@
 
 use keyrack_entitlements::{BreakerReport, State};
 use keyrack_files::Entry;
-use keyrack_jobs::bee::{Stats, WorkerStats};
+use keyrack_jobs::bee::{SILENT_MS, Stats, WorkerStats};
 
-use super::{
-    link,
-    queues::{SILENT_MS, alive},
-    when,
-};
+use super::{link, queues::alive, when};
 use crate::human;
 
 /// A job that waits for longer than this in the working queue is worth a look.

@@ -149,6 +149,21 @@ pub(crate) async fn resume(State(app): State<Arc<App>>, Path(name): Path<String>
     answer(&name, done.await, "Resumed: jobs start again.")
 }
 
+/// `POST /queues/{queue}/delete`
+pub(crate) async fn delete(State(app): State<Arc<App>>, Path(name): Path<String>) -> Response {
+    let done: Result<(), Problem> = async {
+        let queue = queue_name(name.clone())?;
+        let hive = &app.jobs().await?.hive;
+        hive.check_queue(&queue).await?;
+        Ok(hive.delete_queue(&queue).await?)
+    }
+    .await;
+    match done {
+        Ok(()) => go_and_tell("/jobs", true, &format!("Queue \"{name}\" deleted.")),
+        Err(problem) => go_and_tell(&link::queue(&name), false, problem.message()),
+    }
+}
+
 /// The limits as the form has them.
 #[derive(Debug, Deserialize)]
 struct LimitsForm {

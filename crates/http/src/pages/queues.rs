@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{extract::State, response::Response};
 use futures_util::future::try_join_all;
-use keyrack_jobs::bee::{Minute, Stats, WorkerStats};
+use keyrack_jobs::bee::{Minute, SILENT_MS, Stats, WorkerStats};
 
 use super::{
     Frame, Visit, assets,
@@ -18,8 +18,6 @@ use crate::{app::App, human, problem::Problem};
 
 /// The most queues on one page; each takes a script call to look at.
 pub(super) const QUEUES_MAX: usize = 200;
-/// A worker that was not heard of for longer is taken for lost.
-pub(super) const SILENT_MS: u64 = 60_000;
 /// Over how many minutes the pace is measured.
 const PACE_MINUTES: u64 = 5;
 const MINUTE_MS: u64 = 60_000;
@@ -139,8 +137,7 @@ impl Worker {
 
 /// How many workers of a queue were heard of lately.
 pub(super) fn alive(stats: &Stats, now: u64) -> usize {
-    let is_alive = |worker: &&WorkerStats| now.saturating_sub(worker.seen_at) <= SILENT_MS;
-    stats.workers.iter().filter(is_alive).count()
+    stats.workers_alive(now) as usize
 }
 
 /// Jobs that ended in a minute, over the last few.

@@ -11,12 +11,14 @@
 --- @include "die"
 --- @include "unlock"
 --- @include "reserved"
+--- @include "stopping"
 
 local canceled, seen = {}, {}
 
 -- The worker may stop what it does for the job.
 local function take_from_worker(job)
   unlock(job[JID], job[QUEUE], job[WORKER])
+  await_stop(job)
   tell_worker('canceled', job)
   if job[TENANT] then left_worker(job[JID], job[QUEUE], job[TENANT]) end
 end

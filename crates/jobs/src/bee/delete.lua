@@ -14,7 +14,7 @@ for _, key in ipairs({ queue_key, delayed_key, waiting_key, locks_key, expires_k
   left = left + call('ZCARD', key(queue))
 end
 if left > 0 then return left end
-for _, key in ipairs({ ranked_key, settings_key, rate_key, minutes_key, workers_key, bees_key, tenants_key }) do
+for _, key in ipairs({ ranked_key, stopping_key, settings_key, rate_key, minutes_key, workers_key, bees_key, tenants_key }) do
   call('DEL', key(queue))
 end
 return 0

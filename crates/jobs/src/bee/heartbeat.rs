@@ -30,6 +30,9 @@ pub struct WorkerInfo {
     /// Whether it runs a job alone, and notes that, before the job would fail for the workers it has lost.
     #[serde(default)]
     pub isolates: bool,
+    /// How long it may take to stop a canceled job, in milliseconds; as long as it locks jobs unless it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_ms: Option<u64>,
 }
 
 impl Hive {

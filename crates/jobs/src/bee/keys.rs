@@ -67,6 +67,7 @@ const WORKER: json::Schema = json::Object(&[
     ("lock_ms", json::Number),
     ("listens", json::Bool),
     ("isolates", json::Maybe(&json::Bool)),
+    ("stop_ms", json::Maybe(&json::Number)),
 ]);
 
 const EVENT: json::Schema = json::Object(&[
@@ -257,6 +258,17 @@ keys! {
         origin = Added,
         removed = "an entry goes when its worker tells about its jobs or stops; the sweep takes what was not told of in time",
         example = "bee:h:reserved:emails";
+
+    /// Canceled jobs that still run: their worker has been told to stop them. They count for the limit on jobs that run at
+    /// once until the worker says that it has, or its time for that is over.
+    stopping(queue: QueueName) in group: Group = "bee:ss:stopping:<queue>"
+        => sorted_set(
+            Text.means("the job, a space, and its attempt"),
+            UnixMs.means("until when it is waited for"),
+        ),
+        origin = Added,
+        removed = "an entry goes when the worker tells of the job; the sweep takes what nobody told of in time",
+        example = "bee:ss:stopping:emails";
 
     /// How often a worker let the lock of a job expire; the fourth time the job goes to another worker.
     lock_waits(worker: WorkerId, jid: Jid) in group: Group = "bee:str:lock-waits:<worker>:<jid>"

@@ -179,7 +179,9 @@ impl Hive {
         if self.has_queue(queue).await? {
             return Ok(());
         }
-        Err(Error::NoSuchQueue { queue: queue.to_string() })
+        let others = self.queues().await?;
+        let similar = most_similar(queue.as_str(), others.iter().map(QueueName::as_str));
+        Err(Error::NoSuchQueue { queue: queue.to_string(), similar: similar.map(Into::into) })
     }
 
     /// Lets no more jobs of the queue start. Those that run go on; Node workers do not look at it.
@@ -244,6 +246,32 @@ impl Hive {
         }
         Ok(())
     }
+}
+
+/// The name that is most similar to this one: at most a third of its letters have to be changed, or it begins alike.
+fn most_similar<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let changes_max = (name.chars().count() / 3).max(1);
+    let scored = others.map(|other| (changes_between(name, other), other));
+    scored
+        .filter(|(changes, other)| *changes <= changes_max || other.starts_with(name))
+        .min()
+        .map(|(_, other)| other)
+}
+
+/// How many letters have to be changed, added or left out to make one text of the other.
+fn changes_between(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (n, letter) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = n + 1;
+        for (at, other) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = row[at + 1];
+            row[at + 1] = changed.min(row[at] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
 }
 
 #[cfg(test)]

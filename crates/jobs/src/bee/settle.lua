@@ -23,6 +23,7 @@
 --- @include "fail"
 --- @include "fence"
 --- @include "give_back"
+--- @include "stopping"
 
 local queue, worker, lock_ms, max = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local reserve_as, closes, plain_ttl = ARGV[8], ARGV[9], ARGV[10]
@@ -78,14 +79,15 @@ local function settle(what, job, text, options, how)
   if job[TENANT] then left_worker(job[JID], queue, job[TENANT]) end
 end
 
--- The outcomes that do not count.
-local refused = {}
+-- The outcomes that do not count, and how many of them are of canceled jobs that have stopped now.
+local refused, n_stopped = {}, 0
 
 local function settle_if_allowed(position, what, jid, attempt, text, options, how)
   local job = read_job(jid)
   local word = refusal(job, queue, worker, attempt)
   if word then
     refused[#refused + 1], refused[#refused + 2] = position, word
+    if has_stopped(jid, queue, attempt) then n_stopped = n_stopped + 1 end
   else
     settle(what, job, text, options, how)
   end
@@ -158,6 +160,7 @@ for position = n_reserved + n_plain + 1, n_reserved + n_plain + (#ARGV - at + 1)
   settle_if_allowed(position, unpack(ARGV, at, at + 5))
   at = at + 6
 end
+if n_stopped > 0 and heard_here then publish(queue_events_key(queue), event_text('resumed', '', queue)) end
 in_chunks('ZREM', locks_key(queue), unlocked)
 in_chunks('SREM', worker_locks_key(worker), unlocked)
 in_chunks('ZADD', expires_key(queue), expiring)

@@ -80,10 +80,20 @@ impl Failure {
     }
 }
 
-/// Any error of a handler is a failure after which the job is tried again.
+/// Any error of a handler is a failure after which the job is tried again. The message has its sources too.
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        Failure::new(error.to_string())
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            // Many errors say what their source says.
+            let cause_text = cause.to_string();
+            if !message.contains(&cause_text) {
+                message = format!("{message}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        Failure::new(message)
     }
 }
 
@@ -236,4 +246,26 @@ fn check_result(result: &str) -> Result<(), Error> {
     serde_json::from_str::<IgnoredAny>(result)
         .map(|_| ())
         .map_err(|error| Error::invalid("result", format!("not JSON: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the mail could not be sent")]
+    struct Unsent(#[source] Refused);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the server refused: {0}")]
+    struct Refused(#[source] std::num::ParseIntError);
+
+    #[test]
+    fn a_failure_tells_the_whole_chain_of_an_error_and_nothing_twice() {
+        let error = "x".parse::<i32>().expect_err("not a number");
+        let failure = Failure::from(Unsent(Refused(error)));
+        let expected =
+            "the mail could not be sent: the server refused: invalid digit found in string";
+        assert_eq!(failure.message, expected);
+    }
 }

@@ -53,6 +53,23 @@ pub struct Stats {
     pub minutes: Vec<Minute>,
 }
 
+/// A worker that was not heard of for longer counts as gone. Node's workers give a sign of life every 30 s.
+pub const SILENT_MS: u64 = 60_000;
+
+impl Stats {
+    /// How many workers were heard of in the last minute.
+    pub fn workers_alive(&self, now_ms: u64) -> u64 {
+        self.workers.iter().filter(|worker| worker.is_alive(now_ms)).count() as u64
+    }
+}
+
+impl WorkerStats {
+    /// Whether the worker was heard of in the last minute.
+    pub fn is_alive(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.seen_at) <= SILENT_MS
+    }
+}
+
 /// A worker of a queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

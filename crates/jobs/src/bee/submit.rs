@@ -62,6 +62,8 @@ pub struct Submission {
     queue: QueueName,
     /// Each as JSON text.
     args: Vec<String>,
+    /// Why an argument is missing.
+    wrong_arg: Option<String>,
     jid: Option<Jid>,
     options: Options,
     dependencies: Vec<Jid>,
@@ -84,6 +86,7 @@ impl Submission {
         Submission {
             queue,
             args: Vec::new(),
+            wrong_arg: None,
             jid: None,
             options: Options::default(),
             dependencies: Vec::new(),
@@ -98,10 +101,16 @@ impl Submission {
         &self.queue
     }
 
-    /// One more argument for the worker. What cannot be JSON arrives as `null`.
+    /// One more argument for the worker. A job with one that cannot be JSON is refused when it is submitted.
     pub fn arg(mut self, value: impl Serialize) -> Self {
         // A `Value` in between would sort the keys of maps, and two hives would not agree on what is a duplicate.
-        self.args.push(serde_json::to_string(&value).unwrap_or_else(|_| "null".to_owned()));
+        match serde_json::to_string(&value) {
+            Ok(text) => self.args.push(text),
+            Err(error) => {
+                let reason = format!("argument {} cannot be JSON: {error}", self.args.len() + 1);
+                self.wrong_arg.get_or_insert(reason);
+            }
+        }
         self
     }
 
@@ -280,6 +289,9 @@ impl Submission {
 
     fn check(&self) -> Result<(), Error> {
         let options = &self.options;
+        if let Some(reason) = &self.wrong_arg {
+            return Err(Error::invalid("data", reason.clone()));
+        }
         if !options.priority.is_finite() {
             return Err(Error::invalid("priority", "not a number; give one up to 10"));
         }
@@ -554,5 +566,19 @@ impl Batch {
         self.bytes += job.bytes();
         self.jobs.push(job);
         self.places.push(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_that_cannot_be_json_is_refused() {
+        // JSON has no keys but texts.
+        let wrong = HashMap::from([((1, 2), 3)]);
+        let job = Submission::new("emails").expect("a queue").arg(1).arg(&wrong).arg(2);
+        let refused = job.validate().expect_err("not as null").to_string();
+        assert!(refused.starts_with("data: argument 2 cannot be JSON"), "{refused}");
     }
 }

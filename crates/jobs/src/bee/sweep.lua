@@ -220,5 +220,6 @@ for worker in pairs(gone) do bury(worker) end
 prune_minutes()
 forget_workers()
 prune_ranked()
+call('ZREMRANGEBYSCORE', stopping_key(queue), '-inf', now)
 local cursor = heal_tenants(ARGV[10])
 return { expired, taken, cursor }

@@ -20,7 +20,7 @@ mod registry;
 mod run;
 mod station;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{collections::HashSet, future::Future, sync::Arc, time::Duration};
 
 use serde::Serialize;
 use tokio::sync::watch;
@@ -35,7 +35,7 @@ use super::{
     hive::Hive,
     job::Job,
     keys::{JobHash, QueueName},
-    settle::Failure,
+    settle::{Failure, Outcome, Verdict},
     sweep::Care,
 };
 use crate::Error;
@@ -60,13 +60,26 @@ use crate::Error;
 /// assert_eq!(hive.job(&jid).await?.result(), Some(r#""hello \"Ada\"""#));
 /// # Ok(()) }
 /// ```
-#[derive(Debug)]
 pub struct Worker {
     hive: Hive,
     care: Care,
     drain: Duration,
     posts: Vec<Post>,
+    settled: Option<Arc<OnSettled>>,
 }
+
+/// Is told of the end of each attempt whether the store took it.
+pub type OnSettled = dyn Fn(&Outcome, Verdict) + Send + Sync;
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker").field("posts", &self.posts).finish_non_exhaustive()
+    }
+}
+
+/// How long jobs may go on after the worker was told to stop. With [`Settings::stop_grace`] and what the last call takes it is
+/// less than the 30 s that orchestrators give.
+const DRAIN: Duration = Duration::from_secs(15);
 
 /// A queue, how to serve it, and by what.
 #[derive(Debug)]
@@ -134,8 +147,9 @@ impl Worker {
         Worker {
             hive: hive.clone(),
             care: Care::default(),
-            drain: Duration::from_secs(20),
+            drain: DRAIN,
             posts: Vec::new(),
+            settled: None,
         }
     }
 
@@ -145,7 +159,13 @@ impl Worker {
         self
     }
 
-    /// How long jobs may go on after the worker was told to stop; then they are given back.
+    /// Has somebody told whether the end of an attempt counts: the job may have been canceled or taken away meanwhile.
+    pub fn on_settled(mut self, settled: Arc<OnSettled>) -> Worker {
+        self.settled = Some(settled);
+        self
+    }
+
+    /// How long jobs may go on after the worker was told to stop; then they are given back. 15 s unless set.
     pub fn drain(mut self, drain: Duration) -> Worker {
         self.drain = drain;
         self
@@ -170,13 +190,25 @@ impl Worker {
     /// A lost connection does not end it: it goes on when the store is back.
     ///
     /// # Errors
-    /// When a queue's worker cannot have an id.
+    /// When two handlers serve one queue, since one of them would get nothing, or when a queue's worker cannot have an id.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+        let mut queues = HashSet::new();
+        if let Some(post) = self.posts.iter().find(|post| !queues.insert(&post.queue)) {
+            let reason = format!("\"{}\" has two handlers; give it one", post.queue);
+            return Err(Error::invalid("queue", reason));
+        }
         let (stop, stopping) = watch::channel(false);
         let mut stations = tokio::task::JoinSet::new();
         let gate = Gate::default();
         for post in self.posts {
-            let station = Station::new(&self.hive, post, self.care, self.drain, gate.clone())?;
+            let station = Station::new(
+                &self.hive,
+                post,
+                self.care,
+                self.drain,
+                gate.clone(),
+                self.settled.clone(),
+            )?;
             stations.spawn(station.run(stopping.clone()));
         }
         shutdown.await;

@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// Keep failed jobs so long, unless they say otherwise; 0s for as long as completed ones [default: 7d]
     #[arg(long, value_name = "TIME|none")]
     failed_ttl: Option<Limit<Ttl>>,
+    /// Make the queue if there is none
+    #[arg(long)]
+    create: bool,
 }
 
 /// A time for which jobs are kept.
@@ -103,6 +106,9 @@ fn parse_tenant(text: &str) -> Result<(Tenant, Limit<u64>), String> {
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let hive = open(globals).await?;
     if args.changes_something() {
+        if !args.create {
+            hive.check_queue(&args.queue).await?;
+        }
         let limits = args.applied_to(hive.limits(&args.queue).await?);
         hive.set_limits(&args.queue, &limits).await?;
     } else {

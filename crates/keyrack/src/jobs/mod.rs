@@ -55,11 +55,13 @@ enum Command {
     /// Let jobs that failed or were cancelled run again
     Retry(retry::Args),
     /// Let no more jobs of a queue start
-    Pause(pause::Args),
+    Pause(pause::PauseArgs),
     /// Let the jobs of a queue start again
     Resume(pause::Args),
-    /// Show or set how many jobs of a queue may run at once, or start in some time
+    /// Show or set how many jobs of a queue may run at once, start in some time, or are kept
     Limits(limits::Args),
+    /// Delete a queue without jobs, with its settings and counters
+    Delete(pause::Args),
 }
 
 /// Runs `keyrack jobs`.
@@ -77,6 +79,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Pause(args) => pause::pause(&args, globals).await,
         Command::Resume(args) => pause::resume(&args, globals).await,
         Command::Limits(args) => limits::run(&args, globals).await,
+        Command::Delete(args) => pause::delete(&args, globals).await,
     }
 }
 

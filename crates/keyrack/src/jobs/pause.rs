@@ -1,4 +1,4 @@
-//! `keyrack jobs pause` and `keyrack jobs resume`.
+//! `keyrack jobs pause`, `keyrack jobs resume` and `keyrack jobs delete`: queues as a whole.
 
 use keyrack_jobs::bee::keys::QueueName;
 
@@ -12,9 +12,23 @@ pub(super) struct Args {
     queue: QueueName,
 }
 
-/// Pauses a queue. One that nobody has used yet may be paused before its first job.
-pub(super) async fn pause(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
-    open(globals).await?.pause(&args.queue).await?;
+#[derive(Debug, clap::Args)]
+pub(super) struct PauseArgs {
+    /// The queue
+    #[arg(value_parser = names::queue)]
+    queue: QueueName,
+    /// Make the queue if there is none, so that it is paused before its first job
+    #[arg(long)]
+    create: bool,
+}
+
+/// Pauses a queue.
+pub(super) async fn pause(args: &PauseArgs, globals: &Globals) -> anyhow::Result<Exit> {
+    let hive = open(globals).await?;
+    if !args.create {
+        hive.check_queue(&args.queue).await?;
+    }
+    hive.pause(&args.queue).await?;
     globals.say(format_args!("\"{}\" is paused; jobs that run go on", args.queue));
     Ok(Exit::Ok)
 }
@@ -23,5 +37,12 @@ pub(super) async fn pause(args: &Args, globals: &Globals) -> anyhow::Result<Exit
 pub(super) async fn resume(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     open_queue(globals, &args.queue).await?.resume(&args.queue).await?;
     globals.say(format_args!("\"{}\" goes on", args.queue));
+    Ok(Exit::Ok)
+}
+
+/// Forgets a queue without jobs.
+pub(super) async fn delete(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
+    open_queue(globals, &args.queue).await?.delete_queue(&args.queue).await?;
+    globals.say(format_args!("queue \"{}\" deleted", args.queue));
     Ok(Exit::Ok)
 }

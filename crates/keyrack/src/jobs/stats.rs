@@ -114,7 +114,8 @@ fn table(all: &[Stats], now_ms: u64) -> Table {
             if stats.paused { format!("{} (paused)", stats.queue) } else { stats.queue.clone() };
         let oldest = stats.oldest_ms.filter(|_| stats.queued > 0);
         let oldest = oldest.map(|ms| when::short(Duration::from_millis(ms)));
-        let is_stuck = stats.workers.is_empty() && stats.queued > 0;
+        let alive = stats.workers_alive(now_ms);
+        let is_stuck = alive == 0 && stats.queued > 0;
         table.row(vec![
             Cell::painted(name, stats.paused.then_some(Color::Yellow)),
             number(stats.queued),
@@ -122,7 +123,7 @@ fn table(all: &[Stats], now_ms: u64) -> Table {
             number(stats.waiting + stats.parked),
             number(stats.running),
             number(stats.failed).in_color((stats.failed > 0).then_some(Color::Red)),
-            number(stats.workers.len() as u64).in_color(is_stuck.then_some(Color::Red)),
+            number(alive).in_color(is_stuck.then_some(Color::Red)),
             Cell::number(oldest.unwrap_or_else(|| "-".into())),
             number(pace.submitted),
             number(pace.ended),

@@ -29,7 +29,7 @@ use crate::{
     entitlements,
     files::{self, Sweeper},
     recommend, recurring,
-    settings::{HTTP, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
+    settings::{HTTP, METRICS_QUEUES, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
     signals::Signals,
 };
 
@@ -113,6 +113,7 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
         .with_billing(billing)
         .with_buckets(files::named_buckets(&globals.settings)?)
         .with_reach(reach(&store, resp.as_ref(), &globals.settings))
+        .with_metrics_queues(metrics_queues(&globals.settings)?)
         .with_deploys(deploys)
         .with_tickets(tickets)
         .with_recommendations(recommendations);
@@ -193,6 +194,15 @@ async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Sc
     let hive = Hive::open(store.clone()).await?;
     let recurring = Recurring::new(hive, definitions)?;
     Ok(Some(Scheduler::new(recurring, scheduler::Settings::default())))
+}
+
+/// How many queues have metrics of their own.
+fn metrics_queues(settings: &Settings) -> Result<usize, Failure> {
+    let text = settings.value(&METRICS_QUEUES);
+    text.parse().map_err(|_| {
+        let message = format!("\"{text}\" is no number of queues");
+        Failure::new(Exit::Usage, message).hint(format!("set it by {}", METRICS_QUEUES.ways()))
+    })
 }
 
 /// When a silent worker loses its jobs.

@@ -137,6 +137,15 @@ pub(crate) static TIMINGS: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static METRICS_QUEUES: Setting = Setting {
+    key: "metrics-queues",
+    value_name: "N",
+    help: "How many queues have metrics of their own in /metrics; keyrack_jobs_queues_left_out says how many have none",
+    default: Some("200"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static HOT: Setting = Setting {
     key: "hot",
     value_name: "on|off",
@@ -440,6 +449,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &RESP,
     &RESP_PASSWORD,
     &TIMINGS,
+    &METRICS_QUEUES,
     &HOT,
     &AUTH,
     &HOSTS,

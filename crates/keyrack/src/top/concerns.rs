@@ -15,8 +15,6 @@ const FAILING_MINUTES: u64 = 10;
 const MINUTE_MS: u64 = 60_000;
 const FAILING_MIN: u64 = 3;
 const FAILING_PERCENT: u64 = 10;
-/// A worker that says nothing for longer than this is not alive.
-const SILENT_MS: u64 = 30_000;
 
 /// How bad something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,8 +86,7 @@ fn of_queue(stats: &Stats, now_ms: u64, mut add: impl FnMut(Weight, String)) {
 
 /// How many workers of a queue were heard of lately.
 pub(super) fn alive(stats: &Stats, now_ms: u64) -> usize {
-    let heard = |seen_at: u64| now_ms.saturating_sub(seen_at) <= SILENT_MS;
-    stats.workers.iter().filter(|worker| heard(worker.seen_at)).count()
+    stats.workers_alive(now_ms) as usize
 }
 
 #[cfg(test)]

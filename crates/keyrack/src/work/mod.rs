@@ -16,7 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 use clap::ArgGroup;
 use keyrack_jobs::bee::{
-    Care, Hive,
+    Care, Hive, Outcome,
     keys::QueueName,
     worker::{Duplicates, Settings, Worker},
 };
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, allow_hyphen_values = true)]
     grace: Duration,
     /// How long running jobs may go on once the worker is told to stop; then they are given back
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, allow_hyphen_values = true)]
     finish: Duration,
     /// Stop when no job of the queue is left to run or running; delayed ones are not waited for
     #[arg(long, visible_alias = "once")]
@@ -116,7 +116,9 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         duplicates: if args.unique { Duplicates::ByData } else { Duplicates::Run },
     };
     let care = if args.bee_timings { Care::BEE } else { Care::KEYRACK };
-    let worker = Worker::new(&hive).care(care).drain(args.finish).on(
+    let settled = Arc::clone(&tally);
+    let settled = Arc::new(move |outcome: &Outcome, verdict| settled.settled(outcome, verdict));
+    let worker = Worker::new(&hive).care(care).drain(args.finish).on_settled(settled).on(
         args.queue.clone(),
         settings,
         move |context| {
@@ -138,6 +140,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         }
     };
     worker.run(shutdown).await?;
+    tally.close();
     globals.say(format_args!("stopped: {tally}"));
     if paused {
         let message =

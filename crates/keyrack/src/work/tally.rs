@@ -1,14 +1,18 @@
 //! What became of the attempts, told as they end and counted.
 
 use std::{
+    collections::HashMap,
     fmt,
     io::{self, Write as _},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use keyrack_http::human;
-use keyrack_jobs::bee::{Failure, Job, worker::Stop};
+use keyrack_jobs::bee::{Failure, Job, Outcome, Verdict, worker::Stop};
 
 use crate::{printer::visible_lines, when};
 
@@ -41,6 +45,8 @@ impl Ended<'_> {
 #[derive(Debug)]
 pub(super) struct Tally {
     quiet: bool,
+    /// Attempts that have ended, by job and number, of which the store is being told.
+    unsettled: Mutex<HashMap<(String, u64), Unsettled>>,
     completed: AtomicU64,
     failed: AtomicU64,
     stopped: AtomicU64,
@@ -49,23 +55,76 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn new(quiet: bool) -> Tally {
         let zero = AtomicU64::default;
-        Tally { quiet, completed: zero(), failed: zero(), stopped: zero() }
+        let unsettled = Mutex::default();
+        Tally { quiet, unsettled, completed: zero(), failed: zero(), stopped: zero() }
     }
 
-    /// Counts an attempt, and tells of it.
+    /// Takes note of an attempt that has ended. One that was stopped is told at once, others when the store has taken their
+    /// end: the job may have been canceled or taken away meanwhile.
     pub(super) fn note(&self, job: &Job, took: Duration, ended: &Ended<'_>) {
-        let counter = match ended {
-            Ended::Completed => &self.completed,
-            Ended::Failed { .. } => &self.failed,
-            Ended::Stopped(_) => &self.stopped,
+        let words = words(job, took, ended);
+        if matches!(ended, Ended::Stopped(_)) {
+            return self.tell(&self.stopped, job.jid(), &words);
+        }
+        let is_completed = matches!(ended, Ended::Completed);
+        let unsettled = Unsettled { words, took, is_completed };
+        self.lock().insert((job.jid().to_owned(), job.attempts()), unsettled);
+    }
+
+    /// The store has been told of an end.
+    pub(super) fn settled(&self, outcome: &Outcome, verdict: Verdict) {
+        let attempt = (outcome.jid.clone(), outcome.attempt.unwrap_or(0));
+        // One that was stopped is not there, and neither is one that was told twice.
+        let Some(Unsettled { words, took, is_completed }) = self.lock().remove(&attempt) else {
+            return;
         };
+        let took = when::short(took);
+        let (counter, words) = match verdict {
+            Verdict::Ok if is_completed => (&self.completed, words),
+            Verdict::Ok => (&self.failed, words),
+            Verdict::Canceled => (&self.stopped, format!("ended after {took}, but was canceled")),
+            Verdict::Lost => {
+                (&self.stopped, format!("ended after {took}, but was lost to another worker"))
+            }
+            Verdict::Gone => {
+                (&self.stopped, format!("ended after {took}, but there is no such job any more"))
+            }
+        };
+        self.tell(counter, &outcome.jid, &words);
+    }
+
+    /// The worker has stopped. What the store could not be told of, others will run again.
+    pub(super) fn close(&self) {
+        let unsettled = std::mem::take(&mut *self.lock());
+        for ((jid, _), Unsettled { took, .. }) in unsettled {
+            let took = when::short(took);
+            let words =
+                format!("ended after {took}, but the store could not be told; it will run again");
+            self.tell(&self.stopped, &jid, &words);
+        }
+    }
+
+    fn tell(&self, counter: &AtomicU64, jid: &str, words: &str) {
         counter.fetch_add(1, Ordering::Relaxed);
         if !self.quiet {
             // Nobody is left to tell when stderr is gone.
-            let line = format!("[{}] {}\n", job.jid(), words(job, took, ended));
+            let line = format!("[{jid}] {words}\n");
             let _ = io::stderr().write_all(visible_lines(&line).as_bytes());
         }
     }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, u64), Unsettled>> {
+        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An attempt of whose end the store is being told.
+#[derive(Debug)]
+struct Unsettled {
+    /// What is told if the end counts.
+    words: String,
+    took: Duration,
+    is_completed: bool,
 }
 
 fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
@@ -93,5 +152,38 @@ impl fmt::Display for Tally {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyrack_jobs::bee::{End, Hive, Submission, keys::QueueName};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_end_that_was_refused_is_not_told_as_completed() {
+        let store = keyrack_store::Store::open("embedded:memory").await.expect("a store");
+        let hive = Hive::open(store).await.expect("a hive");
+        let queue = QueueName::new("emails").expect("a queue");
+        for _ in 0..4 {
+            hive.submit(Submission::to(queue.clone())).await.expect("submitted");
+        }
+        let worker = hive.new_worker(&queue).expect("a worker");
+        let lock = Duration::from_secs(10);
+        let jobs = hive.claim(&queue, &worker, 4, lock).await.expect("claimed").jobs;
+        let tally = Tally::new(true);
+        let completed: Result<(), Failure> = Ok(());
+        for job in &jobs {
+            tally.note(job, Duration::ZERO, &Ended::of(&completed, None));
+        }
+        assert_eq!(tally.to_string(), "0 completed", "not before the store has said so");
+        for (job, verdict) in jobs.iter().zip([Verdict::Ok, Verdict::Lost, Verdict::Canceled]) {
+            let end = End::Completed { result: "null".into(), ttl_ms: None };
+            tally.settled(&Outcome::of(job, end), verdict);
+        }
+        assert_eq!(tally.to_string(), "1 completed, 2 stopped");
+        tally.close();
+        assert_eq!(tally.to_string(), "1 completed, 3 stopped", "one could not be told");
     }
 }

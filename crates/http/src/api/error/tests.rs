@@ -54,7 +54,10 @@ fn a_missing_job_is_404() {
 
 #[test]
 fn a_missing_queue_is_404() {
-    check(Error::NoSuchQueue { queue: "q".into() }, (404, "queue_not_found", None, None));
+    check(
+        Error::NoSuchQueue { queue: "q".into(), similar: None },
+        (404, "queue_not_found", None, None),
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 -- Taking waiting jobs for a worker.
 --- @include "ready"
 --- @include "reserved"
+--- @include "stopping"
 
 -- Jobs that become due in one call; the next call goes on.
 local PROMOTED_MAX = 1000
@@ -59,8 +60,8 @@ local function allowance(queue, max, settings)
   if settings.paused then return 0, 'paused' end
   local blocked, again_at
   if settings.concurrency then
-    local free = settings.concurrency - call('ZCARD', locks_key(queue)) - n_in_lots(queue)
-    if free < max then max, blocked = math.max(free, 0), 'concurrency' end
+    local free = settings.concurrency - call('ZCARD', locks_key(queue)) - n_in_lots(queue) - n_stopping(queue)
+    if free < max then max, blocked, again_at = math.max(free, 0), 'concurrency', first_stop_by(queue) end
   end
   if settings.rate_max then
     local allowed, next_at = rate_allows(queue, settings.rate_max, settings.rate_ms)

@@ -27,6 +27,7 @@ local function waiting_key(queue) return tag .. 'bee:ss:waiting:' .. coded(queue
 local function failed_key(queue) return tag .. 'bee:ss:failed:' .. coded(queue) end
 local function expires_key(queue) return tag .. 'bee:ss:expires:' .. coded(queue) end
 local function locks_key(queue) return tag .. 'bee:ss:locks:' .. coded(queue) end
+local function stopping_key(queue) return tag .. 'bee:ss:stopping:' .. coded(queue) end
 local function reserved_key(queue) return tag .. 'bee:h:reserved:' .. coded(queue) end
 local function bees_key(queue) return tag .. 'bee:ss:bees:' .. coded(queue) end
 local function workers_key(queue) return tag .. 'bee:h:workers:' .. coded(queue) end

@@ -151,3 +151,15 @@ async fn a_queue_of_node_hives_is_found_by_its_keys() {
     hive.check_queue(&queue()).await.expect("found");
     assert_eq!(hive.queues().await.expect("read"), [queue()], "from then on it is listed");
 }
+
+#[test]
+fn the_most_similar_name_is_suggested_and_no_other() {
+    let known = ["emails", "reports", "thumbnails"];
+    let suggested = |name: &str| most_similar(name, known.into_iter());
+    assert_eq!(suggested("email"), Some("emails"));
+    assert_eq!(suggested("emials"), Some("emails"));
+    assert_eq!(suggested("thumb"), Some("thumbnails"));
+    assert_eq!(suggested("nosuch"), None);
+    assert_eq!(changes_between("", "abc"), 3);
+    assert_eq!(changes_between("kitten", "sitting"), 3);
+}

@@ -29,6 +29,7 @@ async fn every_place_of_a_job_is_counted() {
             lock_ms: 10_000,
             listens: false,
             isolates: false,
+            stop_ms: None,
         };
         hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("alive");
         let running = hive.take(&worker, 2).await;

@@ -17,7 +17,7 @@ use super::super::{
     settle::{End, Outcome},
     sweep::Care,
 };
-use super::{context::Stop, registry::Registry, station::Shared};
+use super::{context::Stop, station::Shared};
 use crate::Error;
 
 /// The time between two sweeps of one worker.
@@ -198,32 +198,47 @@ pub(super) async fn why_gone(shared: &Shared, jid: &str) -> Stop {
 }
 
 /// Listens on the worker's own channel, until dropped. Jobs that are cancelled or taken away are stopped at once.
-pub(super) async fn obey(shared: &Shared) {
-    let channel = keys::worker_events(&shared.worker, &shared.queue.group());
+///
+/// Node's hives know no such channel and announce what they cancel on that of the queue, so a worker that shares its queue
+/// with them listens there too.
+pub(super) async fn obey(shared: &Shared, shares_queue: bool) {
+    let group = shared.queue.group();
+    let mut channels = vec![keys::worker_events(&shared.worker, &group)];
+    if shares_queue {
+        channels.push(keys::queue_events(&shared.queue, &group));
+    }
     loop {
-        let Ok(mut orders) = shared.hive.store().subscribe(std::slice::from_ref(&channel)).await
-        else {
+        let Ok(mut orders) = shared.hive.store().subscribe(&channels).await else {
             tokio::time::sleep(Duration::from_millis(200)).await;
             continue;
         };
         while let Some(event) = orders.next().await {
             if let Event::Message(message) = event {
-                carry_out(&shared.registry, &message.payload);
+                carry_out(shared, &message.payload);
             }
         }
     }
 }
 
-fn carry_out(registry: &Registry, order: &[u8]) {
+fn carry_out(shared: &Shared, order: &[u8]) {
+    // Of what is announced in the queue nearly nothing is an order, and not worth parsing.
+    let says = |what: &[u8]| order.windows(what.len()).any(|window| window == what);
+    if !says(br#""canceled""#) && !says(br#""lost""#) {
+        return;
+    }
     let Ok(order) = serde_json::from_slice::<serde_json::Value>(order) else { return };
     let reason = match order["type"].as_str() {
         Some("canceled") => Stop::Canceled,
         Some("lost") => Stop::Lost,
         _ => return,
     };
+    // What is announced in the queue has the whole job, which may be another worker's.
+    if order.get("job").is_some_and(|job| job["worker"] != shared.worker.as_str()) {
+        return;
+    }
     if let Some(jid) = order["jid"].as_str() {
         // The message may be about an attempt before the one that runs now.
-        registry.stop(jid, order["attempt"].as_u64(), reason);
+        shared.registry.stop(jid, order["attempt"].as_u64(), reason);
     }
 }
 

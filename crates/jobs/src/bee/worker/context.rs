@@ -1,6 +1,9 @@
 //! What the handler of a job sees.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -45,12 +48,32 @@ struct Inner {
     stopped: Notify,
     /// The job's options, once the handler has changed them.
     options: Mutex<Option<Options>>,
+    shutdown: Arc<Shutdown>,
+}
+
+/// Whether the worker stops, for all of its handlers.
+#[derive(Debug, Default)]
+pub(super) struct Shutdown {
+    has_begun: AtomicBool,
+    begun: Notify,
+}
+
+impl Shutdown {
+    pub(super) fn begin(&self) {
+        self.has_begun.store(true, Ordering::SeqCst);
+        self.begun.notify_waiters();
+    }
 }
 
 impl Context {
-    pub(super) fn new(hive: Hive, job: Job, ticket: Option<Arc<Ticket>>) -> Context {
+    pub(super) fn new(
+        hive: Hive,
+        job: Job,
+        ticket: Option<Arc<Ticket>>,
+        shutdown: Arc<Shutdown>,
+    ) -> Context {
         let (stop, stopped, options) = (Mutex::new(None), Notify::new(), Mutex::new(None));
-        Context { inner: Arc::new(Inner { hive, job, ticket, stop, stopped, options }) }
+        Context { inner: Arc::new(Inner { hive, job, ticket, stop, stopped, options, shutdown }) }
     }
 
     /// Whether it was taken with others, as quick jobs are.
@@ -97,6 +120,24 @@ impl Context {
         *self.inner.stop.lock()
     }
 
+    /// Resolves when the worker begins to stop. The handler may go on for the worker's drain time, and may use it to come to a
+    /// good end; when that is over, [`stopped`](Context::stopped) resolves.
+    pub async fn shutting_down(&self) {
+        loop {
+            // Made before looking, so that it hears of what comes in between.
+            let begun = self.inner.shutdown.begun.notified();
+            if self.is_shutting_down() {
+                return;
+            }
+            begun.await;
+        }
+    }
+
+    /// Whether the worker has begun to stop.
+    pub fn is_shutting_down(&self) -> bool {
+        self.inner.shutdown.has_begun.load(Ordering::SeqCst)
+    }
+
     /// Tells the handler to stop. The first reason stays.
     pub(super) fn stop(&self, reason: Stop) {
         self.inner.stop.lock().get_or_insert(reason);
@@ -106,10 +147,11 @@ impl Context {
     /// Tells whoever listens how far the job is: any JSON, usually a number up to 100.
     ///
     /// # Errors
-    /// When the store fails.
+    /// When it cannot be written as JSON, or when the store fails.
     pub async fn progress(&self, progress: impl Serialize) -> Result<(), Error> {
         self.seen_running().await;
-        let value = serde_json::to_value(progress).unwrap_or_default();
+        let value = serde_json::to_value(progress)
+            .map_err(|error| Error::invalid("progress", format!("cannot be JSON: {error}")))?;
         self.inner.hive.report_progress(self.job(), &value).await
     }
 

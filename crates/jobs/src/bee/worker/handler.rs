@@ -4,6 +4,7 @@ use std::{any::Any, future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc
 
 use futures_util::FutureExt as _;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use super::{
     Settings,
@@ -40,8 +41,16 @@ impl Handler {
         }))
     }
 
-    /// Runs the job to its end.
+    /// Runs the job to its end, within a span that tells what is logged meanwhile apart from other jobs.
     pub(super) async fn run(&self, context: Context, settings: &Settings) -> Outcome {
+        let job = context.job();
+        let span = tracing::info_span!(
+            target: LOG_TARGET, "job", queue = job.queue(), jid = job.jid(), attempt = job.attempts()
+        );
+        self.run_within(context, settings).instrument(span).await
+    }
+
+    async fn run_within(&self, context: Context, settings: &Settings) -> Outcome {
         // The call itself may panic, not only what it returns.
         let work = AssertUnwindSafe(async { (self.0)(context.clone()).await }).catch_unwind();
         let told_to_stop = async {
@@ -64,8 +73,25 @@ impl Handler {
             }
             () = told_to_stop => End::Released,
         };
+        if let End::Failed(failure) = &end {
+            log_failure(&context, failure);
+        }
         let options = context.changed_options().map(|options| options.to_json());
         Outcome { options, ..Outcome::of(context.job(), end) }
+    }
+}
+
+/// Under this name attempts are logged, for those who filter.
+const LOG_TARGET: &str = "keyrack_jobs::attempts";
+
+/// Tells of a failed attempt, or that there will be no other. The lost and the canceled are settled elsewhere.
+fn log_failure(context: &Context, failure: &Failure) {
+    let options = context.changed_options().unwrap_or_else(|| context.job().options());
+    let message = failure.message.as_str();
+    if failure.retry && context.job().retries() < u64::from(options.retries) {
+        tracing::warn!(target: LOG_TARGET, reason = message, "the attempt failed and is made again");
+    } else {
+        tracing::error!(target: LOG_TARGET, reason = message, "the job failed for good");
     }
 }
 

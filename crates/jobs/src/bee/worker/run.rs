@@ -107,9 +107,11 @@ impl Runner {
         }
         let outcome = self.run_handler(context).await;
         let ends = std::slice::from_ref(&outcome);
-        while !self.finish.is_closed()
-            && hive.settle(queue, worker, ends, 0, self.care.lock).await.is_err()
-        {
+        while !self.finish.is_closed() {
+            if let Ok(settled) = hive.settle(queue, worker, ends, 0, self.care.lock).await {
+                self.shared.tell_settled(ends, &settled.verdicts);
+                break;
+            }
             tokio::time::sleep(AGAIN_AFTER).await;
         }
         outcome

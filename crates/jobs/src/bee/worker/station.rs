@@ -13,9 +13,9 @@ use tokio::{
 };
 
 use super::{
-    Duplicates, Post, Settings,
+    Duplicates, OnSettled, Post, Settings,
     caretaker::{obey, take_care, wait_after, why_gone},
-    context::{Context, Stop},
+    context::{Context, Shutdown, Stop},
     ears::{AskFor, Ears},
     errand::{Answer, Errand, call},
     gate::Gate,
@@ -32,7 +32,7 @@ use crate::{
         hive::Hive,
         job::Job,
         keys::{QueueName, WorkerId},
-        settle::{End, Outcome, Settled},
+        settle::{End, Outcome, Settled, Verdict},
         sweep::Care,
     },
 };
@@ -56,12 +56,30 @@ const IN_LINE_MAX: Duration = Duration::from_millis(50);
 const LAST_CALL: Duration = Duration::from_secs(2);
 
 /// What the loop, its caretaker and its calls share.
-#[derive(Debug)]
 pub(super) struct Shared {
     pub(super) hive: Hive,
     pub(super) queue: QueueName,
     pub(super) worker: WorkerId,
     pub(super) registry: Registry,
+    pub(super) shutdown: Arc<Shutdown>,
+    /// Who wants to know whether ends count.
+    settled: Option<Arc<OnSettled>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("worker", &self.worker).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Tells whoever wants to know whether ends count.
+    pub(super) fn tell_settled(&self, outcomes: &[Outcome], verdicts: &[Verdict]) {
+        let Some(settled) = &self.settled else { return };
+        for (outcome, verdict) in outcomes.iter().zip(verdicts) {
+            settled(outcome, *verdict);
+        }
+    }
 }
 
 /// A worker at one queue.
@@ -103,12 +121,19 @@ impl Station {
         care: Care,
         drain: Duration,
         gate: Gate,
+        settled: Option<Arc<OnSettled>>,
     ) -> Result<Station, Error> {
         let worker = hive.new_worker(&post.queue)?;
         let (finish, news) = mpsc::unbounded_channel();
         let ears = Ears::new(hive.clone(), post.queue.clone());
-        let shared =
-            Shared { hive: hive.clone(), queue: post.queue, worker, registry: Registry::default() };
+        let shared = Shared {
+            hive: hive.clone(),
+            queue: post.queue,
+            worker,
+            registry: Registry::default(),
+            shutdown: Arc::default(),
+            settled,
+        };
         let concurrency = post.settings.concurrency;
         let ahead_max = (QUICK_CALLS_MAX * OUTCOMES_PER_CALL).saturating_sub(concurrency);
         let pace = Pace::new(concurrency, ahead_max, Instant::now());
@@ -154,15 +179,17 @@ impl Station {
             lock_ms: self.care.lock.as_millis() as u64,
             listens: true,
             isolates: true,
+            stop_ms: Some((self.settings.stop_grace + LAST_CALL).as_millis() as u64),
         };
         let care = self.care;
+        let shares_queue = self.shares_queue();
         if !self.register(&info, &mut stopping).await {
             return;
         }
         tokio::select! {
             () = self.serve(&mut stopping) => {}
             () = take_care(&shared, care, info) => {}
-            () = obey(&shared) => {}
+            () = obey(&shared, shares_queue) => {}
         }
         if let Err(error) = shared.hive.leave(&shared.queue, &shared.worker).await {
             tracing::warn!(queue = %shared.queue, %error, "could not give jobs back; others will take them in a moment");
@@ -190,6 +217,7 @@ impl Station {
         loop {
             if *stopping.borrow_and_update() && deadline.is_none() {
                 deadline = Some(Instant::now() + self.drain);
+                self.shared.shutdown.begin();
                 self.give_line_back();
             }
             if let Some(deadline) = deadline {
@@ -372,9 +400,14 @@ impl Station {
         true
     }
 
+    /// Whether Node's programs may use the queue too, as its timings tell.
+    fn shares_queue(&self) -> bool {
+        self.care.waits_max > 0
+    }
+
     /// Whether others would make sense of reserved jobs: Node's programs do not, and duplicates are found while they run.
     fn may_reserve(&self) -> bool {
-        self.care.waits_max == 0
+        !self.shares_queue()
             && matches!(self.settings.duplicates, Duplicates::Run)
             && self.shared.hive.writes_history()
     }
@@ -389,6 +422,7 @@ impl Station {
                 }
                 self.backoff = BACKOFF_MIN;
                 self.shared.registry.forget(&errand.outcomes);
+                self.shared.tell_settled(&errand.outcomes, &settled.verdicts);
                 if let Some(closing) = &errand.closes {
                     self.closed(closing.lot, &settled.not_begun).await;
                 }
@@ -461,9 +495,9 @@ impl Station {
     fn take_in(&mut self, jobs: Vec<Job>, lot: Option<u64>) {
         let claimed_at = Instant::now();
         let ticket = lot.map(|lot| Lots::ticket(lot, self.runner.finish.clone()));
-        let hive = &self.shared.hive;
-        let contexts: Vec<Context> =
-            jobs.into_iter().map(|job| Context::new(hive.clone(), job, ticket.clone())).collect();
+        let Shared { hive, shutdown, .. } = &*self.shared;
+        let context = |job| Context::new(hive.clone(), job, ticket.clone(), Arc::clone(shutdown));
+        let contexts: Vec<Context> = jobs.into_iter().map(context).collect();
         self.shared.registry.add(&contexts);
         self.line.extend(contexts.iter().map(|context| (claimed_at, context.clone())));
         if let Some(ticket) = ticket {

@@ -174,6 +174,7 @@ async fn workers_are_listed_by_their_last_sign_of_life(rig: &Rig) {
         lock_ms: LOCK_MS,
         listens: true,
         isolates: true,
+        stop_ms: None,
     };
     let beat = other.hive.heartbeat(&rig.queue, &other.worker, CARE.lock, Some(&info));
     beat.await.expect("a heartbeat");

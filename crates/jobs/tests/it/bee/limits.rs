@@ -3,7 +3,7 @@
 use keyrack_jobs::{
     Error,
     bee::{
-        Blocked, Claimed, End, Job, Limits, Rate, Status, Verdict,
+        Blocked, Claimed, End, Job, Limits, Rate, Status, Verdict, WorkerInfo,
         keys::{self, Tenant},
     },
 };
@@ -30,6 +30,7 @@ async fn limits_of_a_queue_hold_for_all_its_workers() {
         no_more_run_at_once_than_may(&rig.on("q2")).await;
         no_more_start_in_a_time_than_may(&rig.on("q3")).await;
         limits_that_make_no_sense_are_refused(&rig.on("q4")).await;
+        a_canceled_job_counts_until_its_worker_has_stopped_it(&rig.on("q5")).await;
     })
     .await;
 }
@@ -65,6 +66,45 @@ async fn no_more_run_at_once_than_may(rig: &Rig) {
     assert!(claim(rig, 10).await.jobs.is_empty(), "two are still too many");
     limit(rig, Limits::default()).await;
     assert_eq!(claim(rig, 10).await.jobs.len(), 2);
+}
+
+async fn a_canceled_job_counts_until_its_worker_has_stopped_it(rig: &Rig) {
+    limit(rig, Limits { concurrency: Some(1), ..Limits::default() }).await;
+    put_many(rig, 4).await;
+    let info = WorkerInfo {
+        started_at: NOW,
+        concurrency: 1,
+        lock_ms: 10_000,
+        listens: false,
+        isolates: false,
+        stop_ms: Some(30_000),
+    };
+    let beat = rig.hive.heartbeat(&rig.queue, &rig.worker, CARE.lock, Some(&info)).await;
+    beat.expect("alive");
+    let first = claim(rig, 1).await.jobs.remove(0);
+    rig.hive.cancel(&jid(first.jid())).await.expect("canceled");
+    let until = rig.now() + 30_000;
+    let full = claim(rig, 1).await;
+    assert_eq!((full.jobs.len(), full.blocked), (0, Some(Blocked::Concurrency)));
+    assert_eq!(full.again_at, Some(until), "when nobody waits for it any longer");
+    assert_eq!(rig.settle(&first, End::Released).await, Verdict::Canceled);
+    let second = claim(rig, 1).await.jobs.remove(0);
+
+    rig.hive.cancel(&jid(second.jid())).await.expect("canceled");
+    rig.clock.advance_ms(29_999);
+    assert!(claim(rig, 1).await.jobs.is_empty());
+    rig.clock.advance_ms(1);
+    let third = claim(rig, 1).await.jobs.remove(0);
+    rig.sweep().await;
+    assert!(!rig.exists(&rig.of_queue(keys::stopping)).await);
+
+    // A worker that has told nothing about itself is a Node worker: it does not stop.
+    rig.settle(&third, completed("1")).await;
+    let node = rig.with_worker("node");
+    let fourth = claim(&node, 1).await.jobs.remove(0);
+    rig.hive.cancel(&jid(fourth.jid())).await.expect("canceled");
+    put_many(rig, 1).await;
+    assert_eq!(claim(rig, 1).await.jobs.len(), 1);
 }
 
 async fn no_more_start_in_a_time_than_may(rig: &Rig) {

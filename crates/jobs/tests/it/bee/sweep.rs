@@ -87,6 +87,7 @@ pub(super) async fn isolates(rig: &Rig) {
         lock_ms: LOCK_MS,
         listens: true,
         isolates: true,
+        stop_ms: None,
     };
     let kept = rig.hive.heartbeat(&rig.queue, &rig.worker, CARE.lock, Some(&info)).await;
     kept.expect("a heartbeat");

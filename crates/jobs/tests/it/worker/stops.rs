@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use keyrack_jobs::bee::{
-    Care, Failure, Hive, Status,
+    Care, Failure, Hive, Status, Verdict, keys,
     worker::{Stop, Worker},
 };
 use keyrack_store::Store;
@@ -147,5 +147,94 @@ async fn a_worker_that_crashed_in_this_process_loses_its_jobs_too() {
     let running = Running::start(Worker::new(&hive).on(queue(), settings(1), calls.handler()));
     let job = wait_for_status(&hive, &jid, Status::Completed).await;
     assert_eq!(job.deaths(), 1);
+    running.stop().await;
+}
+
+/// Node publishes a canceled job in its queue, and knows nothing of the channel of a worker.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_nodes_timings_hears_what_node_cancels() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let (worker, mut told) = obedient(&hive);
+        let running = Running::start(worker.care(Care::BEE));
+        let jid = submit(&hive, 1).await;
+        assert_eq!(told.recv().await, Some(None), "the handler began");
+        let job = hive.job(&jid).await.expect("the job");
+        let message = |worker: &str| {
+            let job = serde_json::json!({"jid": jid.as_str(), "worker": worker, "status": "canceled"});
+            serde_json::json!({"job": job, "jid": jid.as_str(), "queue": "emails", "type": "canceled"})
+        };
+        let channel = keys::queue_events(&queue(), &queue().group());
+        for worker in ["host:1:another:emails", job.worker()] {
+            hive.store().publish(&channel, message(worker).to_string()).await.expect("told");
+        }
+        assert_eq!(told.recv().await, Some(Some(Stop::Canceled)), "by the second message");
+        running.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_learns_of_a_shutdown_before_its_time_is_over() {
+    let hive = hive("embedded:memory").await;
+    let (begun, mut has_begun) = mpsc::unbounded_channel();
+    let worker = Worker::new(&hive).on(queue(), settings(1), move |context| {
+        let begun = begun.clone();
+        async move {
+            let _ = begun.send(context.is_shutting_down());
+            context.shutting_down().await;
+            assert_eq!(context.stop_reason(), None, "it may go on for the drain time");
+            Ok("in good order")
+        }
+    });
+    let running = Running::start(worker);
+    let jid = submit(&hive, 1).await;
+    assert_eq!(has_begun.recv().await, Some(false));
+    running.stop().await;
+    let job = hive.job(&jid).await.expect("the job");
+    assert_eq!(job.result(), Some("\"in good order\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_handlers_for_one_queue_are_refused() {
+    let hive = hive("embedded:memory").await;
+    let calls = Calls::default();
+    let worker = Worker::new(&hive).on(queue(), settings(1), calls.handler()).on(
+        queue(),
+        settings(2),
+        calls.handler(),
+    );
+    let refused = worker.run(std::future::ready(())).await;
+    assert!(refused.expect_err("one would starve").to_string().contains("has two handlers"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_is_told_whether_an_end_counts() {
+    let hive = hive("embedded:memory").await;
+    let (go, goes) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begins, goes_on) = (Arc::clone(&goes), Arc::clone(&go));
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let worker = Worker::new(&hive)
+        .on(queue(), settings(1), move |_| {
+            let (begins, goes_on) = (Arc::clone(&begins), Arc::clone(&goes_on));
+            async move {
+                begins.notify_one();
+                goes_on.notified().await;
+                Ok(())
+            }
+        })
+        .on_settled(Arc::new(move |outcome, verdict| {
+            let _ = tell.send((outcome.jid.clone(), verdict));
+        }));
+    let running = Running::start(worker);
+    for verdict in [Verdict::Ok, Verdict::Canceled] {
+        let jid = submit(&hive, 1).await;
+        goes.notified().await;
+        if verdict == Verdict::Canceled {
+            hive.cancel(&jid).await.expect("canceled");
+        }
+        go.notify_one();
+        assert_eq!(told.recv().await, Some((jid.to_string(), verdict)));
+    }
     running.stop().await;
 }

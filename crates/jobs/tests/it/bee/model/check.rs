@@ -110,6 +110,8 @@ fn check_queue(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result<(
     same(&format!("what expires in {name}"), &expires, &seen.scores("expires", name))?;
     same(&format!("what has failed in {name}"), &failed, &members("failed"))?;
     check_ranks(facts, seen, name)?;
+    let stopping = facts.limits[queue].stopping();
+    same(&format!("what has to stop in {name}"), &stopping, &seen.scores("stopping", name))?;
     let workers = members("bees");
     let workers: BTreeSet<&str> = workers.iter().map(String::as_str).collect();
     same(&format!("the workers of {name}"), &facts.limits[queue].workers(), &workers)

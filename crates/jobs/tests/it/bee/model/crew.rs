@@ -9,6 +9,7 @@ use keyrack_jobs::bee::{
 
 use super::{
     check::same,
+    limits::STOP_MS,
     lots::{Errand, Lot, split},
     steps::{Ending, QUEUES},
     world::{Checks, START_MS, World, failed, queue_name},
@@ -151,9 +152,10 @@ impl World {
         let info = WorkerInfo {
             started_at: START_MS,
             concurrency: 1,
-            lock_ms: 1,
+            lock_ms: STOP_MS,
             listens: false,
             isolates: false,
+            stop_ms: None,
         };
         let kept = self
             .hive

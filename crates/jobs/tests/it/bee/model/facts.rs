@@ -319,6 +319,10 @@ impl Facts {
             return;
         }
         self.leave_lot(jid);
+        let (now, job) = (self.now, &self.jobs[jid]);
+        if let Place::Running { worker, .. } = &job.place {
+            self.limits[job.asked.queue].await_stop(jid, job.attempts, worker, now);
+        }
         self.die(jid, Place::Canceled);
         for child in self.children.get(jid).cloned().unwrap_or_default() {
             self.cancel_into(&child, canceled, seen);
@@ -421,6 +425,7 @@ impl Facts {
             }
         }
         self.limits[queue].bury(gone);
+        self.limits[queue].sweep(self.now);
         (expired, taken)
     }
 

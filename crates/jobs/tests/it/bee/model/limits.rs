@@ -14,6 +14,9 @@ const SHARE_MS: u64 = 30_000;
 /// Workers that were silent for longer are forgotten.
 const FORGOTTEN_MS: u64 = 3_600_000;
 
+/// How long workers say that they need to stop a job.
+pub(super) const STOP_MS: u64 = 3_000;
+
 /// The limits of a queue, and what counts against them.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
@@ -23,6 +26,10 @@ pub(super) struct Limits {
     starts: Vec<u64>,
     /// The last sign of life of each worker.
     beats: BTreeMap<String, u64>,
+    /// Workers that have told about themselves.
+    infos: BTreeSet<String>,
+    /// Canceled jobs that their worker has to stop, in which attempt, and until when that is waited for.
+    stopping: Vec<(String, u64, u64)>,
 }
 
 impl Limits {
@@ -53,10 +60,40 @@ impl Limits {
     pub(super) fn beat(&mut self, worker: &str, now: u64) {
         self.beats.retain(|_, at| *at > now - FORGOTTEN_MS);
         self.beats.insert(worker.into(), now);
+        self.infos.insert(worker.into());
+    }
+
+    /// A job was canceled while a worker ran it.
+    pub(super) fn await_stop(&mut self, jid: &str, attempt: u64, worker: &str, now: u64) {
+        if self.infos.contains(worker) {
+            self.stopping.push((jid.into(), attempt, now + STOP_MS));
+        }
+    }
+
+    /// A worker has told of an attempt that does not count.
+    pub(super) fn has_stopped(&mut self, jid: &str, attempt: u64) {
+        self.stopping.retain(|(other, n, _)| (other.as_str(), *n) != (jid, attempt));
+    }
+
+    /// The entries of what is to stop.
+    pub(super) fn stopping(&self) -> BTreeMap<String, f64> {
+        let entries = self.stopping.iter();
+        entries.map(|(jid, attempt, until)| (format!("{jid} {attempt}"), *until as f64)).collect()
+    }
+
+    fn n_stopping(&self, now: u64) -> u64 {
+        self.stopping.iter().filter(|(_, _, until)| *until > now).count() as u64
+    }
+
+    /// What a sweep forgets.
+    pub(super) fn sweep(&mut self, now: u64) {
+        self.infos.retain(|worker| self.beats.contains_key(worker));
+        self.stopping.retain(|(_, _, until)| *until > now);
     }
 
     pub(super) fn bury(&mut self, workers: &[String]) {
         self.beats.retain(|worker, _| !workers.contains(worker));
+        self.infos.retain(|worker| !workers.contains(worker));
     }
 
     pub(super) fn workers(&self) -> BTreeSet<&str> {
@@ -92,7 +129,9 @@ impl Facts {
         if limits.paused {
             return 0;
         }
-        let running = self.running(queue).count() as u64 + self.n_reserved(queue);
+        let running = self.running(queue).count() as u64
+            + self.n_reserved(queue)
+            + limits.n_stopping(self.now);
         let free = limits.set.concurrency.map_or(u64::MAX, |most| most.saturating_sub(running));
         let allowed = (max as u64).min(free).min(limits.rate_allows(self.now));
         let (ready, has_tenants) = self.claimable(queue, standing);

@@ -214,8 +214,9 @@ impl World {
         for (claim, end) in &errand.settled {
             let verdict = self.verdict_on(claim);
             expected.push(verdict);
-            if verdict == Verdict::Ok {
-                self.facts.settle(&claim.jid, *end);
+            match verdict {
+                Verdict::Ok => self.facts.settle(&claim.jid, *end),
+                _ => self.facts.limits[claim.queue].has_stopped(&claim.jid, claim.attempt),
             }
         }
         let what = format!("the verdicts on {:?}", errand.outcomes());
