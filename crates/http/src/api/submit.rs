@@ -2,7 +2,7 @@
 
 mod wire;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use axum::{
     Json,
@@ -13,7 +13,7 @@ use axum::{
 use keyrack_jobs::{
     Error,
     bee::{
-        Hive, Submission,
+        Hive, Status, Submission,
         keys::{Jid, QueueName},
     },
 };
@@ -30,7 +30,8 @@ const KEY_BYTES_MAX: usize = 255;
 
 /// Submits a job, or a list of jobs.
 ///
-/// Of a list, either all jobs make sense or none is submitted. With an `Idempotency-Key`, repeating the request gives the
+/// A list is submitted as a whole: if one job makes no sense, has an id that is taken or a parent that was canceled, none is.
+/// Only what changes in that very moment can refuse some of them. With an `Idempotency-Key`, repeating the request gives the
 /// same jobs as long as they are kept, and makes no new ones.
 #[utoipa::path(post, path = "/queues/{queue}/jobs", tag = "jobs", operation_id = "submitJobs",
     params(
@@ -41,7 +42,7 @@ const KEY_BYTES_MAX: usize = 255;
     responses(
         (status = CREATED, body = Submitted, description = "Submitted; for a list, one entry for each"),
         (status = OK, body = SubmittedOne, description = "The same job was submitted before with this key"),
-        (status = MULTI_STATUS, body = SubmittedMany, description = "Some of the list were refused"),
+        (status = MULTI_STATUS, body = SubmittedMany, description = "Some of the list were refused, since the store has changed in that moment"),
     ))]
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
@@ -65,12 +66,62 @@ pub(super) async fn submit(
         );
     }
     let hive = &app.jobs().await?.hive;
+    if is_many {
+        refuse_as_a_whole(hive, &submissions, key.is_some()).await?;
+    }
     let mut submitted = submit_all(hive, submissions, key.is_some()).await?;
     if is_many {
         return Ok(many(submitted));
     }
     let one = submitted.pop().ok_or_else(|| invalid("body", "no job; give one"))??;
     Ok(answer(one, &queue))
+}
+
+/// Refuses a list of which the store would refuse one job, before any of it is submitted.
+async fn refuse_as_a_whole(
+    hive: &Hive,
+    submissions: &[Submission],
+    is_keyed: bool,
+) -> Result<(), Problem> {
+    let mut ids = HashSet::new();
+    for (place, job) in submissions.iter().enumerate() {
+        let refusal = match job.asked_id() {
+            Some(jid) if !ids.insert(jid) => Err(Error::Exists { jid: jid.to_string() }.into()),
+            Some(jid) => refuse_taken(hive, jid, job, is_keyed).await,
+            None => Ok(()),
+        };
+        let refusal = match (refusal, job.asked_parent()) {
+            (Ok(()), Some(parent)) => refuse_canceled_parent(hive, parent).await,
+            (refusal, _) => refusal,
+        };
+        refusal.map_err(|problem| problem.within(place))?;
+    }
+    Ok(())
+}
+
+/// Refuses an id that another job has.
+async fn refuse_taken(
+    hive: &Hive,
+    jid: &Jid,
+    job: &Submission,
+    is_keyed: bool,
+) -> Result<(), Problem> {
+    match hive.job(jid).await {
+        Err(Error::NoSuchJob { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) if is_keyed => repeated(hive, jid.to_string(), job).await.map(drop),
+        Ok(_) => Err(Error::Exists { jid: jid.to_string() }.into()),
+    }
+}
+
+async fn refuse_canceled_parent(hive: &Hive, parent: &Jid) -> Result<(), Problem> {
+    match hive.job(parent).await {
+        Ok(job) if job.status() == Status::Canceled => {
+            Err(Error::ParentCanceled { parent: parent.to_string() }.into())
+        }
+        Ok(_) | Err(Error::NoSuchJob { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Submits jobs; what was submitted before under the same key is as good as new.

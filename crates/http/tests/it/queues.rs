@@ -1,5 +1,6 @@
 //! Queues as a whole.
 
+use keyrack_jobs::bee::keys::{self, QueueName};
 use serde_json::json;
 
 use crate::site::Site;
@@ -108,6 +109,7 @@ async fn the_numbers_of_queues_are_metrics() {
     let metrics = site.get("/metrics").await.body;
     for line in [
         "keyrack_jobs_queues 1\n",
+        "keyrack_jobs_queues_left_out 0\n",
         "keyrack_jobs_held{queue=\"emails\",place=\"queued\"} 2\n",
         "keyrack_jobs_held{queue=\"emails\",place=\"ended\"} 1\n",
         "keyrack_jobs_submitted_total{queue=\"emails\"} 3\n",
@@ -120,4 +122,23 @@ async fn the_numbers_of_queues_are_metrics() {
     ] {
         assert!(metrics.contains(line), "no {line:?} in\n{metrics}");
     }
+    // It was last heard of two minutes ago.
+    let (store, queue) = (site.hive.store(), QueueName::new("emails").expect("a queue"));
+    let mut cmd = redis::cmd("ZADD");
+    cmd.arg(&*store.place(&keys::bees(&queue, &queue.group())));
+    cmd.arg(site.hive.now_ms() - 120_000).arg("mailer:0:http:emails");
+    let () = cmd.query_async(&mut store.connection()).await.expect("set back");
+    let metrics = site.get("/metrics").await.body;
+    assert!(metrics.contains("keyrack_jobs_workers{queue=\"emails\"} 0\n"), "{metrics}");
+    assert_eq!(site.get("/api/1/queues").await.ok()["queues"][0]["workers"], 0);
+}
+
+#[tokio::test]
+async fn an_unknown_queue_is_refused_with_the_name_that_was_meant() {
+    let site = Site::start().await;
+    site.submit("emails", json!({})).await;
+    let refused = site.post("/api/1/queues/emial/pause", json!({})).await;
+    let detail = refused.problem(404, "queue_not_found");
+    assert!(detail.contains("did you mean \"emails\"?"), "{detail}");
+    site.get("/api/1/queues/emial").await.problem(404, "queue_not_found");
 }

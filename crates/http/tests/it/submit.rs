@@ -26,14 +26,17 @@ async fn every_option_reaches_the_job() {
     let job = json!({
         "jid": "mine", "data": [], "priority": -1, "delay": 1000, "dependencies": [other.as_str()],
         "dependenciesOnTags": true, "preferredHostname": "h", "retries": 0, "retryDelay": 7, "progressiveDelay": true,
-        "ttl": 9, "tags": ["t"], "parent": other.as_str(), "tenant": "acme",
+        "ttl": 9, "failedTtl": 11, "tags": ["t"], "parent": other.as_str(), "tenant": "acme",
     });
     site.submit("emails", job).await;
     let shown = site.get("/api/1/jobs/mine").await.ok();
     let options = json!({
         "priority": -1, "delay": 1000, "dependencies": ["other"], "dependenciesOnTags": true, "preferredHostname": "h",
-        "retries": 0, "retryDelay": 7, "progressiveDelay": true, "ttl": 9,
+        "retries": 0, "retryDelay": 7, "progressiveDelay": true, "ttl": 9, "failedTtl": 11,
     });
+    let too_high = site.post(PATH, json!({"priority": 11})).await;
+    too_high.problem(422, "invalid");
+    assert_eq!(too_high.field().as_deref(), Some("priority"));
     assert_eq!(shown["options"], options);
     assert_eq!((&shown["parent"], &shown["tenant"]), (&"other".into(), &"acme".into()));
     site.post(PATH, json!({"jid": "mine"})).await.problem(409, "job_exists");
@@ -56,11 +59,15 @@ async fn a_list_is_submitted_as_a_whole_or_not_at_all() {
     refused.problem(422, "invalid");
     assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 2, "nothing was half done");
 
-    let mixed = site.post(PATH, json!([{"jid": "second"}, {"jid": "third"}])).await;
-    assert_eq!(mixed.status, 207);
-    let jobs = mixed.json()["jobs"].clone();
-    assert_eq!(jobs[0]["problem"]["type"], "job_exists");
-    assert_eq!(jobs[1]["created"], true);
+    let mixed = site.post(PATH, json!([{"jid": "third"}, {"jid": "second"}])).await;
+    assert!(mixed.problem(409, "job_exists").starts_with("[1]: "));
+    let twice = site.post(PATH, json!([{"jid": "third"}, {"jid": "third"}])).await;
+    twice.problem(409, "job_exists");
+    site.submit("emails", json!({"jid": "gone"})).await;
+    site.delete("/api/1/jobs/gone").await.ok();
+    let orphans = site.post(PATH, json!([{"jid": "third"}, {"parent": "gone"}])).await;
+    assert!(orphans.problem(409, "parent_canceled").starts_with("[1]: "));
+    site.get("/api/1/jobs/third").await.problem(404, "job_not_found");
     assert_eq!(site.post(PATH, json!([])).await.json(), json!({"jobs": []}));
 }
 
@@ -80,6 +87,10 @@ async fn the_same_key_gives_the_same_job() {
     assert_ne!(first.json()["jid"], other.json()["jid"]);
     let reused = send("order 7", r#"{"data": ["b"]}"#).await;
     reused.problem(422, "idempotency_key_reused");
+    for options in [r#""priority": 3"#, r#""delay": 5"#, r#""ttl": 1"#, r#""tags": ["t"]"#, r#""tenant": "a""#] {
+        let reused = send("order 7", &format!(r#"{{"data": ["a", 1.5], {options}}}"#)).await;
+        reused.problem(422, "idempotency_key_reused");
+    }
     assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 2);
 
     let list = r#"[{"data": [1]}, {"data": [2]}]"#;

@@ -138,7 +138,7 @@ keys! {
     /// those of a lower rank first; Node's know nothing of it and go by id.
     ranked(queue: QueueName) in group: Group = "bee:ss:ranked:<queue>"
         => sorted_set(
-            Text.means("the rank with 10 digits and 6 places, a colon, and the job: from 0 for priority 10 over 10 for none; -1 was given back"),
+            Text.means("the rank with 10 digits and 6 places, a colon, and the job: from 1 for priority 10 over 11 for none to more for negative ones; 0 was given back"),
             Float.means("its score in the working queue"),
         ),
         origin = Added,

@@ -229,6 +229,16 @@ impl Submission {
         self.clone().prepare().map(drop)
     }
 
+    /// The id that it is to have, if it says so.
+    pub fn asked_id(&self) -> Option<&Jid> {
+        self.jid.as_ref()
+    }
+
+    /// The job that submits it, if one does.
+    pub fn asked_parent(&self) -> Option<&Jid> {
+        self.parent.as_ref()
+    }
+
     /// Whether a stored job may be what this submission has made: as far as nobody can have changed it since.
     pub fn made(&self, job: &Job) -> bool {
         let (asked, stored) = (&self.options, job.options());

@@ -26,14 +26,14 @@ local function score_for(key, priority)
 end
 
 -- Jobs of one millisecond have the same score, and one with priority 10 has that of the first. Among equal scores the lower
--- rank runs first: that of a job that was given back, then from 0 for priority 10 over 10 for none to more for negative ones.
-local RANK_OF_RETURNED, RANK_OF_NONE, RANK_MAX = -1, 10, 1e9
+-- rank runs first: that of a job that was given back, then from 1 for priority 10 over 11 for none to more for negative ones.
+local RANK_OF_RETURNED, RANK_OF_NONE, RANK_MAX = 0, 11, 1000000000
 
 local function rank_of(priority)
   return math.min(RANK_OF_NONE - math.min(tonumber(priority) or 0, 10), RANK_MAX)
 end
 
--- A rank is written so that texts sort as numbers do: a minus comes before all digits.
+-- A rank is written so that texts sort as numbers do.
 local function ranked_member(rank, jid) return string.format('%017.6f:', rank) .. jid end
 
 -- Takes a job that has left the working queue out of the ranked ones.

@@ -82,7 +82,7 @@ async fn what_node_takes_and_what_is_canceled_leaves_no_rank(rig: &Rig) {
     rig.ask::<()>("HSET", &keys::job(&jid("d2"), &jid("d2").group()), &["status", "running"]).await;
     rig.sweep().await;
     let ranked = rig.in_queue(keys::ranked).await;
-    assert_eq!(ranked, ["0000000005.000000:d3"]);
+    assert_eq!(ranked, ["0000000006.000000:d3"]);
     rig.claim_one().await;
     assert!(!rig.exists(&rig.of_queue(keys::ranked)).await);
 }

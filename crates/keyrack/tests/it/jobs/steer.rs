@@ -81,11 +81,40 @@ fn paused_queue_starts_nothing_until_it_is_resumed() {
 }
 
 #[test]
+fn unknown_queue_is_not_made_by_pausing_it_and_any_empty_one_can_be_deleted() {
+    let world = World::new();
+    world.run("jobs submit emails 1");
+    let run = world.run("jobs pause email");
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.failure().0.contains("did you mean \"emails\"?"), "{run:?}");
+    assert!(!world.printed("jobs stats").contains("email "), "no queue was made");
+    assert_eq!(world.run("jobs pause email --create").code, Some(0));
+    assert!(world.printed("jobs stats").contains("email (paused)"));
+    assert_eq!(world.run("jobs delete email").stderr, "queue \"email\" deleted\n");
+    assert!(!world.printed("jobs stats").contains("email (paused)"));
+    let run = world.run("jobs delete emails");
+    assert_eq!(run.code, Some(4), "{run:?}");
+    assert!(run.failure().0.contains("still holds 1 jobs"), "{run:?}");
+    assert_eq!(world.run("jobs delete nothing").code, Some(3));
+}
+
+#[test]
+fn completed_job_is_not_canceled() {
+    let world = World::new();
+    let jid = world.submit("1");
+    world.drain("", "true");
+    let run = world.run(&format!("jobs cancel {jid}"));
+    assert_eq!(run.code, Some(4), "{run:?}");
+    assert_eq!(world.status(&jid), "completed");
+}
+
+#[test]
 fn limits_are_set_one_by_one_and_lifted() {
     let world = World::new();
     assert_eq!(world.run("jobs limits q").code, Some(3), "no such queue yet");
+    assert_eq!(world.run("jobs limits q --concurrency 4").code, Some(3), "nor is one made by chance");
     assert_eq!(
-        world.printed("jobs limits q --concurrency 4 --rate 10/1s"),
+        world.printed("jobs limits q --create --concurrency 4 --rate 10/1s"),
         "4 at once\n10 starts in 1s\n"
     );
     world.printed(
@@ -93,13 +122,17 @@ fn limits_are_set_one_by_one_and_lifted() {
     );
     let expected = json!({
         "concurrency": null, "rate": { "max": 10, "per_ms": 1000 }, "tenant_concurrency": 2,
-        "tenants": { "acme": 3, "b": 1 },
+        "tenants": { "acme": 3, "b": 1 }, "completed_max": null, "failed_max": null, "failed_ttl_ms": null,
     });
     assert_eq!(world.json("jobs limits q"), expected);
     let lifted = world.printed(
         "jobs limits q --rate none --tenant-concurrency none --tenant acme=none --tenant b=none",
     );
     assert_eq!(lifted, "no limits\n");
+    let kept = world.printed("jobs limits q --keep-completed 50 --keep-failed 20 --failed-ttl 30d");
+    assert_eq!(kept, "50 completed jobs kept\n20 failed jobs kept\nfailed jobs kept for 30d\n");
+    let lifted = "jobs limits q --keep-completed none --keep-failed none --failed-ttl none";
+    assert_eq!(world.printed(lifted), "no limits\n");
     let run = world.run("jobs limits q --concurrency 0");
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.failure().0.contains("or pause the queue"), "{run:?}");

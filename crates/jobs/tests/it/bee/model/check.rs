@@ -119,11 +119,11 @@ fn check_queue(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result<(
 
 /// Jobs with a priority that stand in the queue are ranked by it, or before all if a worker has given them back.
 fn check_ranks(facts: &Facts, seen: &Seen, name: &str) -> Result<(), String> {
-    const OF_RETURNED: f64 = -1.0;
+    const OF_RETURNED: f64 = 0.0;
     let (standing, ranks) = (seen.scores("queue", name), seen.ranks(name));
     for (jid, (rank, score)) in &ranks {
         same(&format!("the score of {jid} among the ranked"), &standing.get(jid), &Some(score))?;
-        let own = 10.0 - f64::from(facts.jobs[jid].asked.priority.min(10));
+        let own = 11.0 - f64::from(facts.jobs[jid].asked.priority.min(10));
         if *rank != own && *rank != OF_RETURNED {
             return Err(format!("{jid} has the rank {rank} in {name}, not {own}"));
         }

@@ -142,7 +142,7 @@ impl Seen {
     /// The jobs that stand in a queue, first to run first: by score, then by rank, then by id.
     pub(super) fn standing(&self, queue: &str) -> Vec<String> {
         let ranks = self.ranks(queue);
-        let rank = |jid: &str| ranks.get(jid).map_or(10.0, |(rank, _)| *rank);
+        let rank = |jid: &str| ranks.get(jid).map_or(11.0, |(rank, _)| *rank);
         let mut jobs: Vec<(String, f64)> = self.scores("queue", queue).into_iter().collect();
         jobs.sort_by(|a, b| {
             let by_rank = || rank(&a.0).total_cmp(&rank(&b.0));
