@@ -135,7 +135,11 @@ fn detail(event: &Event) -> String {
         }
         EventKind::Completed => job.and_then(Job::result),
         EventKind::Failed => job.and_then(Job::failed_reason),
-        EventKind::New | EventKind::Canceled | EventKind::Resumed | EventKind::Other => None,
+        EventKind::New
+        | EventKind::Canceled
+        | EventKind::Delayed
+        | EventKind::Resumed
+        | EventKind::Other => None,
     };
     text.unwrap_or_default().to_owned()
 }
@@ -146,7 +150,7 @@ fn color(kind: EventKind) -> Option<Color> {
         EventKind::Failed => Some(Color::Red),
         EventKind::Progress => Some(Color::Blue),
         EventKind::Canceled | EventKind::Duplicate => Some(Color::Yellow),
-        EventKind::Resumed | EventKind::Other => Some(Color::Dim),
+        EventKind::Delayed | EventKind::Resumed | EventKind::Other => Some(Color::Dim),
         EventKind::New => None,
     }
 }
