@@ -21,6 +21,7 @@ macro_rules! bee_script {
             "include/events.lua",
             "include/enter.lua",
             "include/ready.lua",
+            "include/stopping.lua",
             "include/unlock.lua",
             "include/fail.lua",
             "include/die.lua",
