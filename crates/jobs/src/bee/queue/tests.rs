@@ -130,7 +130,7 @@ async fn a_queue_is_known_from_its_first_job_and_deleted_only_when_empty() {
         hive.end(&worker, &job, completed("1")).await;
         let refused = hive.delete_queue(&queue()).await;
         assert!(matches!(refused, Err(Error::QueueNotEmpty { .. })), "its result is kept");
-        hive.cancel(&job.id().expect("an id")).await.expect("cancelled");
+        hive.cancel_even_completed(&job.id().expect("an id")).await.expect("cancelled");
         hive.delete_queue(&queue()).await.expect("deleted");
         assert!(!hive.has_queue(&queue()).await.expect("looked"));
         assert_eq!(hive.queues().await.expect("read"), [other]);

@@ -102,7 +102,7 @@ async fn every_end_releases_those_who_waited_and_only_those() {
             assert_eq!(rig.status(&one).await, Status::Queued, "{end}: whatever the end");
             assert_eq!(rig.status(&both).await, Status::New, "{end}: it still waits");
             for jid in [jid("base"), jid("other")] {
-                rig.hive.cancel(&jid).await.expect("cancelled");
+                rig.hive.cancel_even_completed(&jid).await.expect("cancelled");
                 rig.ask::<()>("DEL", &keys::job(&jid, &jid.group()), &[]).await;
             }
             assert_eq!(rig.status(&both).await, Status::Queued);

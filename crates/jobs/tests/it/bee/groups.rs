@@ -56,7 +56,7 @@ async fn jobs_of_one_group_may_know_each_other_and_others_may_not() {
         send.settle(&job, completed("1")).await;
         assert_eq!(rig.status(&after).await, Status::Queued);
         assert_eq!(rig.status(&by_tag).await, Status::Queued);
-        rig.hive.cancel(&first).await.expect("cancelled");
+        rig.hive.cancel_even_completed(&first).await.expect("cancelled");
         assert_eq!(rig.status(&after).await, Status::Canceled, "a child in another queue");
     })
     .await;

@@ -126,7 +126,7 @@ async fn no_more_start_in_a_time_than_may(rig: &Rig) {
     rig.clock.advance_ms(500);
     let rest = claim(rig, 10).await;
     assert_eq!((rest.jobs.len(), rest.again_at), (3, Some(rig.now() + 500)));
-    rig.assert_expires_in(&rig.of_queue(keys::rate), 1_000).await;
+    rig.assert_expires_in(&rig.of_queue(keys::rate), 1_001).await;
     rig.clock.advance_ms(60_000);
     assert_eq!(claim(rig, 10).await.jobs.len(), 4, "a long rest is not saved up");
 }
@@ -213,7 +213,7 @@ async fn priorities_count_among_the_jobs_of_a_tenant(rig: &Rig) {
     while let Some(job) = rig.claim(1).await.pop() {
         order.push(job.jid().to_owned());
     }
-    assert_eq!(order, ["p1", "p2", "p4", "p3"], "next to the first that waits");
+    assert_eq!(order, ["p1", "p4", "p2", "p3"], "before the first that waits");
 }
 
 async fn a_job_given_back_is_its_tenants_next(rig: &Rig) {

@@ -57,6 +57,8 @@ fn declared() -> BTreeMap<&'static str, Key> {
         ("workers", keys::workers(&queue, &group)),
         ("settings", keys::settings(&queue, &group)),
         ("rate", keys::rate(&queue, &group)),
+        ("ranked", keys::ranked(&queue, &group)),
+        ("stopping", keys::stopping(&queue, &group)),
         ("minutes", keys::minutes(&queue, &group)),
         ("hashes", keys::hashes(&queue, &hash, &group)),
         ("tenants", keys::tenants(&queue, &group)),
