@@ -7,6 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use keyrack_keys::Layout;
+use keyrack_store::{AclProjects, AclUser, acl_user};
 
 use crate::shell::{cargo, output, run, workspace};
 
@@ -22,7 +24,22 @@ const FILES: &[Generated] = &[
         content: || Ok(keyrack_keys::docs(keyrack_contract::registry())),
     },
     Generated { path: "docs/openapi.json", content: openapi },
+    Generated { path: "crates/testkit/src/stores/users.acl", content: || Ok(users()) },
 ];
+
+/// The users as whom the tests of all services run, on a server and on a cluster.
+fn users() -> String {
+    let line = |layout| {
+        let user = AclUser {
+            name: "keyrack",
+            password: Some("keyrack"),
+            layout,
+            projects: AclProjects::All,
+        };
+        acl_user(&user, keyrack_contract::registry()) + "\n"
+    };
+    line(Layout::Documented) + &line(Layout::Cluster)
+}
 
 /// The description of the API, from a program of its own: with the server linked into this one, every command would wait
 /// for the server to be compiled.

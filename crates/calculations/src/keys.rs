@@ -1,8 +1,8 @@
 //! Every key of the calculations.
 //!
 //! Each account has a numbered database of its own, from 100 up; where there are too few, and on a cluster, which has
-//! none, it lives in database 0 and the account is the shard. Declarations only grow: nothing takes a project,
-//! dimension, key, calculation or interval back.
+//! none, it lives in database 0 and the account is the shard. Declarations only grow: nothing but the deletion of a key
+//! takes a calculation or interval back, and nothing a project or dimension.
 
 use keyrack_keys::declare::*;
 
@@ -90,8 +90,17 @@ const BUCKET: Encoding = Like(&[
     "00000000000000",
 ]);
 
-const STATISTIC: Encoding =
-    Words(&["average", "standard_deviation", "intercept", "slope", "ci_90", "ci_95", "ci_99"]);
+const STATISTIC: Encoding = Words(&[
+    "average",
+    "standard_deviation",
+    "intercept",
+    "slope",
+    "ci_90",
+    "ci_95",
+    "ci_99",
+    "r",
+    "r_squared",
+]);
 
 /// Values whose text is stored as it came.
 pub(crate) const PLAIN_DECIMAL: Encoding = Decimal;
@@ -119,31 +128,32 @@ keys! {
     /// The keys that have values in a dimension.
     dimension_keys(project: Project, dimension: Dimension) in account: Account = "set:<project>:<dimension>:keys"
         => set(Id(&DimensionKey::KIND).means("a key")),
-        example = "set:2:job-skills:keys";
+        removed = "deleting the key", example = "set:2:job-skills:keys";
 
     /// The calculations declared for a key.
     calculations(project: Project, dimension: Dimension, key: DimensionKey) in account: Account
         = "set:<project>:<dimension>:<key>:calculations"
         => set(Words(Calculation::WORDS).means("a calculation")),
-        example = "set:2:job-skills:python:calculations";
+        removed = "deleting the key", example = "set:2:job-skills:python:calculations";
 
     /// The intervals declared for a calculation.
     intervals(project: Project, dimension: Dimension, key: DimensionKey, calculation: Calculation) in account: Account
         = "set:<project>:<dimension>:<key>:<calculation>:intervals"
         => set(Words(Interval::WORDS).means("an interval")),
-        example = "set:2:job-skills:python:average:intervals";
+        removed = "deleting the key", example = "set:2:job-skills:python:average:intervals";
 
     /// Every value of a key: what all results are calculated from. Written by each event.
     values(project: Project, dimension: Dimension, key: DimensionKey) in account: Account
         = "hash:<project>:<dimension>:<key>:values"
-        => map(TIMESTAMP.means("when it happened, as the event said"), Decimal.means("the value")),
-        removed = "never: results are recalculated from it",
+        => map(TIMESTAMP.means("when it happened; keyrack writes `2014-10-17 21:34:07 -0400`, however the event wrote it"), Decimal.means("the value")),
+        removed = "deleting values, or the key",
         example = "hash:2:job-skills:python:values";
 
     /// The result of one calculation. Written after each event; always a function of the values alone.
     ///
-    /// `average` and `standard_deviation` have one field of that name; `linear_regression` has `intercept`, `slope`, and
-    /// the half-widths `ci_90`, `ci_95` and `ci_99` of the slope's confidence intervals; all others have a field for each
+    /// `average` and `standard_deviation` have one field of that name; `linear_regression` has `intercept`, `slope`,
+    /// the half-widths `ci_90`, `ci_95` and `ci_99` of the slope's confidence intervals, the correlation `r` and its square
+    /// `r_squared`; all others have a field for each
     /// bucket that holds values. What is undefined for so few values is absent.
     result(project: Project, dimension: Dimension, key: DimensionKey, calculation: Calculation, interval: Interval)
         in account: Account
@@ -152,7 +162,7 @@ keys! {
             AnyOf(&[BUCKET, STATISTIC]).means("the bucket, or the name of the statistic"),
             Float.means("the result"),
         ),
-        removed = "never: replaced by the next event",
+        removed = "replaced by the next event; deleting the key",
         example = "hash:2:job-skills:python:count:months";
 
     /// What is known about a key as a whole, so that writers notice each other. Written with each change.
@@ -168,7 +178,7 @@ keys! {
             /// When that last got on.
             builder_at: Optional(&UnixMs),
         }),
-        origin = Added, removed = "never: it belongs to the values",
+        origin = Added, removed = "deleting the key",
         example = "hash:2:job-skills:python:head";
 
     /// The exact sums behind the results of an interval, so that an event need not look at the other values.
@@ -178,14 +188,14 @@ keys! {
     state(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
         = "hash:<project>:<dimension>:<key>:state:<interval>"
         => map(Text.means("`total`, or a bucket or group of buckets"), Text.means("its exact sums")),
-        origin = Added, removed = "never: it belongs to the values",
+        origin = Added, removed = "deleting the key",
         example = "hash:2:job-skills:python:state:months";
 
     /// How values are spread over sizes, for median and percentiles.
     sketch(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
         = "hash:<project>:<dimension>:<key>:sketch:<interval>"
-        => map(COUNT.means("the number of the bucket"), Text.means("how many values of which size: `SIZE:COUNT`, separated by spaces")),
-        origin = Added, removed = "never: it belongs to the values",
+        => map(COUNT.means("the number of the bucket"), Text.means("up to 32 values as they are: `= VALUE VALUE`; beyond, how many of which size: `SIZE:COUNT`, separated by spaces")),
+        origin = Added, removed = "deleting the key",
         example = "hash:2:job-skills:python:sketch:days";
 
     /// The values of each bucket by size, for smallest, largest and different ones.
@@ -195,7 +205,7 @@ keys! {
             Text.means("the bucket's number, the value in a form that sorts as text, and when it happened"),
             Words(&["0"]).means("always 0: members are in order of their text"),
         ),
-        origin = Added, removed = "never: it belongs to the values",
+        origin = Added, removed = "deleting the key",
         example = "zset:2:job-skills:python:order:days";
 
     /// How a project's results are calculated; what is absent has its default.
@@ -232,13 +242,14 @@ keys! {
         = "<project>:<dimension>:<key>:<number>"
         => map(Text.means("a name such as `event_type`, `threshold`, `created_at`"), Text.means("its value")),
         origin = Original, removed = "never: events are the record",
+        known_by = KnownBy::Content(&["event_type", "project_id", "dimension"]),
         example = "2:job-skills:python:17";
 
     /// The numbers of a key's output events.
     events(project: Project, dimension: Dimension, key: DimensionKey) in account: Account
         = "<project>:<dimension>:<key>:set"
         => set(POSITIVE.means("the number of an event")),
-        origin = Original, removed = "never: events are the record",
+        origin = Original, removed = "never: events are the record", known_by = KnownBy::Content(&[]),
         example = "2:job-skills:python:set";
 
     /// The number of the last rule of the account.

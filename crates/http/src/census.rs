@@ -14,7 +14,9 @@ use std::{
 };
 
 use keyrack_keys::{Database, Family};
+use keyrack_lint::Recogniser;
 use keyrack_store::{Error, Keyspace, Kind, Store};
+use redis::aio::ConnectionLike as _;
 use tokio::sync::watch;
 
 use crate::human;
@@ -144,6 +146,23 @@ impl Part {
         }
     }
 
+    fn db(&self) -> i64 {
+        match self {
+            Part::Main(store) => store.db(),
+            Part::Keyspace(keyspace) => keyspace.db(),
+        }
+    }
+
+    async fn ask(&self, pipeline: &redis::Pipeline) -> Result<Vec<redis::Value>, Error> {
+        match self {
+            Part::Keyspace(keyspace) => keyspace.pipeline(pipeline).await,
+            Part::Main(store) => {
+                let mut connection = store.connection();
+                Ok(connection.req_packed_commands(pipeline, 0, pipeline.len()).await?)
+            }
+        }
+    }
+
     async fn size(&self) -> Result<u64, Error> {
         match self {
             Part::Keyspace(keyspace) => Ok(keyspace.keys()),
@@ -174,12 +193,13 @@ async fn walk(store: &Store, keys_max: u64) -> Result<Counts, Error> {
         sizes.push(part.size().await?);
     }
     let total: u64 = sizes.iter().sum();
+    let recogniser = Recogniser::new(store, keyrack_contract::registry()).await?;
     let mut counts = Counts::new(!whole);
     for (part, size) in parts.iter().zip(sizes) {
         // Each part has its share of the keys that may be looked at.
         let share =
             if total <= keys_max { u64::MAX } else { keys_max.saturating_mul(size) / total };
-        counts.walk(part, size, share).await?;
+        counts.walk(part, &recogniser, size, share).await?;
     }
     Ok(counts)
 }
@@ -224,15 +244,27 @@ impl Counts {
     }
 
     /// Adds the families of a part with `size` keys, of which at least `share` are looked at.
-    async fn walk(&mut self, part: &Part, size: u64, share: u64) -> Result<(), Error> {
+    async fn walk(
+        &mut self,
+        part: &Part,
+        recogniser: &Recogniser,
+        size: u64,
+        share: u64,
+    ) -> Result<(), Error> {
         let registry = keyrack_contract::registry();
         let (mut families, mut undeclared) = (HashMap::new(), 0);
         let (mut cursor, mut seen) = (0, 0);
         loop {
             let (next, keys) = part.scan(cursor).await?;
             let mut to_measure = Vec::new();
-            for key in &keys {
-                let Some((family, _)) = registry.family_of(key) else {
+            let names: Vec<_> = keys
+                .iter()
+                .map(|key| (key.as_slice(), registry.family_of(key).map(|(family, _)| family)))
+                .collect();
+            let ask = async |pipeline: &redis::Pipeline| part.ask(pipeline).await;
+            let belong = recogniser.belong(registry, part.db(), &names, ask).await?;
+            for (key, family) in keys.iter().zip(belong) {
+                let Some(family) = family else {
                     undeclared += 1;
                     continue;
                 };

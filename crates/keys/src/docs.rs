@@ -94,6 +94,12 @@ fn write_family(page: &mut String, family: &Family) -> fmt::Result {
     if family.database != Database::Main {
         writeln!(page, "- Database: {}", family.database)?;
     }
+    if family.is_ambiguous() {
+        writeln!(
+            page,
+            "- Recognised by: a known account's database or hash tag, type and content; the name alone may be another program's"
+        )?;
+    }
     writeln!(page, "- Owner: `{}`; from {}", family.owner_crate(), family.origin)?;
     writeln!(page, "- Example: `{}`", family.example)?;
     writeln!(page, "- On a cluster: `{}`", family.template_in(Layout::Cluster))?;

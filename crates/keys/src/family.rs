@@ -37,6 +37,8 @@ pub struct Family {
     pub database: Database,
     /// Where the declaration comes from.
     pub origin: Origin,
+    /// How a key is known to belong to the family.
+    pub known_by: KnownBy,
     /// A key of the family under its documented name.
     pub example: &'static str,
     /// Where the keys of a hash have to be named, by what stands in one of their fields.
@@ -139,6 +141,17 @@ pub enum Origin {
     Foreign,
     /// A key of keyrack's own.
     Added,
+}
+
+/// How a key is known to belong to a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownBy {
+    /// Its name is enough.
+    Name,
+    /// The name is of a common form such as `a:b:c:1`, so keys of other programs can have it. A key belongs to the
+    /// family only if its database or hash tag is that of a known account and its type and content fit: a hash has one
+    /// of these fields, the members of a set can be read.
+    Content(&'static [&'static str]),
 }
 
 /// The Redis type of a family and what its values look like.
@@ -279,6 +292,7 @@ impl Family {
         removed: "",
         database: Database::Main,
         origin: Origin::Added,
+        known_by: KnownBy::Name,
         example: "",
         listed: &[],
         holds: None,
@@ -297,6 +311,11 @@ impl Family {
     /// Do its names carry a hash tag on a cluster?
     pub const fn tagged(&self) -> bool {
         !self.outside.is_empty() || !matches!(self.shard, Shard::Whole)
+    }
+
+    /// Can keys of other programs have names of this family?
+    pub const fn is_ambiguous(&self) -> bool {
+        matches!(self.known_by, KnownBy::Content(_))
     }
 
     /// The crate that owns the family.

@@ -33,7 +33,7 @@ pub use docs::{docs, docs_of};
 pub use encoding::{COUNT, Encoding, POSITIVE};
 pub use explain::{ExplainedPart, Explanation};
 pub use family::{
-    By, Content, Database, Family, Field, Holds, Listed, Origin, Shard, Slot, Ttl, Value,
+    By, Content, Database, Family, Field, Holds, KnownBy, Listed, Origin, Shard, Slot, Ttl, Value,
 };
 pub use key::{Key, Layout};
 pub use part::{Kind, Noun, PART_BYTES_MAX, Part, PartError, Shape, UserSub};
@@ -49,7 +49,7 @@ pub mod declare {
     pub use crate::Origin::*;
     pub use crate::family::{channel, hash, list, map, set, sorted_set, string};
     pub use crate::{
-        By, COUNT, Database, Encoding, Family, Holds, Key, Layout, Listed, POSITIVE, Part,
+        By, COUNT, Database, Encoding, Family, Holds, Key, KnownBy, Layout, Listed, POSITIVE, Part,
         PartError, Shard, Ttl, UserSub, Value, fields, json, keys, parts,
     };
 }

@@ -148,6 +148,11 @@ impl Kind {
         matches!(self.shape, Shape::Colons { .. })
     }
 
+    /// Is the coded form made of digits?
+    pub(crate) const fn is_number(&self) -> bool {
+        matches!(self.shape, Shape::Number { .. })
+    }
+
     fn colons(&self) -> Colons {
         if self.holds_colons() { Colons::Plain } else { Colons::Coded }
     }

@@ -67,6 +67,22 @@ impl Family {
             .collect()
     }
 
+    /// The narrowest glob for access lists that matches every key of the family whose part `name` is `text`, for each
+    /// given pair. Numbers match digits first; a glob cannot say more.
+    pub fn narrow_pattern(&self, layout: Layout, given: &[(&str, &str)]) -> String {
+        let mut glob = String::new();
+        for piece in self.pieces(layout) {
+            match piece {
+                Piece::Literal(text) => glob.push_str(&text),
+                Piece::Part(slot) => match given.iter().find(|(name, _)| *name == slot.name) {
+                    Some((_, text)) => slot.kind.encode(text, &mut glob),
+                    None => glob.push_str(if slot.kind.is_number() { "[0-9]*" } else { "*" }),
+                },
+            }
+        }
+        glob
+    }
+
     /// The raw key for these texts. `shard` is needed on a cluster when the name does not hold it.
     ///
     /// For tools that meet keys as text, such as the lint; everything else uses the typed builders.

@@ -220,7 +220,7 @@ fn chunk(content: &Content, cursor: u64, reply: Value) -> (Option<u64>, Vec<Vec<
     }
 }
 
-fn strings(reply: Value) -> Vec<Vec<u8>> {
+pub(crate) fn strings(reply: Value) -> Vec<Vec<u8>> {
     match reply {
         Value::Array(values) => values.into_iter().filter_map(bytes).collect(),
         _ => Vec::new(),

@@ -22,6 +22,7 @@ pub use shape::{Piece, Shape};
 
 use crate::finding::printable;
 use crate::lint::Progress;
+use crate::recognise::Recogniser;
 use crate::walk::{Pace, batches};
 
 /// What to look at.
@@ -103,7 +104,8 @@ pub async fn infer(
 ) -> Result<Inference, Error> {
     let keyspaces = store.keyspaces().await?;
     let mut inference = Inference::default();
-    let keys = take_down(&keyspaces, registry, options, &mut inference, progress).await?;
+    let known = Known { registry, recogniser: Recogniser::new(store, registry).await? };
+    let keys = take_down(&keyspaces, &known, options, &mut inference, progress).await?;
     let names: Vec<(&str, &str)> =
         keys.iter().map(|met| (met.name.as_str(), met.kind.as_str())).collect();
     for (shape, members) in shape::group(&names) {
@@ -114,10 +116,33 @@ pub async fn infer(
     Ok(inference)
 }
 
+/// What is declared already.
+struct Known<'a> {
+    registry: &'a Registry,
+    recogniser: Recogniser,
+}
+
+impl Known<'_> {
+    /// Which of these keys belong to a declared family.
+    async fn are_declared(
+        &self,
+        keyspace: &Keyspace,
+        keys: &[Vec<u8>],
+    ) -> Result<Vec<bool>, Error> {
+        let names: Vec<_> = keys
+            .iter()
+            .map(|raw| (raw.as_slice(), self.registry.family_of(raw).map(|(family, _)| family)))
+            .collect();
+        let ask = async |pipeline: &Pipeline| keyspace.pipeline(pipeline).await;
+        let families = self.recogniser.belong(self.registry, keyspace.db(), &names, ask).await?;
+        Ok(families.iter().map(Option::is_some).collect())
+    }
+}
+
 /// The first walk: names, types and TTLs.
 async fn take_down(
     keyspaces: &[Keyspace],
-    registry: &Registry,
+    known: &Known<'_>,
     options: &InferOptions,
     inference: &mut Inference,
     progress: impl Fn(Progress),
@@ -132,9 +157,11 @@ async fn take_down(
                 return Ok(keys);
             }
             inference.keys += batch.len() as u64;
+            let are_declared = known.are_declared(keyspace, &batch).await?;
             let batch: Vec<String> = batch
                 .into_iter()
-                .filter_map(|raw| inference.sort_out(registry, options, raw))
+                .zip(are_declared)
+                .filter_map(|(raw, is_declared)| inference.sort_out(options, raw, is_declared))
                 .collect();
             keys.extend(meet(keyspace, at, batch).await?);
             progress(Progress { keys: inference.keys, keys_total });
@@ -147,11 +174,11 @@ impl Inference {
     /// The name, unless it is declared already or could not be.
     fn sort_out(
         &mut self,
-        registry: &Registry,
         options: &InferOptions,
         raw: Vec<u8>,
+        is_declared: bool,
     ) -> Option<String> {
-        if !options.all && registry.family_of(&raw).is_some() {
+        if !options.all && is_declared {
             self.declared += 1;
             return None;
         }

@@ -5,7 +5,7 @@
 //! [`infer()`] goes the other way: it proposes declarations for a database that has none.
 //!
 //! In reading order: `rule` says what can be wrong; `finding` and `report` how it is told; `lint` is the walk over all
-//! keyspaces, `walk` over one; `subject` judges names, `look` what is behind them, `content` a chunk of it, `listed` who has to name them;
+//! keyspaces, `walk` over one; `recognise` says whose a key is, `subject` judges names, `look` what is behind them, `content` a chunk of it, `listed` who has to name them;
 //! `infer` has the other way.
 
 mod rule;
@@ -19,6 +19,7 @@ mod walk;
 mod content;
 mod listed;
 mod look;
+mod recognise;
 mod subject;
 
 mod infer;
@@ -28,6 +29,7 @@ pub use infer::{
     Guess, Held, InferOptions, Inference, Piece, Proposal, Shape, declarations, infer,
 };
 pub use lint::{Options, Progress, lint};
+pub use recognise::Recogniser;
 pub use report::{Report, Tally};
 pub use rule::{Rule, Severity};
 pub use walk::Pace;

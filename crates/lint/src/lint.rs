@@ -11,6 +11,7 @@ use keyrack_store::{Error, Keyspace, Store};
 
 use crate::finding::Finding;
 use crate::look::{Looker, Seen};
+use crate::recognise::Recogniser;
 use crate::report::{Report, Tallies};
 use crate::subject::{Place, Subject};
 use crate::walk::{Pace, batches};
@@ -61,6 +62,7 @@ pub async fn lint(
 ) -> Result<Report, Error> {
     let keyspaces = store.keyspaces().await?;
     let keys_total = keyspaces.iter().map(Keyspace::keys).sum();
+    let recogniser = Recogniser::new(store, registry).await?;
     let keys_done = AtomicU64::new(0);
     let (mut report, mut tallies) = (Report::default(), Tallies::default());
     for keyspace in &keyspaces {
@@ -68,8 +70,11 @@ pub async fn lint(
         let looker = Looker { keyspace, registry, place };
         let pattern = options.family.map(|family| family.pattern(store.layout()));
         let batches = batches(keyspace, pattern.as_deref(), options.pace);
-        let mut checked =
-            pin!(batches.map_ok(|keys| check(looker, options, keys)).try_buffer_unordered(BATCHES));
+        let mut checked = pin!(
+            batches
+                .map_ok(|keys| check(looker, &recogniser, options, keys))
+                .try_buffer_unordered(BATCHES)
+        );
         while let Some(batch) = checked.try_next().await? {
             let keys = keys_done.fetch_add(batch.keys, Ordering::Relaxed) + batch.keys;
             batch.add_to(&mut report, &mut tallies, options.findings_max);
@@ -90,13 +95,19 @@ struct Batch {
     findings: Vec<Finding>,
 }
 
-async fn check(looker: Looker<'_>, options: &Options, keys: Vec<Vec<u8>>) -> Result<Batch, Error> {
+async fn check(
+    looker: Looker<'_>,
+    recogniser: &Recogniser,
+    options: &Options,
+    keys: Vec<Vec<u8>>,
+) -> Result<Batch, Error> {
     let n_keys = keys.len() as u64;
-    let subjects = keys.into_iter().map(|raw| Subject::new(looker.registry, raw));
-    let subjects: Vec<Subject> = match options.family {
-        None => subjects.collect(),
-        Some(wanted) => subjects.filter(|subject| is(subject.family, wanted)).collect(),
-    };
+    let mut subjects: Vec<Subject> =
+        keys.into_iter().map(|raw| Subject::new(looker.registry, raw)).collect();
+    recognise(looker, recogniser, &mut subjects).await?;
+    if let Some(wanted) = options.family {
+        subjects.retain(|subject| is(subject.family, wanted));
+    }
     let (chosen, others): (Vec<&Subject>, Vec<&Subject>) =
         subjects.iter().partition(|subject| is_chosen(&subject.raw, options.sample));
     let first = looker.look(&chosen, true).await?;
@@ -124,6 +135,22 @@ async fn check(looker: Looker<'_>, options: &Options, keys: Vec<Vec<u8>>) -> Res
     }
     batch.confirm(looker, suspects).await?;
     Ok(batch)
+}
+
+/// Takes the family away from keys that only look like keys of it.
+async fn recognise(
+    looker: Looker<'_>,
+    recogniser: &Recogniser,
+    subjects: &mut [Subject],
+) -> Result<(), Error> {
+    let names: Vec<_> =
+        subjects.iter().map(|subject| (subject.raw.as_slice(), subject.family)).collect();
+    let ask = async |pipeline: &redis::Pipeline| looker.keyspace.pipeline(pipeline).await;
+    let families = recogniser.belong(looker.registry, looker.place.db, &names, ask).await?;
+    for (subject, family) in subjects.iter_mut().zip(families) {
+        subject.family = family;
+    }
+    Ok(())
 }
 
 impl Batch {

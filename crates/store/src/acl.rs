@@ -7,41 +7,77 @@ use sha2::{Digest as _, Sha256};
 
 use self::commands::COMMANDS;
 
+/// Who the user is, and which keys it may touch.
+#[derive(Clone, Copy, Debug)]
+pub struct AclUser<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its password, of which only the SHA-256 is printed; without one nobody can log in as this user.
+    pub password: Option<&'a str>,
+    /// How keys and channels are named on the server.
+    pub layout: Layout,
+    /// The projects of the calculations whose keys it may touch.
+    pub projects: AclProjects<'a>,
+}
+
+/// The projects of the calculations that a user may touch.
+///
+/// Redis 7.0 cannot bind a user to numbered databases, and keys in the databases of accounts have names of common forms
+/// such as `a:b:c:1`. So patterns for them match keys of other programs too, unless the projects are known.
+#[derive(Clone, Copy, Debug)]
+pub enum AclProjects<'a> {
+    /// These only; without any, no key in an account's database.
+    Named(&'a [&'a str]),
+    /// All, and with them every key of other programs that is named like one of theirs.
+    All,
+}
+
 /// A line of an ACL file: a user who may touch the registry's keys and channels only, with the commands that keyrack sends.
 ///
-/// Of the password, only the SHA-256 is in it; without one nobody can log in as this user. Keys that other programs own
-/// may be read and not written.
+/// Keys that other programs own may be read and not written.
 ///
 /// ```
 /// use keyrack_keys::{Layout, Registry};
+/// use keyrack_store::{AclProjects, AclUser, acl_user};
 ///
-/// let line = keyrack_store::acl_user("app", None, Layout::Documented, &Registry::new(&[]));
-/// assert!(line.starts_with("user app reset on +auth "));
+/// let projects = AclProjects::Named(&[]);
+/// let app = AclUser { name: "app", password: None, layout: Layout::Documented, projects };
+/// assert!(acl_user(&app, &Registry::new(&[])).starts_with("user app reset on +auth "));
 /// ```
-pub fn acl_user(name: &str, password: Option<&str>, layout: Layout, registry: &Registry) -> String {
-    let mut words = vec!["user".to_owned(), name.to_owned(), "reset".to_owned(), "on".to_owned()];
-    words.extend(password.map(|password| format!("#{}", sha256(password))));
+pub fn acl_user(user: &AclUser<'_>, registry: &Registry) -> String {
+    let mut words =
+        vec!["user".to_owned(), user.name.to_owned(), "reset".to_owned(), "on".to_owned()];
+    words.extend(user.password.map(|password| format!("#{}", sha256(password))));
     // A script gets the channels it publishes on among its KEYS, so they have to pass as keys too.
-    words.extend(patterns(registry.all(), layout));
+    for family in registry.all() {
+        let rights = if family.origin == Origin::Foreign { "%R~" } else { "~" };
+        words.extend(patterns(family, user).into_iter().map(|glob| format!("{rights}{glob}")));
+    }
     // Nothing is stored there, but whoever names a key needs the right to it.
-    words.extend((layout == Layout::Cluster).then(|| format!("~{}", Key::absent_pattern())));
-    let channels = registry.channels().flat_map(|family| {
-        layouts(family, layout).map(|layout| format!("&{}", family.pattern(layout)))
-    });
-    words.extend(channels);
+    let on_cluster = user.layout == Layout::Cluster;
+    words.extend(on_cluster.then(|| format!("~{}", Key::absent_pattern())));
+    for family in registry.channels() {
+        words.extend(patterns(family, user).into_iter().map(|glob| format!("&{glob}")));
+    }
     words.extend(COMMANDS.iter().flat_map(|group| group.commands).map(|name| format!("+{name}")));
     words.join(" ")
 }
 
-/// What may be read and written, and what may be read only.
-fn patterns(
-    families: impl Iterator<Item = &'static Family>,
-    layout: Layout,
-) -> impl Iterator<Item = String> {
-    families.flat_map(move |family| {
-        let rights = if family.origin == Origin::Foreign { "%R~" } else { "~" };
-        layouts(family, layout).map(move |layout| format!("{rights}{}", family.pattern(layout)))
-    })
+/// The narrowest patterns for the keys or channels of a family that the user may touch.
+fn patterns(family: &Family, user: &AclUser<'_>) -> Vec<String> {
+    let mut globs = Vec::new();
+    for layout in layouts(family, user.layout) {
+        match user.projects {
+            AclProjects::Named(names) if family.database == Database::Account => {
+                globs.extend(
+                    names.iter().map(|name| family.narrow_pattern(layout, &[("project", name)])),
+                );
+            }
+            _ => globs.push(family.narrow_pattern(layout, &[])),
+        }
+    }
+    globs.dedup();
+    globs
 }
 
 /// Accounts for which a server has no database share one, under the hash tags of a cluster.
@@ -62,7 +98,10 @@ mod tests {
 
     #[test]
     fn password_is_told_as_its_digest_only() {
-        let line = acl_user("u", Some("abc"), Layout::Documented, &Registry::new(&[]));
+        let projects = AclProjects::Named(&[]);
+        let user =
+            AclUser { name: "u", password: Some("abc"), layout: Layout::Documented, projects };
+        let line = acl_user(&user, &Registry::new(&[]));
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert!(line.starts_with(&format!("user u reset on #{abc} +")), "{line}");
     }

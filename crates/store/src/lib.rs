@@ -26,7 +26,7 @@ mod subscription;
 mod url;
 
 pub use self::{
-    acl::acl_user,
+    acl::{AclProjects, AclUser, acl_user},
     blocking::BlockingConnection,
     clock::{Clock, SystemClock},
     connection::Connection,

@@ -12,6 +12,9 @@ use crate::{cluster::RedisCluster, server::RedisServer};
 
 /// Runs a test on an embedded engine in memory, one on disk, a Redis server and a cluster.
 ///
+/// On the server and the cluster it runs as the user that `keyrack keys acl` prints: a key that is not declared, or a
+/// command that is not listed, is refused with NOPERM. After a change of either, `cargo xtask docs` renews that user.
+///
 /// Each has a world of its own. A panic names the store it happened on.
 ///
 /// ```
@@ -29,13 +32,15 @@ use crate::{cluster::RedisCluster, server::RedisServer};
 /// # Panics
 /// When the test does, or when a store cannot be started.
 pub async fn on_every_store(test: impl AsyncFn(Store)) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    on_store("embedded:memory", &test).await;
-    on_store(&format!("embedded:{}", folder.path().display()), &test).await;
-    let server = RedisServer::start();
-    on_store(&server.url(), &test).await;
-    let cluster = RedisCluster::start();
-    on_store(&cluster.url(), &test).await;
+    Worlds::start(Rights::OfPrintedUser).run(&test).await;
+}
+
+/// Runs a test on every kind of store as a user who may do everything, for keys that are not declared.
+///
+/// # Panics
+/// As [`on_every_store`].
+pub async fn on_every_store_unrestricted(test: impl AsyncFn(Store)) {
+    Worlds::start(Rights::All).run(&test).await;
 }
 
 /// Runs a test on every kind of store, each with a clock that stands at `now_ms` until it is moved.
@@ -45,16 +50,8 @@ pub async fn on_every_store(test: impl AsyncFn(Store)) {
 /// # Panics
 /// As [`on_every_store`].
 pub async fn on_every_store_at(now_ms: u64, test: impl AsyncFn(Store, SimulatedHost)) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let server = RedisServer::start();
-    let cluster = RedisCluster::start();
-    let urls = [
-        "embedded:memory".to_owned(),
-        format!("embedded:{}", folder.path().display()),
-        server.url(),
-        cluster.url(),
-    ];
-    for url in urls {
+    let worlds = Worlds::start(Rights::OfPrintedUser);
+    for url in worlds.urls() {
         let clock = SimulatedHost::new(now_ms, 0);
         let options = Options { clock: Some(Arc::new(clock.clone())), ..Options::default() };
         let store = Store::open_with(url.parse().expect("a good URL"), options).await;
@@ -95,16 +92,8 @@ impl TimeSource for SetClock {
 /// # Panics
 /// As [`on_every_store`].
 pub async fn on_every_store_with_set_clock(test: impl AsyncFn(Store, Store, Arc<SetClock>)) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let server = RedisServer::start();
-    let cluster = RedisCluster::start();
-    let urls = [
-        "embedded:memory".to_owned(),
-        format!("embedded:{}", folder.path().display()),
-        server.url(),
-        cluster.url(),
-    ];
-    for url in urls {
+    let worlds = Worlds::start(Rights::OfPrintedUser);
+    for url in worlds.urls() {
         let clock = Arc::new(SetClock::default());
         let options = Options { time_source: Some(clock.clone()), ..Options::default() };
         let set = Store::open_with(url.parse().expect("a good URL"), options).await;
@@ -117,6 +106,83 @@ pub async fn on_every_store_with_set_clock(test: impl AsyncFn(Store, Store, Arc<
         test(healthy, set, clock).await;
         std::mem::forget(named);
     }
+}
+
+/// What the user may do as whom a test runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    All,
+    /// Those of the user that `keyrack keys acl` prints, so that every test also shows that they suffice.
+    OfPrintedUser,
+}
+
+/// One store of each kind.
+struct Worlds {
+    folder: tempfile::TempDir,
+    server: RedisServer,
+    cluster: RedisCluster,
+    rights: Rights,
+}
+
+/// The printed user on a server and on a cluster, whose password is its name; written by `cargo xtask docs`.
+const USERS: &str = include_str!("stores/users.acl");
+const LOGIN: &str = "keyrack:keyrack@";
+
+/// What tests do to look behind the scenes; keyrack sends none of these.
+const COMMANDS_OF_TESTS: &[&str] = &[
+    "+acl",
+    "+client",
+    "+command",
+    "+config",
+    "+debug",
+    "+dump",
+    "+echo",
+    "+flushall",
+    "+flushdb",
+    "+keys",
+    "+object",
+    "+script",
+];
+
+impl Worlds {
+    fn start(rights: Rights) -> Worlds {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (server, cluster) = (RedisServer::start(), RedisCluster::start());
+        if rights == Rights::OfPrintedUser {
+            let mut lines = USERS.lines();
+            let mut line = || lines.next().expect("a line for each layout");
+            give_user(&server, line());
+            let line = line();
+            cluster.nodes().iter().for_each(|node| give_user(node, line));
+        }
+        Worlds { folder, server, cluster, rights }
+    }
+
+    fn urls(&self) -> [String; 4] {
+        let login = |url: String| match self.rights {
+            Rights::All => url,
+            Rights::OfPrintedUser => url.replace("://", &format!("://{LOGIN}")),
+        };
+        [
+            "embedded:memory".to_owned(),
+            format!("embedded:{}", self.folder.path().display()),
+            login(self.server.url()),
+            login(self.cluster.url()),
+        ]
+    }
+
+    async fn run(&self, test: &impl AsyncFn(Store)) {
+        for url in self.urls() {
+            on_store(&url, test).await;
+        }
+    }
+}
+
+fn give_user(server: &RedisServer, line: &str) {
+    let rules = line.strip_prefix("user ").expect("a line of an ACL file");
+    let mut cmd = redis::cmd("ACL");
+    cmd.arg("SETUSER").arg(rules.split(' ').collect::<Vec<_>>()).arg(COMMANDS_OF_TESTS);
+    cmd.exec(&mut server.connection()).expect("the rules are accepted");
 }
 
 /// Runs a test on one store. A panic names it.

@@ -1,4 +1,4 @@
-use keyrack_testkit::{RedisServer, on_every_store};
+use keyrack_testkit::{RedisServer, on_every_store_unrestricted};
 
 use super::*;
 
@@ -30,8 +30,8 @@ fn of_accounts() -> &'static Family {
 }
 
 #[tokio::test]
-async fn whole_walk_counts_exactly_on_every_store() {
-    on_every_store(async |store| {
+async fn whole_walk_counts_exactly_on_every_store_unrestricted() {
+    on_every_store_unrestricted(async |store| {
         fill(&store, 40).await;
         let counts = walk(&store, KEYS_MAX).await.expect("a result");
         assert!(counts.exact);
@@ -67,6 +67,21 @@ async fn other_databases_are_walked_unless_there_are_many() {
     put(150).await;
     let counts = walk(&store, KEYS_MAX).await.expect("a result");
     assert_eq!((counts.of(of_accounts()), counts.of(traces())), (None, Some(0)));
+}
+
+#[tokio::test]
+async fn keys_of_another_program_do_not_count_as_output_events_on_every_store_unrestricted() {
+    on_every_store_unrestricted(async |store| {
+        for i in 0..40 {
+            let mut job = redis::cmd("HSET");
+            job.arg(format!("bull:emails:job:{i}")).arg("name").arg("send");
+            job.exec_async(&mut store.connection()).await.expect("the key is written");
+        }
+        let counts = walk(&store, KEYS_MAX).await.expect("a result");
+        let events = keyrack_contract::registry().get("calculations.event").expect("a family");
+        assert_eq!((counts.of(events), counts.undeclared), (Some(0), 40));
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -97,17 +97,23 @@ async fn some_keys(
         return Ok((Vec::new(), true));
     }
     let (pattern, started) = (family.pattern(app.store.layout()), Instant::now());
+    let registry = keyrack_contract::registry();
+    let recogniser = keyrack_lint::Recogniser::new(&app.store, registry).await?;
     let mut found = Vec::new();
     for keyspace in app.store.keyspaces().await? {
         let mut cursor = 0;
         loop {
             let (next, keys) = keyspace.scan(cursor, Some(&pattern), STEP_KEYS).await?;
-            let registry = keyrack_contract::registry();
-            // A pattern may match keys of other families too.
-            let own = keys.into_iter().filter(|key| {
-                registry.family_of(key).is_some_and(|(of, _)| std::ptr::eq(of, family))
-            });
-            found.extend(own.map(|key| named(&key, keyspace.db())));
+            // A pattern may match keys of other families and other programs too.
+            let names: Vec<_> = keys
+                .iter()
+                .map(|key| (key.as_slice(), registry.family_of(key).map(|(of, _)| of)))
+                .filter(|(_, of)| of.is_some_and(|of| std::ptr::eq(of, family)))
+                .collect();
+            let ask = async |pipeline: &redis::Pipeline| keyspace.pipeline(pipeline).await;
+            let belong = recogniser.belong(registry, keyspace.db(), &names, ask).await?;
+            let own = names.iter().zip(belong).filter(|(_, family)| family.is_some());
+            found.extend(own.map(|((key, _), _)| named(key, keyspace.db())));
             if found.len() > KEYS_MAX || started.elapsed() > PATIENCE {
                 found.truncate(KEYS_MAX);
                 found.sort_unstable();

@@ -2,9 +2,10 @@
 
 use std::io::Write as _;
 
+use keyrack_calculations::keys::Project;
 use keyrack_contract::registry;
-use keyrack_keys::Layout;
-use keyrack_store::acl_user;
+use keyrack_keys::{Family, Layout, Registry};
+use keyrack_store::{AclProjects, AclUser, acl_user};
 
 use crate::{Exit, Failure, Globals};
 
@@ -21,12 +22,29 @@ pub(super) struct Args {
     /// Keys and channels as they are named on a cluster
     #[arg(long)]
     cluster: bool,
+    /// Only the keys of these services, such as jobs,progress [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    services: Vec<String>,
+    /// The projects of the calculations whose keys the user may touch; '*' for all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    projects: Vec<String>,
 }
 
 const AFTER_HELP: &str = "\
 Put the line into the file that redis.conf names as \"aclfile\", or give it to ACL SETUSER without
 the word \"user\". It needs Redis 7.0 or Valkey: Redis 6.2 has no \"%R~\", so take those patterns out
-there, and then keyrack cannot read keys that other programs own.";
+there, and then keyrack cannot read keys that other programs own.
+
+Calculations keep the data of an account in a numbered database, and Redis 7.0 cannot bind a user to
+databases. Some of those keys have names of a common form, \"PROJECT:DIMENSION:KEY:NUMBER\". So the user
+may touch them only for projects that --projects names. With --projects '*' it may also touch every key
+of other programs, in any database, that is named like \"a:b:c:1\".";
+
+/// What one service stores under keys of another.
+const NEEDS: &[(&str, &str)] = &[
+    // A completed trace is handed to a worker through the hot queue.
+    ("progress", "jobs.hot.hot"),
+];
 
 /// Prints the user.
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -36,8 +54,7 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
         let message = format!("\"{}\" cannot be a user's name", args.user);
         return Err(Failure::new(Exit::Usage, message).hint("it may not hold spaces").into());
     }
-    let layout = if args.cluster { Layout::Cluster } else { Layout::Documented };
-    let line = acl_user(&args.user, args.password.as_deref(), layout, registry());
+    let line = line(args)?;
     if globals.json {
         globals.print_json(&serde_json::json!({ "user": args.user, "line": line }))?;
     } else {
@@ -48,7 +65,53 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     if args.password.is_none() {
         globals.say("without --password nobody can log in as this user until it gets one");
     }
+    if args.services.is_empty() && args.projects.is_empty() {
+        globals.say("the user may not touch calculations; name their projects with --projects");
+    }
     Ok(Exit::Ok)
+}
+
+/// The line of an ACL file.
+fn line(args: &Args) -> Result<String, Failure> {
+    let registry = registry_of(&args.services)?;
+    if args.projects.is_empty() && args.services.iter().any(|name| name == CALCULATIONS) {
+        let message = "calculations need --projects";
+        return Err(Failure::new(Exit::Usage, message)
+            .hint("name the projects, or '*' for all: \"keyrack keys acl --help\" says why"));
+    }
+    let names: Vec<&str> = args.projects.iter().map(String::as_str).collect();
+    let projects = if names == ["*"] { AclProjects::All } else { AclProjects::Named(&names) };
+    if let AclProjects::Named(names) = projects {
+        for name in names {
+            Project::new(*name)
+                .map_err(|error| Failure::new(Exit::Usage, format!("--projects: {error}")))?;
+        }
+    }
+    let layout = if args.cluster { Layout::Cluster } else { Layout::Documented };
+    let user = AclUser { name: &args.user, password: args.password.as_deref(), layout, projects };
+    Ok(acl_user(&user, &registry))
+}
+
+const CALCULATIONS: &str = "calculations";
+
+/// The families of these services and what they need of others; all families if no service is named.
+fn registry_of(services: &[String]) -> Result<Registry, Failure> {
+    let mut known: Vec<&str> = registry().all().map(Family::owner_crate).collect();
+    known.dedup();
+    if let Some(unknown) = services.iter().find(|name| !known.contains(&name.as_str())) {
+        let message = format!("there is no service \"{unknown}\"");
+        return Err(Failure::new(Exit::Usage, message).hint(format!("one of {}", known.join(", "))));
+    }
+    let is_named = |owner: &str| services.iter().any(|name| name == owner);
+    let families: Vec<&'static Family> = registry()
+        .all()
+        .filter(|family| {
+            services.is_empty()
+                || is_named(family.owner_crate())
+                || NEEDS.iter().any(|(owner, id)| is_named(owner) && family.id() == *id)
+        })
+        .collect();
+    Ok(Registry::new(&[&families]))
 }
 
 #[cfg(test)]

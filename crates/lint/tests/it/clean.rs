@@ -6,7 +6,7 @@ use keyrack_lint::{Options, Report, lint};
 use keyrack_store::Store;
 use proptest::prelude::*;
 
-use crate::content::{Dice, write_example, write_random};
+use crate::content::{Dice, know_accounts, write_example, write_random};
 use crate::worlds::everywhere;
 
 fn written_by_keyrack() -> Vec<&'static Family> {
@@ -14,6 +14,7 @@ fn written_by_keyrack() -> Vec<&'static Family> {
 }
 
 async fn linted(store: &Store) -> Report {
+    know_accounts(store).await;
     lint(store, registry(), &Options::default(), |_| {}).await.unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use keyrack_keys::json::Schema;
 use keyrack_keys::{
-    By, Content, Database, Encoding, Family, Field, Holds, Kind, Layout, Shape, Ttl,
+    By, Content, Database, Encoding, Family, Field, Holds, Kind, KnownBy, Layout, Shape, Ttl,
 };
 use keyrack_store::Store;
 use redis::Cmd;
@@ -67,6 +67,23 @@ async fn write(
     }
 }
 
+/// Lets the store know the accounts whose keys [`write_example`] and [`write_random`] write.
+pub(crate) async fn know_accounts(store: &Store) {
+    let db = if store.layout() == Layout::Documented { ACCOUNT_DB } else { 0 };
+    for account in ["main", "shard 0", "shard 1", "shard 2"] {
+        know_account(store, account, db).await;
+    }
+}
+
+/// Lets the store know an account: only then can a key of an ambiguous name be one of its keys.
+pub(crate) async fn know_account(store: &Store, account: &str, db: i64) {
+    let accounts = keyrack_contract::registry().get("calculations.account_databases").unwrap();
+    let key = accounts.render(store.layout(), None, &[]).unwrap();
+    let reply: redis::RedisResult<redis::Value> =
+        redis::cmd("HSET").arg(key).arg(account).arg(db).query_async(&mut store.connection()).await;
+    reply.unwrap();
+}
+
 struct Writer<'a> {
     layout: Layout,
     shard: &'a str,
@@ -102,6 +119,11 @@ impl Writer<'_> {
             Content::Channel(_) => panic!("{} is no key", family.template),
         }
         self.holds = holds;
+        if let (Content::Map { .. }, KnownBy::Content([mark, ..])) =
+            (&family.content, family.known_by)
+        {
+            self.commands.push(command(&["HSET", &key, mark, "1"]));
+        }
         let ttl_ms = match family.ttl {
             Ttl::Within(secs) => secs * 1_000,
             Ttl::Required => 100_000,

@@ -5,6 +5,7 @@ mod worlds;
 mod content;
 
 mod clean;
+mod foreign;
 mod rules;
 mod walking;
 

@@ -1,8 +1,8 @@
 //! Servers on which a test runs as the user with just the rights that keyrack needs.
 
 use keyrack_keys::{Layout, Registry};
-use keyrack_store::{Store, acl_user};
-use keyrack_testkit::{RedisCluster, RedisServer, on_every_store, on_store};
+use keyrack_store::{AclProjects, AclUser, Store, acl_user};
+use keyrack_testkit::{RedisCluster, RedisServer, on_every_store_unrestricted, on_store};
 use redis::AsyncCommands;
 
 use crate::keys::{FAMILIES, account};
@@ -11,7 +11,7 @@ const LOGIN: &str = "app:secret@";
 
 /// Runs a test on every kind of store, and on a server and a cluster as a user who has no other rights.
 pub(crate) async fn on_every_store_and_as_acl_user(test: impl AsyncFn(Store)) {
-    on_every_store(&test).await;
+    on_every_store_unrestricted(&test).await;
     let server = RedisServer::start();
     on_store(&as_user(&server, Layout::Documented), &test).await;
     let cluster = RedisCluster::start();
@@ -26,7 +26,9 @@ fn as_user(server: &RedisServer, layout: Layout) -> String {
 }
 
 fn give_user(server: &RedisServer, layout: Layout) {
-    let line = acl_user("app", Some("secret"), layout, &Registry::new(&[FAMILIES]));
+    let projects = AclProjects::All;
+    let user = AclUser { name: "app", password: Some("secret"), layout, projects };
+    let line = acl_user(&user, &Registry::new(&[FAMILIES]));
     let mut cmd = redis::cmd("ACL");
     cmd.arg("SETUSER").arg(line.split(' ').skip(1).collect::<Vec<_>>());
     // The store never flushes scripts; a test does, to see it load them again.

@@ -47,12 +47,12 @@ impl Hive {
                 ("retries", "0"),
                 ("tags", &job.tags),
             ];
-            transaction.hset_multiple(&*self.store().place(&key), &fields).ignore();
+            transaction.cmd("HSET").arg(&*self.store().place(&key)).arg(&fields).ignore();
         }
         let jids: Vec<&str> = jobs.iter().map(|job| job.jid.as_str()).collect();
         let entries: Vec<(&str, &str)> = jids.iter().map(|jid| (now.as_str(), *jid)).collect();
         let key = keys::queue(queue, &group);
-        transaction.zadd_multiple(&*self.store().place(&key), &entries).ignore();
+        transaction.cmd("ZADD").arg(&*self.store().place(&key)).arg(&entries).ignore();
         self.call_on_queue(&ENTER, queue)
             .arg("now", &now)
             .arg("n_jobs", jids.len())

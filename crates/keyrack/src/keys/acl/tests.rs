@@ -15,8 +15,21 @@ use super::*;
 /// Nothing here may need shell quoting or survive in the printed line.
 const PASSWORD: &str = "a secret >with #everything";
 
+/// What the command prints for these services and projects, both separated by commas.
+fn line_for(layout: Layout, services: &str, projects: &str) -> String {
+    let names = |text: &str| text.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
+    let args = Args {
+        user: "keyrack".to_owned(),
+        password: Some(PASSWORD.to_owned()),
+        cluster: layout == Layout::Cluster,
+        services: names(services).collect(),
+        projects: names(projects).collect(),
+    };
+    super::line(&args).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
 fn line(layout: Layout) -> String {
-    acl_user("keyrack", Some(PASSWORD), layout, registry())
+    line_for(layout, "", "1,2")
 }
 
 /// Gives the user to a running server.
@@ -65,6 +78,99 @@ async fn line_loads_from_an_acl_file() {
 
 static MOVE: Script = script!("tests/move.lua");
 
+/// Keys of other programs, some of which look like keys of calculations.
+const OTHERS: &[&str] = &[
+    "cache:product:5:v2",
+    "cache:product:5:17",
+    "bull:emails:job:17",
+    "bull:emails:job:set",
+    "sessions:alice",
+    "3:job-skills:python:17",
+    "{tag}cache:product:5:17",
+    "set:3:rules",
+    "hash:3:job-skills:python:values",
+    "queue",
+];
+
+/// Every way to touch a key: reading, writing, deleting, and inside a script with the key declared or not.
+const TOUCHES: &[&str] = &[
+    "TYPE KEY",
+    "DEL KEY",
+    "UNLINK KEY",
+    "EXPIRE KEY 1",
+    "SET KEY 1",
+    "GET KEY",
+    "HSET KEY a b",
+    "LPUSH KEY a",
+    "SADD KEY a",
+    "ZADD KEY 1 a",
+    "EVAL return(redis.call('DEL',KEYS[1])) 1 KEY",
+    "EVAL return(redis.call('DEL',ARGV[1])) 0 KEY",
+];
+
+async fn assert_cannot_touch(store: &Store, key: &str) {
+    for touch in TOUCHES {
+        let words = touch.replace("KEY", key).replace(&format!("{key}S[1]"), "KEYS[1]");
+        let error = ask(store, &words).await.expect_err(&words);
+        let text = error.to_string();
+        let is_refused =
+            ["NOPERM", "can't access", "non local key"].iter().any(|told| text.contains(told));
+        assert!(is_refused, "{words}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_other_programs_cannot_be_touched_on_a_server() {
+    for (services, projects) in
+        [("", ""), ("", "1,2"), ("calculations", "2"), ("jobs,progress", "")]
+    {
+        let server = server();
+        set_user(&server, &line_for(Layout::Documented, services, projects));
+        let store = open(&server.url()).await;
+        for key in OTHERS {
+            redis::cmd("SET").arg(key).arg(1).exec(&mut server.connection()).unwrap();
+            assert_cannot_touch(&store, key).await;
+            let value: String = redis::cmd("GET").arg(key).query(&mut server.connection()).unwrap();
+            assert_eq!(value, "1");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_other_programs_cannot_be_touched_on_a_cluster() {
+    let cluster = RedisCluster::start();
+    cluster.nodes().iter().for_each(|node| set_user(node, &line(Layout::Cluster)));
+    let store = open(&cluster.url()).await;
+    for key in OTHERS {
+        assert_cannot_touch(&store, key).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn user_of_some_services_cannot_touch_the_keys_of_the_others() {
+    let server = server();
+    set_user(&server, &line_for(Layout::Documented, "jobs,progress", ""));
+    let store = open(&server.url()).await;
+    work(&store).await;
+    ask(&store, "SADD pbars:alice import").await.unwrap();
+    for family in registry().families() {
+        let is_granted = ["jobs", "progress"].contains(&family.owner_crate());
+        if !is_granted {
+            assert_cannot_touch(&store, family.example).await;
+        }
+    }
+}
+
+#[test]
+fn service_that_does_not_exist_is_refused_with_those_that_do() {
+    let failure = registry_of(&["job".to_owned()]).unwrap_err();
+    let told = format!("{failure:?}");
+    assert!(
+        told.contains("there is no service \\\"job\\\"") && told.contains("jobs, progress"),
+        "{told}"
+    );
+}
+
 /// What the services do with a store: scripts, pipelines, messages, blocking pops.
 async fn work(store: &Store) {
     let (queue, group) = (bee::QueueName::new("q").unwrap(), bee::Group::new("g").unwrap());
@@ -87,6 +193,12 @@ async fn work(store: &Store) {
         other => panic!("no message but {other:?}"),
     }
     store.publish(&channel, "by hand").await.unwrap();
+
+    // A plain job goes in by a transaction, one with a priority by a script.
+    let hive = keyrack_jobs::bee::Hive::named(store.clone(), "host:1:acl");
+    let job = || keyrack_jobs::bee::Submission::to(queue.clone());
+    hive.submit(job()).await.unwrap();
+    hive.submit(job().priority(10.0)).await.unwrap();
 
     let hot = store.place(&hot::hot()).into_owned();
     redis::cmd("RPUSH").arg(&hot).arg("job").exec_async(&mut store.connection()).await.unwrap();
@@ -179,6 +291,35 @@ const NOT_SENT: &[(&str, &str)] = &[
     ("store/src/sentinel.rs", "readonly"),
 ];
 
+/// Methods of the `redis` crate's pipelines that send a command of another name, or whose name nothing else has.
+const TYPED_METHODS: &[&str] = &[
+    "hset_multiple",
+    "zadd_multiple",
+    "hget_all",
+    "hset_nx",
+    "set_multiple",
+    "mset",
+    "mset_nx",
+    "set_ex",
+    "pset_ex",
+    "set_nx",
+    "zincr",
+    "hincr",
+    "zrange_withscores",
+    "zrangebyscore",
+    "lrange",
+    "smembers",
+    "sadd",
+    "srem",
+    "zadd",
+    "zrem",
+    "hset",
+    "hdel",
+    "hget",
+    "rpush",
+    "lpush",
+];
+
 #[test]
 fn every_command_in_the_sources_is_listed() {
     let server = RedisServer::start();
@@ -213,6 +354,13 @@ fn every_command_in_the_sources_is_listed() {
             "{}: scripts are run by the store, which keeps them whole in a moving slot",
             source.path.display(),
         );
+        for method in TYPED_METHODS {
+            assert!(
+                !source.text.contains(&format!(".{method}(")),
+                "{}: name the command behind {method} with cmd, so that it can be found and listed",
+                source.path.display(),
+            );
+        }
         assert!(
             !source.text.contains("AsyncCommands") && !source.text.contains("redis::Commands"),
             "{}: name commands with redis::cmd, so that they can be found and listed",
