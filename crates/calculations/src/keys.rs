@@ -1,8 +1,8 @@
 //! Every key of the calculations.
 //!
 //! Each account has a numbered database of its own, from 100 up; where there are too few, and on a cluster, which has
-//! none, it lives in database 0 and the account is the shard. Declarations only grow: nothing but the deletion of a key
-//! takes a calculation or interval back, and nothing a project or dimension.
+//! none, it lives in database 0 and the account is the shard. Declarations only grow: nothing takes a project,
+//! dimension, key, calculation or interval back.
 
 use keyrack_keys::declare::*;
 
@@ -90,17 +90,8 @@ const BUCKET: Encoding = Like(&[
     "00000000000000",
 ]);
 
-const STATISTIC: Encoding = Words(&[
-    "average",
-    "standard_deviation",
-    "intercept",
-    "slope",
-    "ci_90",
-    "ci_95",
-    "ci_99",
-    "r",
-    "r_squared",
-]);
+const STATISTIC: Encoding =
+    Words(&["average", "standard_deviation", "intercept", "slope", "ci_90", "ci_95", "ci_99"]);
 
 /// Values whose text is stored as it came.
 pub(crate) const PLAIN_DECIMAL: Encoding = Decimal;
@@ -128,32 +119,31 @@ keys! {
     /// The keys that have values in a dimension.
     dimension_keys(project: Project, dimension: Dimension) in account: Account = "set:<project>:<dimension>:keys"
         => set(Id(&DimensionKey::KIND).means("a key")),
-        removed = "deleting the key", example = "set:2:job-skills:keys";
+        example = "set:2:job-skills:keys";
 
     /// The calculations declared for a key.
     calculations(project: Project, dimension: Dimension, key: DimensionKey) in account: Account
         = "set:<project>:<dimension>:<key>:calculations"
         => set(Words(Calculation::WORDS).means("a calculation")),
-        removed = "deleting the key", example = "set:2:job-skills:python:calculations";
+        example = "set:2:job-skills:python:calculations";
 
     /// The intervals declared for a calculation.
     intervals(project: Project, dimension: Dimension, key: DimensionKey, calculation: Calculation) in account: Account
         = "set:<project>:<dimension>:<key>:<calculation>:intervals"
         => set(Words(Interval::WORDS).means("an interval")),
-        removed = "deleting the key", example = "set:2:job-skills:python:average:intervals";
+        example = "set:2:job-skills:python:average:intervals";
 
     /// Every value of a key: what all results are calculated from. Written by each event.
     values(project: Project, dimension: Dimension, key: DimensionKey) in account: Account
         = "hash:<project>:<dimension>:<key>:values"
-        => map(TIMESTAMP.means("when it happened; keyrack writes `2014-10-17 21:34:07 -0400`, however the event wrote it"), Decimal.means("the value")),
-        removed = "deleting values, or the key",
+        => map(TIMESTAMP.means("when it happened, as the event said"), Decimal.means("the value")),
+        removed = "never: results are recalculated from it",
         example = "hash:2:job-skills:python:values";
 
     /// The result of one calculation. Written after each event; always a function of the values alone.
     ///
-    /// `average` and `standard_deviation` have one field of that name; `linear_regression` has `intercept`, `slope`,
-    /// the half-widths `ci_90`, `ci_95` and `ci_99` of the slope's confidence intervals, the correlation `r` and its square
-    /// `r_squared`; all others have a field for each
+    /// `average` and `standard_deviation` have one field of that name; `linear_regression` has `intercept`, `slope`, and
+    /// the half-widths `ci_90`, `ci_95` and `ci_99` of the slope's confidence intervals; all others have a field for each
     /// bucket that holds values. What is undefined for so few values is absent.
     result(project: Project, dimension: Dimension, key: DimensionKey, calculation: Calculation, interval: Interval)
         in account: Account
@@ -162,7 +152,7 @@ keys! {
             AnyOf(&[BUCKET, STATISTIC]).means("the bucket, or the name of the statistic"),
             Float.means("the result"),
         ),
-        removed = "replaced by the next event; deleting the key",
+        removed = "never: replaced by the next event",
         example = "hash:2:job-skills:python:count:months";
 
     /// What is known about a key as a whole, so that writers notice each other. Written with each change.
@@ -178,7 +168,7 @@ keys! {
             /// When that last got on.
             builder_at: Optional(&UnixMs),
         }),
-        origin = Added, removed = "deleting the key",
+        origin = Added, removed = "never: it belongs to the values",
         example = "hash:2:job-skills:python:head";
 
     /// The exact sums behind the results of an interval, so that an event need not look at the other values.
@@ -188,14 +178,14 @@ keys! {
     state(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
         = "hash:<project>:<dimension>:<key>:state:<interval>"
         => map(Text.means("`total`, or a bucket or group of buckets"), Text.means("its exact sums")),
-        origin = Added, removed = "deleting the key",
+        origin = Added, removed = "never: it belongs to the values",
         example = "hash:2:job-skills:python:state:months";
 
     /// How values are spread over sizes, for median and percentiles.
     sketch(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
         = "hash:<project>:<dimension>:<key>:sketch:<interval>"
-        => map(COUNT.means("the number of the bucket"), Text.means("up to 32 values as they are: `= VALUE VALUE`; beyond, how many of which size: `SIZE:COUNT`, separated by spaces")),
-        origin = Added, removed = "deleting the key",
+        => map(COUNT.means("the number of the bucket"), Text.means("how many values of which size: `SIZE:COUNT`, separated by spaces")),
+        origin = Added, removed = "never: it belongs to the values",
         example = "hash:2:job-skills:python:sketch:days";
 
     /// The values of each bucket by size, for smallest, largest and different ones.
@@ -205,7 +195,7 @@ keys! {
             Text.means("the bucket's number, the value in a form that sorts as text, and when it happened"),
             Words(&["0"]).means("always 0: members are in order of their text"),
         ),
-        origin = Added, removed = "deleting the key",
+        origin = Added, removed = "never: it belongs to the values",
         example = "zset:2:job-skills:python:order:days";
 
     /// How a project's results are calculated; what is absent has its default.

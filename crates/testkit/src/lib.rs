@@ -53,9 +53,7 @@ pub use s3::S3Server;
 pub use sentinel::Sentinel;
 pub use server::{RedisServer, RedisServerBuilder};
 pub use stores::{
-pub use stores::{
     SetClock, on_every_store, on_every_store_at, on_every_store_unrestricted,
     on_every_store_with_set_clock, on_store, simulated_store,
-};
 };
 pub use wait::{wait_for, wait_until, wait_until_async};

@@ -30,7 +30,7 @@ fn of_accounts() -> &'static Family {
 }
 
 #[tokio::test]
-async fn whole_walk_counts_exactly_on_every_store_unrestricted() {
+async fn whole_walk_counts_exactly_on_every_store() {
     on_every_store_unrestricted(async |store| {
         fill(&store, 40).await;
         let counts = walk(&store, KEYS_MAX).await.expect("a result");
@@ -70,7 +70,7 @@ async fn other_databases_are_walked_unless_there_are_many() {
 }
 
 #[tokio::test]
-async fn keys_of_another_program_do_not_count_as_output_events_on_every_store_unrestricted() {
+async fn keys_of_another_program_do_not_count_as_output_events_on_every_store() {
     on_every_store_unrestricted(async |store| {
         for i in 0..40 {
             let mut job = redis::cmd("HSET");

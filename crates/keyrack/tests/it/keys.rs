@@ -204,7 +204,7 @@ fn infer_prints_declarations() {
 #[test]
 fn acl_line_loads_into_a_server() {
     let server = RedisServer::start();
-    let run = Run::line("keys acl --user app --password pw");
+    let run = Run::line("keys acl --user app --password pw --projects 1");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let rules: Vec<&str> = run.stdout.trim().split(' ').skip(1).collect();
     redis::cmd("ACL").arg("SETUSER").arg(rules).exec(&mut server.connection()).unwrap();
@@ -222,4 +222,21 @@ fn acl_takes_its_password_from_the_environment_and_says_when_there_is_none() {
     let without = Run::line("keys acl");
     assert!(without.stdout.starts_with("user keyrack reset on ~"), "{without:?}");
     assert!(without.stderr.contains("nobody can log in"), "{without:?}");
+}
+
+#[test]
+fn acl_for_calculations_needs_their_projects() {
+    let without = Run::line("keys acl --password pw --services calculations");
+    assert_eq!(without.code, Some(2), "{without:?}");
+    assert!(without.stderr.contains("--projects"), "{without:?}");
+    let unknown = Run::line("keys acl --services job");
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(unknown.stderr.contains("jobs, progress"), "{unknown:?}");
+    let all = Run::line("keys acl --password pw");
+    assert!(all.stderr.contains("may not touch calculations"), "{all:?}");
+    assert!(!all.stdout.contains(" ~*:"), "{all:?}");
+    let jobs = Run::line("keys acl --password pw --services jobs,progress");
+    assert_eq!((jobs.code, jobs.stderr.as_str()), (Some(0), ""));
+    assert!(jobs.stdout.contains(" ~bee:") && jobs.stdout.contains(" ~trace:"), "{jobs:?}");
+    assert!(!jobs.stdout.contains("entitlements"), "{jobs:?}");
 }
