@@ -73,6 +73,15 @@ impl Default for BarSettings {
 }
 
 impl BarSettings {
+    /// For programs that report their own runs: every run is kept until there are a hundred, for a quarter of a year.
+    ///
+    /// The published default keeps one run in each hundredth of a week, for bars of services with many users.
+    pub const EVERY_RUN: BarSettings = BarSettings {
+        sampling_max_count: 100,
+        sampling_max_age_seconds: Some(90 * 86_400),
+        sampling_technique: Sampling::SimpleRandom,
+    };
+
     /// The age in force: a week where none is set.
     pub fn age_seconds(&self) -> u64 {
         self.sampling_max_age_seconds.unwrap_or(SAMPLING_AGE_DEFAULT)

@@ -109,7 +109,7 @@ impl Client {
         let items = items.into_iter();
         let n = items.len() as u64;
         let run = self.start(bar, step, Some(n.max(1)));
-        Wrapped { items, run: Some(run), is_begun: false }
+        Wrapped { items, uid: run.uid().to_owned(), run: Some(run), is_begun: false }
     }
 
     /// Waits until all runs that were finished or given up have been reported, or for so long; returns whether they have.
@@ -160,7 +160,15 @@ impl Drop for Run {
 pub struct Wrapped<I> {
     items: I,
     run: Option<Run>,
+    uid: String,
     is_begun: bool,
+}
+
+impl<I> Wrapped<I> {
+    /// The id of its run, by which others can watch it.
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
 }
 
 impl<I: Iterator> Iterator for Wrapped<I> {

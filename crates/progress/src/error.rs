@@ -28,7 +28,7 @@ pub enum Error {
     },
 
     /// The trace has ended.
-    #[error("the trace \"{trace}\" is completed; create it again to start anew")]
+    #[error("the trace \"{trace}\" is completed or has failed; create it again to start anew")]
     TraceCompleted {
         /// The trace.
         trace: String,

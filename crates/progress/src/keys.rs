@@ -63,6 +63,14 @@ keys! {
             done: Words(&["0", "1"]),
             /// `1` once the completed trace has been counted. Added by keyrack.
             counted: Optional(&Words(&["1"])),
+            /// When the run failed; `done` stays `0`. Added by keyrack, as the next three.
+            failed_at: Optional(&UnixSeconds),
+            /// The exit code with which it failed.
+            exit_code: Optional(&COUNT),
+            /// The signal that ended it.
+            signal: Optional(&COUNT),
+            /// How often its process reports, in seconds. One that is silent for three times this is lost.
+            reports_every: Optional(&POSITIVE),
         }),
         ttl = Ttl::Within(86_400),
         removed = "expires a quarter of an hour after the completed trace has been counted, so that late watchers see its end",

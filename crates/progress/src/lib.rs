@@ -77,7 +77,7 @@ pub use self::{
     running::Underway,
     service::Progress,
     technique::{Method, StepConfig, Technique},
-    trace::{ITERATIONS_MAX, NewTrace, Trace, TraceStep, Update},
+    trace::{ITERATIONS_MAX, NewTrace, Outcome, Trace, TraceFailure, TraceStep, Update},
     usage::{PastUsage, Usage},
 };
 

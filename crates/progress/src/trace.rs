@@ -1,6 +1,7 @@
 //! A trace under way: one run through a bar, as a client reports it.
 
 mod create;
+mod end;
 mod read;
 mod recount;
 mod update;
@@ -67,7 +68,46 @@ pub struct Trace {
     pub done: bool,
     /// Its steps so far; the last is the current one. Never empty.
     pub steps: Vec<TraceStep>,
+    /// How its run failed, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<TraceFailure>,
+    /// How often its process reports, in seconds, if it has promised to. One that is silent for three times this is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reports_every: Option<u64>,
 }
+
+/// How a run failed.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TraceFailure {
+    /// When, in unix seconds.
+    pub at: f64,
+    /// The exit code of its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u64>,
+    /// The number of the signal that ended its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<u64>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outcome {
+    /// It goes on.
+    Running,
+    /// It is completed.
+    Done,
+    /// It has failed.
+    Failed(TraceFailure),
+    /// Its process has not reported for three times as long as it promised to.
+    Lost {
+        /// When it reported last, in unix seconds.
+        reported_at: f64,
+    },
+}
+
+/// A process that has missed this many reports is lost.
+const REPORTS_MISSED_MAX: f64 = 3.0;
 
 /// A step of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,6 +132,56 @@ impl Trace {
     /// Never for a trace that was read: it has a step from the start.
     pub fn current(&self) -> &TraceStep {
         self.steps.last().expect("a trace has a step from the start")
+    }
+
+    /// How the run stands at a time in unix seconds.
+    pub fn outcome(&self, now: f64) -> Outcome {
+        match (self.done, self.failure, self.lost_at()) {
+            (true, ..) => Outcome::Done,
+            (false, Some(failure), _) => Outcome::Failed(failure),
+            (false, None, Some(at)) if now >= at => {
+                Outcome::Lost { reported_at: self.last_updated_at }
+            }
+            (false, None, _) => Outcome::Running,
+        }
+    }
+
+    /// Whether the run goes on at a time in unix seconds.
+    pub fn is_running(&self, now: f64) -> bool {
+        self.outcome(now) == Outcome::Running
+    }
+
+    /// When the run counts as lost unless it reports before; never for one that promised no reports, or has ended.
+    pub fn lost_at(&self) -> Option<f64> {
+        let every = self.reports_every.filter(|_| !self.done && self.failure.is_none())?;
+        Some(self.last_updated_at + REPORTS_MISSED_MAX * every as f64)
+    }
+
+    /// The last moment that counts for how long the run took.
+    pub fn until(&self, now: f64) -> f64 {
+        match self.outcome(now) {
+            Outcome::Running => now,
+            Outcome::Done => self.last_updated_at,
+            Outcome::Failed(failure) => failure.at,
+            Outcome::Lost { reported_at } => reported_at,
+        }
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Outcome::Running => f.write_str("running"),
+            Outcome::Done => f.write_str("completed"),
+            Outcome::Failed(TraceFailure { signal: Some(signal), .. }) => {
+                write!(f, "failed: ended by signal {signal}")
+            }
+            Outcome::Failed(TraceFailure { exit_code: Some(code), .. }) => {
+                write!(f, "failed with exit code {code}")
+            }
+            Outcome::Failed(_) => f.write_str("failed"),
+            Outcome::Lost { .. } => f.write_str("lost: its process no longer reports"),
+        }
     }
 }
 

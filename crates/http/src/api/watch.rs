@@ -13,7 +13,10 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use axum::{extract::ws::Utf8Bytes, http::HeaderMap};
 use keyrack_keys::{PartError, UserSub};
-use keyrack_progress::keys::{BarName, TraceUid};
+use keyrack_progress::{
+    Outcome,
+    keys::{BarName, TraceUid},
+};
 use serde::Deserialize;
 use tokio::{
     sync::{OwnedSemaphorePermit, watch},
@@ -90,6 +93,8 @@ struct Watcher {
     /// Rings at the deadline or before. It is set anew when it rings and not at every change, when thousands would do so at once.
     alarm: Pin<Box<Sleep>>,
     is_first: bool,
+    /// How the trace ended that was told last, if it was not completed.
+    failed: Option<Outcome>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -106,15 +111,18 @@ enum Next {
 enum Ending {
     NeverBegan,
     Idle,
+    /// The run has failed, or is lost.
+    Failed(Outcome),
     Stopping,
 }
 
 impl Ending {
-    fn reason(self) -> &'static str {
+    fn reason(self) -> String {
         match self {
-            Ending::NeverBegan => "the trace did not begin within 30 seconds",
-            Ending::Idle => "nothing happened to the trace for 15 minutes",
-            Ending::Stopping => "the server stops",
+            Ending::NeverBegan => "the trace did not begin within 30 seconds".to_owned(),
+            Ending::Idle => "nothing happened to the trace for 15 minutes".to_owned(),
+            Ending::Failed(outcome) => format!("the run {outcome}"),
+            Ending::Stopping => "the server stops".to_owned(),
         }
     }
 }
@@ -173,6 +181,7 @@ impl Watcher {
             // No deadline is earlier.
             alarm: Box::pin(sleep_until(now + BEGINS_WITHIN)),
             is_first: true,
+            failed: None,
             _place: place,
         })
     }
@@ -182,6 +191,9 @@ impl Watcher {
         if self.is_first {
             self.is_first = false;
             return self.look(true);
+        }
+        if let Some(outcome) = self.failed {
+            return Next::End(Ending::Failed(outcome));
         }
         loop {
             tokio::select! {
@@ -214,6 +226,7 @@ impl Watcher {
         } else {
             self.ready_at + BEGINS_WITHIN
         };
+        self.failed = scene.failed();
         let text = if is_first { scene.text_at(self.room.now()) } else { scene.text() };
         Next::Update { text, done: scene.is_done() }
     }

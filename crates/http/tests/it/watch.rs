@@ -8,7 +8,7 @@ use std::{
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use keyrack_http::{Access, Auth};
 use keyrack_identity::Role;
-use keyrack_progress::{NewTrace, Update};
+use keyrack_progress::{NewTrace, TraceFailure, Update};
 use serde_json::{Value as Json, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -136,6 +136,47 @@ async fn a_trace_that_begins_later_is_seen_from_before_its_start_to_its_end() {
     stage.update("copy", true).await;
     check(&client.hear().await, "copy", true);
     assert_eq!(client.closed().await, 1000);
+}
+
+#[tokio::test]
+async fn watchers_learn_that_a_run_failed() {
+    let stage = Stage::new().await;
+    stage.begin().await;
+    let mut client = Client::watch(&stage.site).await;
+    client.is_ready().await;
+    check(&client.hear().await, "load", false);
+    let progress = stage.site.progress();
+    let failure = TraceFailure { at: progress.now(), exit_code: Some(3), signal: None };
+    progress.fail_trace(&Stage::alice(), "import", "t", failure).await.expect("told");
+    let told = client.hear().await;
+    // For old clients it is not done, and the connection ends.
+    check(&told, "load", false);
+    let expected = json!({"state": "failed", "exit_code": 3, "reason": "failed with exit code 3"});
+    assert_eq!(told["outcome"], expected, "{told}");
+    assert_eq!(told["data"].get("estimate"), None);
+    assert_eq!(client.closed().await, 1008);
+    let mut late = Client::watch(&stage.site).await;
+    late.is_ready().await;
+    assert_eq!(late.hear().await["outcome"]["state"], "failed");
+    let events = stage.site.get(EVENTS).await.text();
+    assert!(
+        events.contains("event: end") && events.contains("failed with exit code 3"),
+        "{events}"
+    );
+}
+
+#[tokio::test]
+async fn watchers_learn_that_a_run_is_lost_though_nothing_is_said() {
+    let stage = Stage::new().await;
+    stage.begin().await;
+    let progress = stage.site.progress();
+    progress.promise_reports(&Stage::alice(), "import", "t", 1).await.expect("promised");
+    let mut client = Client::watch(&stage.site).await;
+    client.is_ready().await;
+    check(&client.hear().await, "load", false);
+    let told = client.hear().await;
+    assert_eq!(told["outcome"]["state"], "lost", "{told}");
+    assert_eq!(client.closed().await, 1008);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use self::{
-    child::{Child, Forward},
+    child::{Child, End, Forward},
     course::{Course, Shared},
     record::Recorder,
 };
@@ -64,9 +64,10 @@ One that says nothing of this is a single step, whose iterations are the lines i
 bar counts them against those of past runs. Everything else that it prints is passed on as it
 is; while a bar is drawn, line by line.
 
-The exit code is that of the command, or 128 and the signal that ended it; signals are passed
-on to it. Runs that end well are kept to learn from. If the store cannot be reached, the
-command runs without a record. KEYRACK_PROGRESS_BAR and KEYRACK_PROGRESS_UID are in its
+The exit code is that of the command, or 128 and the signal that ended it; 127 if there is no
+such command, 126 if it cannot be run. Signals are passed on to it. Runs that end well are kept
+to learn from; of others, those who watch are told how they ended. If the store cannot be
+reached, the command runs without a record. KEYRACK_PROGRESS_BAR and KEYRACK_PROGRESS_UID are in its
 environment.
 
 Examples:
@@ -118,9 +119,10 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let child = Child::start(&args.argv, [args.bar.as_str(), uid.as_str()], &course, &meter)?;
     let (tell_end, end) = oneshot::channel();
     let recording = recorder.map(|recorder| tokio::spawn(recorder.follow(course.clone(), end)));
-    let code = attend(child, forward, &course, &model, &meter).await?;
+    let ended = attend(child, forward, &course, &model, &meter).await?;
+    let code = ended.code;
     // Nobody hears it when nothing is recorded.
-    let _ = tell_end.send(code == 0);
+    let _ = tell_end.send(ended);
     if let Some(recording) = recording
         && timeout(RECORD_GRACE, recording).await.is_err()
     {
@@ -145,14 +147,14 @@ async fn attend(
     course: &Arc<Shared>,
     model: &Model,
     meter: &Meter,
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<End> {
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let pid = child.pid;
     let mut ended = std::pin::pin!(child.ended);
-    let code = loop {
+    let end = loop {
         tokio::select! {
-            code = &mut ended => break code?,
+            end = &mut ended => break end?,
             signal = forward.next() => forward.pass(signal, pid),
             _ = ticks.tick() => if meter.is_drawn() {
                 let running = course.lock().running();
@@ -162,7 +164,7 @@ async fn attend(
     };
     let _ = timeout(PIPES_GRACE, child.drained).await;
     meter.clear();
-    Ok(code)
+    Ok(end)
 }
 
 fn summary(bar: &BarName, course: &Shared, expected: Option<&Estimate>, code: u8) -> String {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use keyrack_http::human;
 use keyrack_progress::{
-    Bar, Progress, Step, Trace,
+    Bar, Outcome, Progress, Step, Trace,
     estimate::{Estimate, Model, Running},
     keys::BarName,
 };
@@ -47,6 +47,8 @@ pub(super) struct ShownTrace<'a> {
     uid: &'a str,
     #[serde(flatten)]
     trace: &'a Trace,
+    /// `running`, `done`, `failed` or `lost`.
+    state: &'static str,
     elapsed_seconds: f64,
     remaining_seconds: Option<Estimate>,
 }
@@ -60,10 +62,17 @@ impl<'a> ShownTrace<'a> {
         trace: &'a Trace,
         model: &Model,
     ) -> Self {
-        let until = if trace.done { trace.last_updated_at } else { now };
-        let remaining_seconds = (!trace.done).then(|| model.estimate_trace(trace, now)).flatten();
-        let elapsed_seconds = (until - trace.created_at).max(0.0);
-        ShownTrace { bar, uid, trace, elapsed_seconds, remaining_seconds }
+        let outcome = trace.outcome(now);
+        let is_running = outcome == Outcome::Running;
+        let remaining_seconds = is_running.then(|| model.estimate_trace(trace, now)).flatten();
+        let elapsed_seconds = (trace.until(now) - trace.created_at).max(0.0);
+        let state = match outcome {
+            Outcome::Running => "running",
+            Outcome::Done => "done",
+            Outcome::Failed(_) => "failed",
+            Outcome::Lost { .. } => "lost",
+        };
+        ShownTrace { bar, uid, trace, state, elapsed_seconds, remaining_seconds }
     }
 
     /// The place of the trace, how long it took, and what is left.
@@ -142,15 +151,21 @@ async fn show_trace(
     fact(&mut out, "trace", &format!("{uid} of {bar}"))?;
     fact(&mut out, "began", &when::date_time((trace.created_at * 1000.0) as u64))?;
     let running = Running::of(&trace, now);
-    let is_at = if trace.done { "through".to_owned() } else { meter::place(&running) };
-    fact(&mut out, "is at", &is_at)?;
+    match trace.outcome(now) {
+        Outcome::Running => fact(&mut out, "is at", &meter::place(&running))?,
+        Outcome::Done => fact(&mut out, "is at", "through")?,
+        failed => {
+            fact(&mut out, "was at", &meter::place(&running))?;
+            fact(&mut out, "ended", &failed.to_string())?;
+        }
+    }
     fact(&mut out, "took", &words::exact(shown.elapsed_seconds))?;
     if let Some(left) = &shown.remaining_seconds {
         fact(&mut out, "left", &words::left(left))?;
         fact(&mut out, "sure", &format!("{:.0} %", left.sureness * 100.0))?;
     }
     writeln!(out)?;
-    steps(&trace, now).print(&mut out)?;
+    steps(&trace, trace.until(now)).print(&mut out)?;
     Ok(out.flush()?)
 }
 

@@ -3,7 +3,7 @@
 use std::{io::Write as _, time::Duration};
 
 use keyrack_progress::{
-    Progress, Trace,
+    Outcome, Progress, Trace,
     estimate::{Model, Running},
     keys::{self, BarName, TraceUid},
 };
@@ -36,7 +36,8 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-On a terminal this is a bar. Elsewhere, and with --json, a line is printed for every change.";
+On a terminal this is a bar. Elsewhere, and with --json, a line is printed for every change.
+Ends with 1 when the run fails, or when its process no longer reports.";
 
 fn uid(text: &str) -> Result<TraceUid, String> {
     TraceUid::new(text).map_err(|error| error.to_string())
@@ -50,11 +51,20 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let watched = watch.follow().await;
     meter.clear();
     let trace = watched?;
-    let took = words::exact(trace.last_updated_at - trace.created_at);
-    if !globals.json {
-        globals.say(format_args!("\"{}\" is through after {took}", args.bar));
+    let now = watch.progress.now();
+    let took = words::exact(trace.until(now) - trace.created_at);
+    match trace.outcome(now) {
+        Outcome::Running | Outcome::Done => {
+            if !globals.json {
+                globals.say(format_args!("\"{}\" is through after {took}", args.bar));
+            }
+            Ok(Exit::Ok)
+        }
+        failed => {
+            let message = format!("\"{}\" {failed}, after {took}", args.bar);
+            Err(Failure::new(Exit::Failed, message).into())
+        }
     }
-    Ok(Exit::Ok)
 }
 
 struct Watch<'a> {
@@ -86,8 +96,9 @@ impl<'a> Watch<'a> {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         self.tell(&latest)?;
-        while !latest.done {
+        while latest.is_running(self.progress.now()) {
             tokio::select! {
+                // Also notices that a run is lost, of which nothing is heard.
                 _ = ticks.tick() => self.draw(&latest),
                 _ = self.changes.next() => {
                     match self.read().await? {
@@ -98,6 +109,9 @@ impl<'a> Watch<'a> {
                     self.tell(&latest)?;
                 }
             }
+        }
+        if matches!(latest.outcome(self.progress.now()), Outcome::Lost { .. }) {
+            self.tell(&latest)?;
         }
         Ok(latest)
     }
@@ -147,7 +161,7 @@ impl<'a> Watch<'a> {
         let mut out = self.globals.out();
         if self.globals.json {
             writeln!(out, "{}", serde_json::to_string(&shown)?)?;
-        } else if !trace.done {
+        } else if trace.is_running(now) {
             writeln!(out, "{}", shown.in_words(&meter::place(&Running::of(trace, now))))?;
         }
         // Whoever reads this reads it now.

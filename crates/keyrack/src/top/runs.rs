@@ -25,7 +25,7 @@ pub(super) async fn look(progress: &Progress) -> anyhow::Result<Vec<Run>> {
     for underway in progress.running(0, RUNS_MAX).await? {
         let (user, bar) = (underway.user, underway.bar);
         let trace = progress.trace(&user, &bar, &underway.trace).await?;
-        let Some(trace) = trace.filter(|trace| !trace.done) else { continue };
+        let Some(trace) = trace.filter(|trace| trace.is_running(now)) else { continue };
         let model = progress.model(&user, &bar).await?;
         let left = model.estimate_trace(&trace, now).map(|left| [left.p10, left.p50, left.p90]);
         runs.push(Run::of(user.to_string(), bar, &trace, left, now));

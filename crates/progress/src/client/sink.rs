@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use keyrack_keys::UserSub;
 
 use super::trail::Message;
-use crate::{error::Error, service::Progress};
+use crate::{bar::BarSettings, error::Error, service::Progress, technique::StepConfig};
 
 /// Where reports go.
 #[derive(Debug)]
@@ -57,6 +57,13 @@ async fn write(progress: &Progress, user: &UserSub, message: &Message) -> Result
     match message {
         Message::Create(new) => progress.create_trace(user, new).await,
         Message::Update(update) if update.done => {
+            // A bar that begins with this run keeps every run, as one from the command line does.
+            let (name, config) = (&update.pbar_name, StepConfig::default());
+            let made = progress.create_bar(user, name, BarSettings::EVERY_RUN, config).await;
+            match made {
+                Ok(_) | Err(Error::BarExists { .. }) => {}
+                Err(error) => return Err(error),
+            }
             progress.finish_trace(user, update).await.map(drop)
         }
         Message::Update(update) => progress.update_trace(user, update).await,

@@ -91,7 +91,14 @@ mod tests {
             step("lost", 0, 0, 105.0, None),
             step("copy", 3, 10, 107.0, None),
         ];
-        let trace = Trace { created_at: 100.0, last_updated_at: 110.0, done: false, steps };
+        let trace = Trace {
+            created_at: 100.0,
+            last_updated_at: 110.0,
+            done: false,
+            steps,
+            failure: None,
+            reports_every: None,
+        };
         let running = Running::of(&trace, 112.5);
         let finished =
             |name: &str, seconds| FinishedStep { name: name.into(), iterations: None, seconds };

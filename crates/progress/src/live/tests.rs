@@ -36,6 +36,8 @@ fn trace(steps: &[(&str, u64, f64)]) -> Trace {
         last_updated_at: 1000.0,
         done: false,
         steps: steps.iter().map(step).collect(),
+        failure: None,
+        reports_every: None,
     }
 }
 

@@ -15,7 +15,8 @@ local function read(key, ...)
   return values
 end
 
-local fields = read(trace, 'created_at', 'last_updated_at', 'current_step', 'done', 'counted')
+local fields = read(trace, 'created_at', 'last_updated_at', 'current_step', 'done', 'counted', 'failed_at', 'exit_code',
+  'signal', 'reports_every')
 local n_steps = tonumber(fields[3])
 if not n_steps then return {} end
 

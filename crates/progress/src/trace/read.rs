@@ -3,7 +3,7 @@
 use keyrack_keys::UserSub;
 use keyrack_store::{Script, script};
 
-use super::{Trace, TraceStep};
+use super::{Trace, TraceFailure, TraceStep};
 use crate::{
     bar::bar_name,
     error::Error,
@@ -58,9 +58,27 @@ impl Progress {
             last_updated_at: number(key.name(), "last_updated_at", &fields[1])?,
             done: fields[3] == "1",
             steps: steps?,
+            failure: read_failure(key.name(), fields)?,
+            reports_every: optional(key.name(), "reports_every", &fields[8])?,
         };
         Ok(Some(Found { trace, counted: !fields[4].is_empty() }))
     }
+}
+
+fn read_failure(key: &str, fields: &[String]) -> Result<Option<TraceFailure>, Error> {
+    let Some(at) = optional(key, "failed_at", &fields[5])? else { return Ok(None) };
+    let exit_code = optional(key, "exit_code", &fields[6])?;
+    let signal = optional(key, "signal", &fields[7])?;
+    Ok(Some(TraceFailure { at, exit_code, signal }))
+}
+
+/// A number that may be absent.
+fn optional<T: std::str::FromStr>(
+    key: &str,
+    field: &'static str,
+    text: &str,
+) -> Result<Option<T>, Error> {
+    if text.is_empty() { Ok(None) } else { number(key, field, text).map(Some) }
 }
 
 fn read_step(key: &str, fields: &[String]) -> Result<TraceStep, Error> {

@@ -13,10 +13,10 @@
 local call = redis.call
 local step_name, iterations = ARGV[1], ARGV[2]
 
-local stored = call('HMGET', trace, 'current_step', 'done')
+local stored = call('HMGET', trace, 'current_step', 'done', 'failed_at')
 local position = tonumber(stored[1])
 if not position then return redis.error_reply('TRACE_NOT_FOUND there is none') end
-if stored[2] == '1' then return redis.error_reply('TRACE_COMPLETED it is done') end
+if stored[2] == '1' or stored[3] then return redis.error_reply('TRACE_COMPLETED it has ended') end
 
 local current_key = step_key(position)
 local current = call('HMGET', current_key, 'step_name', 'iteration')

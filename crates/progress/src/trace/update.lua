@@ -17,10 +17,10 @@ local done = ARGV[5] == '1'
 
 local function refuse(word, detail) return redis.error_reply(word .. ' ' .. detail) end
 
-local stored = call('HMGET', trace, 'current_step', 'done')
+local stored = call('HMGET', trace, 'current_step', 'done', 'failed_at')
 local position = tonumber(stored[1])
 if not position then return refuse('TRACE_NOT_FOUND', 'there is none') end
-if stored[2] == '1' then return refuse('TRACE_COMPLETED', 'it is done') end
+if stored[2] == '1' or stored[3] then return refuse('TRACE_COMPLETED', 'it has ended') end
 
 local current_key = step_key(position)
 local current = call('HMGET', current_key, 'step_name', 'iteration', 'iterations')

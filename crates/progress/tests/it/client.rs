@@ -36,6 +36,24 @@ async fn wrapped_items_come_out_as_they_went_in_and_their_run_is_kept() {
 }
 
 #[tokio::test]
+async fn every_run_of_a_wrapped_loop_is_learned_from() {
+    on_every_store(async |store| {
+        let (progress, client) = open(store);
+        for n in 1..=24 {
+            let wrapped = client.wrap("import", "copy", 0..3);
+            let uid = wrapped.uid().to_owned();
+            assert_eq!(wrapped.count(), 3);
+            assert!(client.flush(LONG).await);
+            let samples = progress.samples(&user(), "import").await.expect("an answer");
+            assert_eq!(samples.expect("a bar").traces.len(), n);
+            let trace = progress.trace(&user(), "import", &uid).await.expect("an answer");
+            assert!(trace.is_some_and(|trace| trace.done));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn run_with_several_steps_can_be_watched() {
     on_every_store(async |store| {
         let (progress, client) = open(store);

@@ -4,6 +4,7 @@ mod client;
 mod counting;
 mod crashes;
 mod defining;
+mod ending;
 mod estimating;
 mod examples;
 mod jobs;

@@ -27,7 +27,8 @@ const NO_STEPS_RETRY_S: u32 = 1;
 /// Streams how a trace goes on, as server-sent events.
 ///
 /// There is an `update` event at once and after every change. The one with `done` is the last, and a client has to close the stream
-/// then, or it would begin anew. A stream that ends for another reason says why in an `end` event. Each update tells all there is to
+/// then, or it would begin anew. When a run fails, or its process no longer reports, the last update says so in `outcome`. A stream
+/// that ends for another reason than `done` says why in an `end` event. Each update tells all there is to
 /// know, so that nothing is lost by coming back.
 #[utoipa::path(get, path = "/progress_bars/traces/events", tag = "traces", operation_id = "watchTrace", params(Wanted),
     responses(

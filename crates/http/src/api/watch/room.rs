@@ -24,6 +24,12 @@ use super::scene::{Known, Scene};
 /// How soon a store that did not answer is asked again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
+/// A trace that should have been heard of is looked at this much later.
+const SILENCE_SLACK_S: f64 = 0.1;
+
+/// The longest wait for a report, so that no number from the store is too large for a timer.
+const SILENCE_MAX_S: f64 = 86_400.0;
+
 /// How long what is known of past traces counts as current.
 const KNOWN_MAX: Duration = Duration::from_secs(60);
 
@@ -102,7 +108,7 @@ impl Room {
     }
 
     fn is_over(&self) -> bool {
-        self.latest.borrow().as_ref().is_some_and(|scene| scene.is_done())
+        self.latest.borrow().as_ref().is_some_and(|scene| scene.is_over())
     }
 }
 
@@ -147,15 +153,31 @@ impl Listener {
                     return;
                 }
                 // Whatever it says, a message or a gap, the trace is read again; several at once need but one look.
-                if events.next().await.is_none() {
-                    break;
+                // A trace whose process dies says nothing, so it is looked at when it should have been heard of.
+                tokio::select! {
+                    event = events.next() => if event.is_none() {
+                        break;
+                    },
+                    () = self.silence() => {}
                 }
                 while let Some(Some(_)) = events.next().now_or_never() {}
             }
         }
     }
 
-    /// Reads the trace until that succeeds, and shows it. True if it is done.
+    /// Ends when the trace is lost unless something was heard of it; never for one that promised no reports.
+    async fn silence(&self) {
+        let lost_at = self.sender.borrow().as_ref().and_then(|scene| scene.lost_at());
+        match lost_at {
+            None => std::future::pending().await,
+            Some(at) => {
+                let left = (at - self.progress.now()).max(0.0) + SILENCE_SLACK_S;
+                sleep(Duration::from_secs_f64(left.min(SILENCE_MAX_S))).await;
+            }
+        }
+    }
+
+    /// Reads the trace until that succeeds, and shows it. True if nothing more will come.
     async fn show(&mut self) -> bool {
         let scene = loop {
             match self.look().await {
@@ -166,9 +188,9 @@ impl Listener {
                 }
             }
         };
-        let is_done = scene.is_done();
+        let is_over = scene.is_over();
         self.sender.send_replace(Some(Arc::new(scene)));
-        is_done
+        is_over
     }
 
     async fn look(&mut self) -> Result<Scene, Error> {

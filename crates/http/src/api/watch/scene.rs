@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use keyrack_keys::UserSub;
 use keyrack_progress::{
-    Error, Eta, Live, Progress, Trace,
+    Error, Eta, Live, Outcome, Progress, Trace,
     estimate::{Estimate, Model},
     keys::BarName,
 };
@@ -37,18 +37,56 @@ pub(super) struct Scene {
     known: Arc<Known>,
     trace: Option<Trace>,
     is_done: bool,
+    /// How the trace ended, if it has without being completed.
+    failed: Option<Outcome>,
     text: Utf8Bytes,
 }
 
 /// How a trace stands, as it is sent.
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::api) struct TraceUpdate {
-    /// Whether this is the last.
+    /// Whether the trace is completed; nothing follows then.
     done: bool,
+    /// How the run ended, if it is not completed and goes on no more; nothing follows then either.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<TraceOutcome>,
     /// Always `update`.
     #[serde(rename = "type")]
     kind: &'static str,
     data: TraceNumbers,
+}
+
+/// How a run ended that was not completed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct TraceOutcome {
+    /// `failed`, or `lost` when its process no longer reports.
+    state: &'static str,
+    /// The exit code of its process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<u64>,
+    /// The number of the signal that ended its process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<u64>,
+    /// The same in words.
+    reason: String,
+}
+
+impl TraceOutcome {
+    fn of(outcome: Outcome) -> Option<TraceOutcome> {
+        let reason = outcome.to_string();
+        match outcome {
+            Outcome::Running | Outcome::Done => None,
+            Outcome::Failed(failure) => Some(TraceOutcome {
+                state: "failed",
+                exit_code: failure.exit_code,
+                signal: failure.signal,
+                reason,
+            }),
+            Outcome::Lost { .. } => {
+                Some(TraceOutcome { state: "lost", exit_code: None, signal: None, reason })
+            }
+        }
+    }
 }
 
 /// The numbers of a trace.
@@ -106,13 +144,30 @@ impl Scene {
     /// A trace at a time in unix seconds; none before it begins. One that is gone was completed.
     pub(super) fn new(now: f64, known: Arc<Known>, trace: Option<Trace>, is_gone: bool) -> Scene {
         let is_done = is_gone || trace.as_ref().is_some_and(|trace| trace.done);
-        let mut scene = Scene { known, trace, is_done, text: Utf8Bytes::default() };
+        let outcome = trace.as_ref().map(|trace| trace.outcome(now)).filter(|_| !is_done);
+        let failed = outcome.filter(|outcome| *outcome != Outcome::Running);
+        let mut scene = Scene { known, trace, is_done, failed, text: Utf8Bytes::default() };
         scene.text = scene.text_at(now);
         scene
     }
 
     pub(super) fn is_done(&self) -> bool {
         self.is_done
+    }
+
+    /// How the trace ended, if it has without being completed.
+    pub(super) fn failed(&self) -> Option<Outcome> {
+        self.failed
+    }
+
+    /// Whether nothing more will come.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_done || self.failed.is_some()
+    }
+
+    /// When the trace is lost unless it is heard of before, in unix seconds.
+    pub(super) fn lost_at(&self) -> Option<f64> {
+        self.trace.as_ref().filter(|_| !self.is_over()).and_then(Trace::lost_at)
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -131,11 +186,17 @@ impl Scene {
 
     /// The scene at another time.
     pub(super) fn text_at(&self, now: f64) -> Utf8Bytes {
-        let live = Live::at(now, &self.known.eta, self.trace.as_ref());
-        let running = self.trace.as_ref().filter(|_| !self.is_done);
+        let at = self.trace.as_ref().filter(|_| self.failed.is_some());
+        let live = Live::at(
+            at.map_or(now, |trace| trace.until(now)),
+            &self.known.eta,
+            self.trace.as_ref(),
+        );
+        let running = self.trace.as_ref().filter(|_| !self.is_over());
         let estimate = running.and_then(|trace| self.known.model.estimate_trace(trace, now));
         let data = TraceNumbers::new(live, estimate);
-        let update = TraceUpdate { done: self.is_done, kind: "update", data };
+        let outcome = self.failed.and_then(TraceOutcome::of);
+        let update = TraceUpdate { done: self.is_done, outcome, kind: "update", data };
         serde_json::to_string(&update).expect("numbers and names are JSON").into()
     }
 }

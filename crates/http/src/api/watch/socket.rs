@@ -75,10 +75,10 @@ impl Client {
                 }
                 Next::End(ending) => {
                     let code = match ending {
-                        Ending::NeverBegan | Ending::Idle => close_code::POLICY,
+                        Ending::NeverBegan | Ending::Idle | Ending::Failed(_) => close_code::POLICY,
                         Ending::Stopping => close_code::AWAY,
                     };
-                    return self.0.close(code, ending.reason()).await;
+                    return self.0.close(code, &ending.reason()).await;
                 }
             }
         }

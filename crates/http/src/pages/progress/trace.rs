@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use keyrack_keys::UserSub;
-use keyrack_progress::{Samples, Trace};
+use keyrack_progress::{Outcome, Samples, Trace};
 
 use super::{
     bar_link,
@@ -36,7 +36,7 @@ pub(super) struct TracePage {
     uid: String,
     bar: String,
     bar_link: String,
-    /// `running`, `completed` or `past`.
+    /// `running`, `completed`, `failed`, `lost` or `past`.
     state: &'static str,
     facts: Vec<(&'static str, String)>,
     track: Track,
@@ -78,10 +78,11 @@ impl View for One {
         if let Some(trace) = app.progress.trace(&self.user, &self.bar, &self.trace).await? {
             let now = app.progress.now();
             let estimate = past.and_then(|past| past.model.estimate_trace(&trace, now));
-            let estimate = estimate.filter(|_| !trace.done);
+            let is_running = trace.is_running(now);
+            let estimate = estimate.filter(|_| is_running);
             let mut page = self.page(frame, legs(&trace, now));
             page.under_way(&trace, now);
-            if !trace.done {
+            if is_running {
                 let (remaining, range) = told(estimate.as_ref());
                 let range = if range.is_empty() { range } else { format!(" ({range})") };
                 page.facts.push(("Remaining", remaining + &range));
@@ -144,10 +145,22 @@ impl One {
 impl TracePage {
     /// What is told of a trace under way, or just completed.
     fn under_way(&mut self, trace: &Trace, now: f64) {
-        self.state = if trace.done { "completed" } else { "running" };
-        if !trace.done {
-            self.facts.pop();
-            self.facts.push(("Under way for", seconds(now - trace.created_at)));
+        let outcome = trace.outcome(now);
+        self.state = match outcome {
+            Outcome::Running => "running",
+            Outcome::Done => "completed",
+            Outcome::Failed(_) => "failed",
+            Outcome::Lost { .. } => "lost",
+        };
+        match outcome {
+            Outcome::Running => {
+                self.facts.pop();
+                self.facts.push(("Under way for", seconds(now - trace.created_at)));
+            }
+            Outcome::Done => {}
+            Outcome::Failed(_) | Outcome::Lost { .. } => {
+                self.facts.push(("Outcome", outcome.to_string()));
+            }
         }
         self.facts.push(("Began", when::stamp(ms(trace.created_at))));
         self.facts.push(("Heard of", when::relative(ms(trace.last_updated_at), ms(now))));
@@ -157,9 +170,10 @@ impl TracePage {
 fn legs(trace: &Trace, now: f64) -> Vec<Leg> {
     let begun = trace.created_at;
     let last = trace.steps.len().saturating_sub(1);
+    let (is_running, end) = (trace.is_running(now), trace.until(now));
     let legs = trace.steps.iter().enumerate().map(|(at, step)| {
         let next = trace.steps.get(at + 1).map(|next| next.started_at);
-        let until = step.finished_at.or(next).unwrap_or(now);
+        let until = step.finished_at.or(next).unwrap_or(end);
         Leg {
             name: step.step_name.clone(),
             done: match step.iterations {
@@ -168,7 +182,7 @@ fn legs(trace: &Trace, now: f64) -> Vec<Leg> {
             },
             from: step.started_at - begun,
             until: until - begun,
-            is_current: at == last && !trace.done,
+            is_current: at == last && is_running,
         }
     });
     legs.collect()

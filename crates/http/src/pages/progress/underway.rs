@@ -34,8 +34,8 @@ impl Row {
             async { Ok::<_, Problem>(app.progress.trace(user, bar, uid).await?) },
             past(app, user, bar)
         )?;
-        let Some(trace) = trace.filter(|trace| !trace.done) else { return Ok(None) };
         let now = app.progress.now();
+        let Some(trace) = trace.filter(|trace| trace.is_running(now)) else { return Ok(None) };
         let estimate = past.and_then(|past| past.model.estimate_trace(&trace, now));
         let (remaining, range) = told(estimate.as_ref());
         Ok(Some(Row {

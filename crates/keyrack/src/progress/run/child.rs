@@ -24,13 +24,22 @@ use crate::{Exit, Failure, progress::meter::Meter};
 /// A running command.
 pub(super) struct Child {
     pub(super) pid: Pid,
-    /// Its exit code, once it has one.
+    /// How it ended, once it has.
     pub(super) ended: Ended,
     /// Comes when all it wrote was passed on.
     pub(super) drained: Drained,
 }
 
-type Ended = std::pin::Pin<Box<dyn Future<Output = io::Result<u8>> + Send>>;
+type Ended = std::pin::Pin<Box<dyn Future<Output = io::Result<End>> + Send>>;
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
+    /// The exit code, as shells tell it.
+    pub(super) code: u8,
+    /// The signal that ended it.
+    pub(super) signal: Option<u64>,
+}
+
 type Drained = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Child {
@@ -69,7 +78,7 @@ impl Child {
         let (tell, told) = oneshot::channel();
         thread::Builder::new().name("keyrack-wait".into()).spawn(move || {
             // Nobody asks when the program is ending already.
-            let _ = tell.send(child.wait().map(code_of));
+            let _ = tell.send(child.wait().map(End::of));
         })?;
         let ended =
             async move { told.await.unwrap_or_else(|_| Err(io::Error::other("nobody waits"))) };
@@ -82,17 +91,27 @@ fn not_started(program: &OsString, error: &io::Error) -> Failure {
     let program = program.display();
     match error.kind() {
         io::ErrorKind::NotFound => {
-            Failure::new(Exit::NotFound, format!("there is no program \"{program}\""))
+            let message = format!("there is no program \"{program}\"");
+            Failure::new(Exit::Command(NOT_FOUND), message)
                 .hint("name one in PATH or by its path; a line for the shell is: sh -c 'LINE'")
         }
-        _ => Failure::new(Exit::Failed, format!("could not start \"{program}\": {error}")),
+        _ => {
+            let message = format!("could not start \"{program}\": {error}");
+            Failure::new(Exit::Command(NOT_RUNNABLE), message)
+        }
     }
 }
 
-/// The exit code, as shells tell it.
-fn code_of(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+/// The exit codes with which shells say that there is no such command, or that it cannot be run.
+const NOT_FOUND: u8 = 127;
+const NOT_RUNNABLE: u8 = 126;
+
+impl End {
+    fn of(status: ExitStatus) -> End {
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
+        End { code, signal: status.signal().and_then(|signal| u64::try_from(signal).ok()) }
+    }
 }
 
 /// The way of output through us.

@@ -4,16 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use keyrack_keys::UserSub;
 use keyrack_progress::{
-    BarSettings, Error, NewTrace, Progress, Sampling, StepConfig, Update,
+    BarSettings, Error, NewTrace, Progress, StepConfig, TraceFailure, Update,
     estimate::Model,
     keys::{BarName, TraceUid},
 };
 use tokio::{
     sync::oneshot,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 
 use super::{
+    child::End,
     course::{Shared, Stage},
     warn,
 };
@@ -22,13 +23,10 @@ use super::{
 const EVERY: Duration = Duration::from_millis(250);
 /// How long it may take to tell; then it is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Of a command that people run, every run is kept until there are a hundred, for a quarter of a year.
-const SETTINGS: BarSettings = BarSettings {
-    sampling_max_count: 100,
-    sampling_max_age_seconds: Some(90 * 86_400),
-    sampling_technique: Sampling::SimpleRandom,
-};
-
+/// How often the store is told of a run in which nothing happens, so that one whose process dies is known to be lost.
+const REPORT_EVERY: Duration = Duration::from_secs(5);
+/// How long to wait before a store that failed is told the end again.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// Tells the store how far a command is.
 #[derive(Debug)]
 pub(super) struct Recorder {
@@ -43,6 +41,7 @@ pub(super) struct Recorder {
     start: f64,
     /// The steps as they were told last.
     told: Vec<Stage>,
+    told_at: Instant,
     has_warned: bool,
 }
 
@@ -58,20 +57,30 @@ impl Recorder {
         let is_known = samples.is_some();
         let model = samples.map(|samples| Model::of(&samples)).unwrap_or_default();
         let start = progress.now();
-        let told = Vec::new();
-        Ok(Recorder { progress, user, bar, uid, model, is_known, start, told, has_warned: false })
+        Ok(Recorder {
+            progress,
+            user,
+            bar,
+            uid,
+            model,
+            is_known,
+            start,
+            told: Vec::new(),
+            told_at: Instant::now(),
+            has_warned: false,
+        })
     }
 
-    /// Follows a command until told of its end, and whether that was a good one.
-    pub(super) async fn follow(mut self, course: Arc<Shared>, mut end: oneshot::Receiver<bool>) {
+    /// Follows a command until told of its end, and tells the store how it ended.
+    pub(super) async fn follow(mut self, course: Arc<Shared>, mut end: oneshot::Receiver<End>) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let went_well = loop {
+        let ended = loop {
             tokio::select! {
-                went_well = &mut end => break went_well.unwrap_or(false),
+                ended = &mut end => break ended.ok(),
                 _ = ticks.tick() => {
                     let steps = course.lock().steps().to_vec();
-                    match timeout(PATIENCE, self.catch_up(&steps)).await {
+                    match timeout(PATIENCE, self.report(&steps)).await {
                         Ok(Ok(())) => {}
                         Ok(Err(error)) => self.warn(&error.to_string()),
                         Err(_) => self.warn("it does not answer"),
@@ -79,17 +88,63 @@ impl Recorder {
                 }
             }
         };
-        if !went_well {
-            return;
-        }
+        let went_well = ended.is_some_and(|end| end.code == 0);
         let steps = {
             let mut course = course.lock();
-            course.end();
+            if went_well {
+                course.end();
+            }
             course.steps().to_vec()
         };
-        if let Err(error) = self.finish(&steps).await {
-            warn(format_args!("this run is not recorded: {error}"));
+        // Whoever waits for this has a limit of its own. A store that is away for a moment is told when it is back.
+        loop {
+            let told = match went_well {
+                true => self.finish(&steps).await,
+                false => self.fail(&steps, ended).await,
+            };
+            match told {
+                Ok(()) => return,
+                Err(Error::Store(error)) => self.warn(&error.to_string()),
+                Err(error) => {
+                    return warn(format_args!("this run is not recorded: {error}"));
+                }
+            }
+            sleep(RETRY_PAUSE).await;
         }
+    }
+
+    /// Tells what has happened, or that nothing has.
+    async fn report(&mut self, steps: &[Stage]) -> Result<(), Error> {
+        self.catch_up(steps).await?;
+        if self.told_at.elapsed() >= REPORT_EVERY
+            && let Some(last) = steps.last()
+        {
+            let told = self.update(last, last.iteration, false, self.progress.now()).await;
+            self.again_if_gone(told)?;
+            self.told_at = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// A store that has lost the run is told all of it again at the next report.
+    fn again_if_gone(&mut self, told: Result<(), Error>) -> Result<(), Error> {
+        if matches!(told, Err(Error::TraceNotFound { .. } | Error::StepMissing { .. })) {
+            self.told.clear();
+            return Ok(());
+        }
+        told
+    }
+
+    /// Tells that the command failed. Nothing is learned from it.
+    async fn fail(&mut self, steps: &[Stage], end: Option<End>) -> Result<(), Error> {
+        self.catch_up(steps).await?;
+        let failure = TraceFailure {
+            at: self.progress.now(),
+            exit_code: end.filter(|end| end.signal.is_none()).map(|end| u64::from(end.code)),
+            signal: end.and_then(|end| end.signal),
+        };
+        let (bar, uid) = (self.bar.as_str(), self.uid.as_str());
+        self.progress.fail_trace(&self.user, bar, uid, failure).await
     }
 
     /// What is not told now is told later, so one word about it is enough.
@@ -99,8 +154,18 @@ impl Recorder {
         }
     }
 
-    /// Tells everything that has happened since the last time.
+    /// Tells everything that has happened since the last time; all of it when the store has lost the run meanwhile.
     async fn catch_up(&mut self, steps: &[Stage]) -> Result<(), Error> {
+        match self.catch_up_once(steps).await {
+            Err(Error::TraceNotFound { .. } | Error::StepMissing { .. }) => {
+                self.told.clear();
+                self.catch_up_once(steps).await
+            }
+            told => told,
+        }
+    }
+
+    async fn catch_up_once(&mut self, steps: &[Stage]) -> Result<(), Error> {
         if self.told.first().map(|first| &first.name) != steps.first().map(|first| &first.name) {
             self.told.clear();
         }
@@ -118,6 +183,7 @@ impl Recorder {
             }
             self.told.truncate(at);
             self.told.push(step.clone());
+            self.told_at = Instant::now();
         }
         Ok(())
     }
@@ -127,7 +193,12 @@ impl Recorder {
         self.catch_up(steps).await?;
         if !self.is_known {
             let config = StepConfig::default();
-            let made = self.progress.create_bar(&self.user, self.bar.as_str(), SETTINGS, config);
+            let made = self.progress.create_bar(
+                &self.user,
+                self.bar.as_str(),
+                BarSettings::EVERY_RUN,
+                config,
+            );
             match made.await {
                 Ok(_) | Err(Error::BarExists { .. }) => {}
                 Err(error) => return Err(error),
@@ -136,7 +207,11 @@ impl Recorder {
         let last = steps.last().expect("there is one from the start");
         let iteration = last.iterations.unwrap_or(0);
         let update = self.update_of(last, iteration, true, self.progress.now());
-        self.progress.finish_trace(&self.user, &update).await.map(drop)
+        match self.progress.finish_trace(&self.user, &update).await {
+            // An earlier attempt got through, and only its answer was lost.
+            Err(Error::TraceCompleted { .. }) => Ok(()),
+            finished => finished.map(drop),
+        }
     }
 
     async fn create(&self, step: &Stage) -> Result<(), Error> {
@@ -147,7 +222,9 @@ impl Recorder {
             iterations: step.iterations,
             now: self.start + step.began,
         };
-        self.progress.create_trace(&self.user, &new).await
+        self.progress.create_trace(&self.user, &new).await?;
+        let (bar, uid) = (self.bar.as_str(), self.uid.as_str());
+        self.progress.promise_reports(&self.user, bar, uid, REPORT_EVERY.as_secs()).await
     }
 
     async fn recount(&self, step: &Stage) -> Result<(), Error> {

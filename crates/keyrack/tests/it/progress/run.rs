@@ -84,13 +84,18 @@ fn exit_code_is_that_of_the_command_and_a_failure_is_not_kept() {
 }
 
 #[test]
-fn unknown_program_is_not_found() {
+fn program_that_is_missing_or_cannot_run_gives_the_code_that_shells_know() {
     let world = World::new();
     let mut command = world.keyrack("progress run import");
     command.args(["--", "no-such-program"]);
     let run = Run::of(command);
-    assert_eq!(run.code, Some(3), "{run:?}");
+    assert_eq!(run.code, Some(127), "{run:?}");
     assert_eq!(run.failure().0, "error: there is no program \"no-such-program\"");
+    std::fs::write(world.path("no-program"), "").expect("written");
+    let mut command = world.keyrack("progress run import");
+    command.args(["--", "./no-program"]);
+    let run = Run::of(command);
+    assert_eq!(run.code, Some(126), "{run:?}");
 }
 
 #[test]

@@ -61,3 +61,34 @@ fn trace_that_never_begins_is_not_found() {
     assert_eq!(watched.code, Some(3), "{watched:?}");
     assert_eq!(watched.failure().0, "error: \"import\" has no trace \"nobody\"");
 }
+
+#[test]
+fn watcher_learns_that_a_run_failed_and_how() {
+    let world = World::new();
+    let mut watch = world.keyrack("progress watch import r1");
+    let watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let run = world.with_bar("import --uid r1", "echo step load; exit 3");
+    assert_eq!(run.code, Some(3), "{run:?}");
+    let watched = Run::from(watch.wait_with_output().expect("it ends"));
+    assert_eq!(watched.code, Some(1), "{watched:?}");
+    assert!(
+        watched.failure().0.contains("\"import\" failed with exit code 3, after"),
+        "{watched:?}"
+    );
+    let shown = world.json("progress show import r1");
+    assert_eq!((&shown["state"], &shown["failure"]["exit_code"]), (&"failed".into(), &3.into()));
+    assert_eq!((&shown["done"], &shown["remaining_seconds"]), (&false.into(), &Json::Null));
+    let shown = world.run("progress show import r1").stdout;
+    assert!(shown.contains("failed with exit code 3"), "{shown}");
+}
+
+#[test]
+fn run_that_a_signal_ends_says_which() {
+    let world = World::new();
+    let run = world.with_bar("import --uid r1", "kill -9 $$");
+    assert_eq!(run.code, Some(137), "{run:?}");
+    let shown = world.json("progress show import r1");
+    assert_eq!((&shown["state"], &shown["failure"]["signal"]), (&"failed".into(), &9.into()));
+    let watched = world.run("progress watch import r1");
+    assert!(watched.failure().0.contains("failed: ended by signal 9"), "{watched:?}");
+}

@@ -101,7 +101,14 @@ impl Facts {
         self.count(&new.uid, server);
         let now = time_of(new.now, server);
         let steps = vec![new_step(&new.step_name, new.iterations, now)];
-        let trace = Trace { created_at: now, last_updated_at: now, done: false, steps };
+        let trace = Trace {
+            created_at: now,
+            last_updated_at: now,
+            done: false,
+            steps,
+            failure: None,
+            reports_every: None,
+        };
         self.traces.insert(new.uid.clone(), (trace, None));
         self.created += 1;
         "accepted"

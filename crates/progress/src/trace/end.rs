@@ -1,0 +1,86 @@
+//! Ending a trace whose run has failed, and promising reports, so that one whose process dies is known to be lost.
+
+use keyrack_keys::{Layout, UserSub};
+use keyrack_store::{Script, script};
+
+use super::{TTL_SECONDS, TraceFailure};
+use crate::{
+    bar::bar_name,
+    error::Error,
+    keys::{self, TraceUid},
+    running::member,
+    service::Progress,
+    text::float,
+};
+
+static END: Script = script!("end.lua", "../include/steps.lua");
+static PROMISE: Script = script!("promise.lua");
+
+impl Progress {
+    /// Ends a trace whose run has failed; everybody who watches it is told. It is not learned from.
+    ///
+    /// A trace that failed keeps `done` at `0`, which says whether it is completed.
+    ///
+    /// # Errors
+    /// When the trace is not there or completed, or the store fails.
+    pub async fn fail_trace(
+        &self,
+        user: &UserSub,
+        pbar_name: &str,
+        trace_uid: &str,
+        failure: TraceFailure,
+    ) -> Result<(), Error> {
+        let (bar, uid) = (bar_name(pbar_name)?, TraceUid::new(trace_uid)?);
+        let text = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
+        let ended: Result<(), _> = END
+            .call(&self.store)
+            .key("trace", &keys::trace(user, &bar, &uid))
+            .key("events", &keys::trace_events(user, &bar, &uid))
+            .keys("running", &self.running_key())
+            .arg("now", float(self.time_of(failure.at)))
+            .arg("exit_code", text(failure.exit_code))
+            .arg("signal", text(failure.signal))
+            .arg("ttl", TTL_SECONDS)
+            .arg("member", member(user, &bar, &uid))
+            .run()
+            .await;
+        ended.map_err(|error| refusal(error, trace_uid))?;
+        if self.store.layout() == Layout::Cluster {
+            self.leave_running(user, &bar, &uid).await;
+        }
+        Ok(())
+    }
+
+    /// Promises that a trace will be updated at least every so many seconds: silent for three times that, it is lost.
+    ///
+    /// # Errors
+    /// When the trace is not there, or the store fails.
+    pub async fn promise_reports(
+        &self,
+        user: &UserSub,
+        pbar_name: &str,
+        trace_uid: &str,
+        every_s: u64,
+    ) -> Result<(), Error> {
+        let (bar, uid) = (bar_name(pbar_name)?, TraceUid::new(trace_uid)?);
+        if every_s == 0 {
+            return Err(Error::invalid("reports_every", "it is 0; use 1 or more seconds"));
+        }
+        let promised: Result<(), _> = PROMISE
+            .call(&self.store)
+            .key("trace", &keys::trace(user, &bar, &uid))
+            .arg("every", every_s)
+            .run()
+            .await;
+        promised.map_err(|error| refusal(error, trace_uid))
+    }
+}
+
+fn refusal(error: keyrack_store::Error, trace: &str) -> Error {
+    let keyrack_store::Error::Refused { word, .. } = &error else { return error.into() };
+    match word.as_str() {
+        "TRACE_NOT_FOUND" => Error::TraceNotFound { trace: trace.to_owned() },
+        "TRACE_COMPLETED" => Error::TraceCompleted { trace: trace.to_owned() },
+        _ => error.into(),
+    }
+}
