@@ -1,13 +1,15 @@
 //! An account's data: its projects, their values and results, rules and output events.
 //!
-//! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `look`, `change` and `commit`;
+//! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `group`, `look`, `change` and `commit`;
 //! `image` says what should be stored, and `build` makes it so; `read` tells results; `rules`, `judge` and `due` are about rules.
 
 mod build;
 mod change;
 mod commit;
+mod delete;
 mod due;
 mod extremes;
+mod group;
 mod image;
 mod judge;
 mod key;
@@ -59,6 +61,8 @@ struct Inner {
     /// Writers of one key in one process take turns; between processes, the slower one starts again.
     turns: Vec<tokio::sync::Mutex<()>>,
     hasher: RandomState,
+    /// Events that wait for those before them.
+    queues: group::Queues,
     /// What settings and rules were when last looked at: good guesses that are checked with each look.
     settings: Mutex<HashMap<Project, Settings>>,
     rules: Mutex<HashMap<Project, KnownRules>>,
@@ -76,6 +80,7 @@ impl Ledger {
             account,
             turns,
             hasher: RandomState::new(),
+            queues: group::Queues::default(),
             settings: Mutex::default(),
             rules: Mutex::default(),
         };

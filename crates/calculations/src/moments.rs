@@ -3,7 +3,7 @@
 //! With x = 1..n and y the bucket sums, everything follows from n, Σy, Σy² and Σxy. All of it stays a fraction of whole
 //! numbers until the one division at the end, so nothing is lost where large numbers nearly cancel.
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, Sign};
 
 use crate::{
     decimal::{Decimal, ten_to},
@@ -32,6 +32,8 @@ pub struct StraightLine {
     pub slope: f64,
     /// The half-widths of the slope's intervals at 90, 95 and 99 percent; needs three buckets.
     pub ci: Option<[f64; 3]>,
+    /// How well the line describes the sums, from -1 to 1; needs sums that differ.
+    pub r: Option<f64>,
 }
 
 /// What the next bucket's sum will be, if it goes on like this.
@@ -87,7 +89,20 @@ impl Moments {
         let slope = ratio(&(self.lean() * 6), &(&n * (&n * &n - 1) * &ten));
         let intercept = ratio(&(&self.y * (&n * 4 + 2) - &self.xy * 6), &(&n * (&n - 1) * &ten));
         let ci = self.slope_error().map(|error| student_t(self.n - 2).map(|t| t * error));
-        Some(StraightLine { intercept, slope, ci })
+        Some(StraightLine { intercept, slope, ci, r: self.correlation() })
+    }
+
+    /// The correlation of the sums with their places, exact up to the root.
+    fn correlation(&self) -> Option<f64> {
+        let n = BigInt::from(self.n);
+        let spread = self.spread();
+        if self.n < 2 || spread.sign() != Sign::Plus {
+            return None;
+        }
+        let lean = self.lean();
+        let squared = ratio(&(&lean * &lean * 3), &((&n * &n - 1) * spread));
+        let r = squared.min(1.0).sqrt();
+        Some(if lean.sign() == Sign::Minus { -r } else { r })
     }
 
     /// What comes next, by the line.
@@ -156,6 +171,7 @@ mod tests {
             close(ci_90, 10.552952875736558);
             close(ci_95, 13.743808675719878);
             close(ci_99, 22.790941884006568);
+            close(line.r.unwrap(), 0.496_127_905_886_801_8);
             assert_eq!(moments.average(), Some(80.33333333333333));
             assert_eq!(moments.deviation(Deviation::Sample), Some(21.33229164123411));
             assert_eq!(moments.deviation(Deviation::Population), Some(19.473628891971373));
@@ -171,11 +187,14 @@ mod tests {
         assert_eq!((one.average(), one.line()), (Some(5.0), None));
         assert_eq!(one.deviation(Deviation::Sample), Some(0.0));
         let two = moments(&["5", "7"]);
-        assert_eq!(two.line(), Some(StraightLine { intercept: 3.0, slope: 2.0, ci: None }));
+        assert_eq!(
+            two.line(),
+            Some(StraightLine { intercept: 3.0, slope: 2.0, ci: None, r: Some(1.0) })
+        );
         let three = moments(&["5", "5", "5"]);
         assert_eq!(
             three.line(),
-            Some(StraightLine { intercept: 5.0, slope: 0.0, ci: Some([0.0; 3]) })
+            Some(StraightLine { intercept: 5.0, slope: 0.0, ci: Some([0.0; 3]), r: None })
         );
     }
 

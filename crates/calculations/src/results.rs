@@ -90,6 +90,8 @@ pub(crate) fn over_buckets(
                 ("ci_90", ci(0)),
                 ("ci_95", ci(1)),
                 ("ci_99", ci(2)),
+                ("r", line.and_then(|line| line.r)),
+                ("r_squared", line.and_then(|line| line.r).map(|r| r * r)),
             ]
         }
         _ => Vec::new(),

@@ -1,60 +1,128 @@
 //! How the values of a bucket are spread over sizes: what median and percentiles are read from.
 //!
-//! Each power of two is cut into 64 equal sizes, and values are counted by size. Counts add up, so the order of values
-//! does not matter, two sketches merge by adding, and a value that is replaced is taken out again. A quantile is the
-//! middle of the size in which it lies: at most 1/128 of it, 0.8 %, from the true one.
+//! Up to [`EXACT_MAX`] values are kept as they are, and quantiles of them are exact. Beyond, each power of two is cut into
+//! 64 equal sizes, and values are counted by size. Counts add up, so the order of values does not matter, and a value that
+//! is replaced is taken out again. A quantile is the middle of the size in which it lies: at most 1/128 of it, 0.8 %, from
+//! the true one. In the sizes of the largest and the smallest value it is the inner edge, at most 1/64 from the true one,
+//! so that no quantile is above the largest value or below the smallest.
 
 use std::collections::BTreeMap;
+
+/// How many values are kept as they are.
+pub(crate) const EXACT_MAX: usize = 32;
+
+/// What a text begins with that holds the values themselves.
+const EXACT: &str = "=";
 
 /// Bits of a number's fraction that do not matter for its size: 52 less the 6 that make 64 sizes.
 const FRACTION_BITS: u32 = 46;
 
-/// Counts of values by size.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Sketch {
-    counts: BTreeMap<i64, u64>,
+/// Values, or counts of them by size.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Sketch {
+    /// The values, the smallest first.
+    Exact(Vec<f64>),
+    /// Counts by size.
+    Counts(BTreeMap<i64, u64>),
+}
+
+impl Default for Sketch {
+    fn default() -> Sketch {
+        Sketch::Exact(Vec::new())
+    }
 }
 
 impl Sketch {
     /// One more value.
     pub(crate) fn add(&mut self, value: f64) {
-        *self.counts.entry(size(value)).or_default() += 1;
+        match self {
+            Sketch::Exact(values) if values.len() < EXACT_MAX => {
+                let at = values.partition_point(|other| other.total_cmp(&value).is_le());
+                values.insert(at, value);
+            }
+            Sketch::Exact(values) => {
+                let mut counts = BTreeMap::new();
+                for value in values.iter().chain([&value]) {
+                    *counts.entry(size(*value)).or_default() += 1;
+                }
+                *self = Sketch::Counts(counts);
+            }
+            Sketch::Counts(counts) => *counts.entry(size(value)).or_default() += 1,
+        }
     }
 
-    /// One value less.
+    /// Replaces a value: one less of the old, one more of the new.
     pub(crate) fn remove(&mut self, value: f64) {
-        let size = size(value);
-        if let Some(count) = self.counts.get_mut(&size) {
-            *count -= 1;
-            if *count == 0 {
-                self.counts.remove(&size);
+        match self {
+            Sketch::Exact(values) => {
+                if let Some(at) = values.iter().position(|other| *other == value) {
+                    values.remove(at);
+                }
+            }
+            Sketch::Counts(counts) => {
+                let size = size(value);
+                if let Some(count) = counts.get_mut(&size) {
+                    *count -= 1;
+                    if *count == 0 {
+                        counts.remove(&size);
+                    }
+                }
             }
         }
     }
 
     /// The value that this part of all values does not exceed; `None` when there are none.
     pub(crate) fn quantile(&self, part: f64) -> Option<f64> {
-        let n: u64 = self.counts.values().sum();
-        let rank = ((n as f64 * part).ceil() as u64).clamp(1, n.max(1));
-        let mut passed = 0;
-        self.counts.iter().find_map(|(size, count)| {
-            passed += count;
-            (passed >= rank).then(|| middle(*size))
-        })
+        let rank = |n: u64| ((n as f64 * part).ceil() as u64).clamp(1, n.max(1));
+        match self {
+            Sketch::Exact(values) => {
+                let at = rank(values.len() as u64) - 1;
+                values.get(usize::try_from(at).ok()?).copied()
+            }
+            Sketch::Counts(counts) => {
+                let (rank, mut passed) = (rank(counts.values().sum()), 0);
+                let size = counts.iter().find_map(|(size, count)| {
+                    passed += count;
+                    (passed >= rank).then_some(*size)
+                })?;
+                let (low, high) = edges(size);
+                let is_last = |end: Option<(&i64, &u64)>| end.is_some_and(|(end, _)| *end == size);
+                Some(match (is_last(counts.last_key_value()), is_last(counts.first_key_value())) {
+                    (true, _) => low,
+                    (false, true) => high,
+                    (false, false) => low.midpoint(high),
+                })
+            }
+        }
     }
 
     pub(crate) fn text(&self) -> String {
-        let counts = self.counts.iter().map(|(size, count)| format!("{size}:{count}"));
-        counts.collect::<Vec<_>>().join(" ")
+        match self {
+            Sketch::Exact(values) => {
+                let values = values.iter().map(|value| format!(" {value}"));
+                std::iter::once(EXACT.to_owned()).chain(values).collect()
+            }
+            Sketch::Counts(counts) => {
+                let counts = counts.iter().map(|(size, count)| format!("{size}:{count}"));
+                counts.collect::<Vec<_>>().join(" ")
+            }
+        }
     }
 
     /// Reads what [`Sketch::text`] wrote; whatever makes no sense is left out.
     pub(crate) fn parse(text: &str) -> Sketch {
+        if text.is_empty() {
+            return Sketch::default();
+        }
+        if let Some(values) = text.strip_prefix(EXACT) {
+            let values = values.split(' ').filter_map(|value| value.parse().ok());
+            return Sketch::Exact(values.collect());
+        }
         let counts = text.split(' ').filter_map(|pair| {
             let (size, count) = pair.split_once(':')?;
             Some((size.parse().ok()?, count.parse().ok()?))
         });
-        Sketch { counts: counts.collect() }
+        Sketch::Counts(counts.collect())
     }
 }
 
@@ -68,14 +136,13 @@ fn size(value: f64) -> i64 {
     }
 }
 
-fn middle(size: i64) -> f64 {
+/// Between which values a size lies, the smaller first.
+fn edges(size: i64) -> (f64, f64) {
     let edge = |size: u64| f64::from_bits(size << FRACTION_BITS);
     match size.unsigned_abs() {
-        0 => 0.0,
-        above => {
-            let middle = edge(above - 1).midpoint(edge(above));
-            if size < 0 { -middle } else { middle }
-        }
+        0 => (0.0, 0.0),
+        above if size > 0 => (edge(above - 1), edge(above)),
+        above => (-edge(above), -edge(above - 1)),
     }
 }
 
@@ -95,11 +162,34 @@ mod tests {
             let part = f64::from(percent) / 100.0;
             let exact = values[(3000.0 * part).ceil() as usize - 1];
             let found = sketch.quantile(part).unwrap();
+            let error = if percent == 100 { 64.0 } else { 128.0 };
             assert!(
-                (found - exact).abs() <= exact.abs() / 128.0,
+                (found - exact).abs() <= exact.abs() / error,
                 "{percent}%: {found} for {exact}"
             );
         }
+    }
+
+    #[test]
+    fn quantiles_of_few_values_are_exact_and_none_is_beyond_the_extremes() {
+        for n in 1..200_u32 {
+            let mut values: Vec<f64> =
+                (0..n).map(|i| (f64::from(i * 7919 % 211) - 90.0) * 1.01).collect();
+            let mut sketch = Sketch::default();
+            values.iter().for_each(|value| sketch.add(*value));
+            values.sort_by(f64::total_cmp);
+            for part in [0.01, 0.5, 0.9, 0.95, 0.99, 1.0] {
+                let found = sketch.quantile(part).unwrap();
+                assert!(found >= values[0] && found <= values[values.len() - 1], "{n}: {found}");
+                if values.len() <= EXACT_MAX {
+                    let exact = values[(f64::from(n) * part).ceil() as usize - 1];
+                    assert_eq!(found, exact, "{n}: {part}");
+                }
+            }
+        }
+        let mut one = Sketch::default();
+        one.add(1.0);
+        assert_eq!((one.quantile(0.5), one.text().as_str()), (Some(1.0), "= 1"));
     }
 
     #[test]
@@ -112,6 +202,10 @@ mod tests {
         sketch.add(77.7);
         sketch.remove(77.7);
         assert_eq!(sketch, before);
+        assert_eq!(Sketch::parse(&sketch.text()), sketch);
+        for n in 0..100 {
+            sketch.add(f64::from(n));
+        }
         assert_eq!(Sketch::parse(&sketch.text()), sketch);
         assert_eq!(Sketch::default().quantile(0.5), None);
     }

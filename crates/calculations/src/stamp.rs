@@ -1,4 +1,4 @@
-//! When an event happened: the text as it came, and the wall clock that its bucket goes by.
+//! When an event happened: the text it is stored under, and the wall clock that its bucket goes by.
 
 use std::{fmt, str::FromStr};
 
@@ -8,6 +8,8 @@ use jiff::{
 };
 
 /// The time of an event: `2014-10-17 21:34:07 -0400`, or with `T`, `Z` or `-04:00`.
+///
+/// All ways to write one second with one offset are one time, and stored as the first of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
     text: String,
@@ -21,7 +23,7 @@ pub struct Stamp {
 pub struct StampError(String);
 
 impl Stamp {
-    /// The text as it came, which is also the field it is stored under.
+    /// The text it is stored under: `2014-10-17 21:34:07 -0400`, however it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -46,12 +48,23 @@ impl FromStr for Stamp {
     fn from_str(text: &str) -> Result<Stamp, StampError> {
         let error = || StampError(text.chars().take(40).flat_map(char::escape_debug).collect());
         let (wall, offset) = parse(text.as_bytes()).ok_or_else(error)?;
-        Ok(Stamp { text: text.to_owned(), wall, offset })
+        Ok(Stamp { text: written(text, offset), wall, offset })
     }
 }
 
+/// The one form in which a time is stored.
+fn written(text: &str, offset: Offset) -> String {
+    let clock = text.get(..CLOCK_LEN).unwrap_or(text).replacen('T', " ", 1);
+    let minutes = offset.seconds() / 60;
+    let (sign, minutes) = if minutes < 0 { ('-', -minutes) } else { ('+', minutes) };
+    format!("{clock} {sign}{:02}{:02}", minutes / 60, minutes % 60)
+}
+
+/// How long date and time are, without the offset.
+const CLOCK_LEN: usize = 19;
+
 fn parse(text: &[u8]) -> Option<(DateTime, Offset)> {
-    let (clock, rest) = text.split_at_checked(19)?;
+    let (clock, rest) = text.split_at_checked(CLOCK_LEN)?;
     let separators = [clock[4], clock[7], clock[13], clock[16]];
     if separators != *b"--::" || !matches!(clock[10], b' ' | b'T') {
         return None;
@@ -103,11 +116,17 @@ mod tests {
             "2014-10-17T21:34:07 -04:00",
         ] {
             let stamp: Stamp = text.parse().unwrap();
-            assert_eq!(stamp.as_str(), text);
+            assert_eq!(stamp.as_str(), "2014-10-17 21:34:07 -0400");
             assert_eq!(stamp.wall(None).to_string(), "2014-10-17T21:34:07");
             assert_eq!(stamp.wall(Some(&TimeZone::UTC)).to_string(), "2014-10-18T01:34:07");
         }
-        assert!("2014-10-17T21:34:07Z".parse::<Stamp>().is_ok());
+        for text in
+            ["2014-10-17T21:34:07Z", "2014-10-17 21:34:07 +0000", "2014-10-17 21:34:07-00:00"]
+        {
+            assert_eq!(text.parse::<Stamp>().unwrap().as_str(), "2014-10-17 21:34:07 +0000");
+        }
+        let half = "2014-10-17 21:34:07 -03:30".parse::<Stamp>().unwrap();
+        assert_eq!(half.as_str(), "2014-10-17 21:34:07 -0330");
     }
 
     #[test]

@@ -57,7 +57,11 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         _ => bail!("usage: cargo xtask bench calc [--write | --short]"),
     };
     let programs = build()?;
-    let sections = [speed(&programs, EVENTS / scale)?, cost(&programs, scale)?];
+    let sections = [
+        speed(&programs, EVENTS / scale)?,
+        full(&programs, EVENTS / 5 / scale)?,
+        cost(&programs, scale)?,
+    ];
     let about = format!(
         "What an event costs that updates five calculations over three intervals each: `cargo xtask bench calc --write`.\n\n{}",
         machine::with_redis()?
@@ -93,6 +97,24 @@ fn speed(programs: &Programs, events: u64) -> Result<Section> {
         whole(events as f64)
     );
     Ok(Section { title: "Speed", words, table, limits: Vec::new() })
+}
+
+/// Events a second for a key with everything that can be calculated.
+fn full(programs: &Programs, events: u64) -> Result<Section> {
+    let mut table = Table::new(&["store", "in batches, events/s", "64 at once, events/s"]);
+    for place in Place::ALL {
+        let fresh = |what: &str| {
+            let server = Server::redis()?;
+            number(&measured(programs, place, &server, what, events)?, "events_per_s")
+        };
+        table.add(vec![place.name().to_owned(), whole(fresh("all")?), whole(fresh("together")?)]);
+    }
+    let words = format!(
+        "{} events of one key, a second apart, with all calculations over all seven intervals: through the library in batches of 2,000, \
+         and one by one, 64 at once. Those that come while others are stored are stored together.",
+        whole(events as f64)
+    );
+    Ok(Section { title: "Everything for one key", words, table, limits: Vec::new() })
 }
 
 /// What one event costs, at few values and at many.

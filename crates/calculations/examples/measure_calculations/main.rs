@@ -2,7 +2,8 @@
 //!
 //! Five calculations over three intervals each. WHAT is `rate`, events a second in batches over ten keys; `growth`, microseconds for
 //! one event at 1,000 stored values and at N; `baseline`, the same at N values against recomputing everything with each event;
-//! `memory`, bytes for each of N values.
+//! `memory`, bytes for each of N values; `all`, events a second in batches for one key with all calculations over all intervals;
+//! `together`, the same for single events of which 64 are sent at once.
 
 mod baseline;
 
@@ -11,7 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use keyrack_calculations::{Accounts, Event, Ledger, account, keys::Project, project};
+use futures_util::{StreamExt as _, stream};
+use keyrack_calculations::{
+    Accounts, Event, Ledger, account,
+    keys::{Calculation, Interval, Project},
+    project,
+};
 use keyrack_store::Store;
 
 /// As in the `keyrack` program.
@@ -23,6 +29,8 @@ const CALCULATIONS: [&str; 5] =
     ["sum", "count", "average", "standard_deviation", "linear_regression"];
 /// Events in one call.
 const BATCH: u64 = 1000;
+/// Single events that are sent at once.
+const AT_ONCE: usize = 64;
 /// Events that are timed one by one.
 const TIMED: u64 = 500;
 
@@ -59,6 +67,8 @@ async fn main() -> Result<(), Failed> {
             let after = store.info().await?.memory_bytes as f64;
             print("bytes_per_value", (after - before) / n as f64)?;
         }
+        "all" => print("events_per_s", all_of_one_key(&ledger, &project, n).await?)?,
+        "together" => print("events_per_s", together(&ledger, &project, n).await?)?,
         other => return Err(format!("nothing is measured as \"{other}\"").into()),
     }
     Ok(())
@@ -92,6 +102,39 @@ async fn rate(ledger: &Ledger, project: &Project, n: u64) -> Result<f64, Failed>
     for batch in batches {
         ledger.record(project, batch).await?;
     }
+    Ok(n as f64 / started.elapsed().as_secs_f64())
+}
+
+/// An event a second later than the one before, with all calculations over all intervals.
+fn full_event(n: u64) -> Result<Event, Failed> {
+    let start = jiff::civil::date(2000, 1, 1).at(0, 0, 0, 0);
+    let at = start.saturating_add(jiff::Span::new().seconds(n as i64));
+    let at = format!("{} +0000", at.strftime("%Y-%m-%d %H:%M:%S"));
+    let value = format!("{}.{}", n % 97, n % 10);
+    Ok(Event::new("bench", "k", &value, &at, Interval::WORDS, Calculation::WORDS)?)
+}
+
+/// Events a second for one key with everything that can be calculated, in batches.
+async fn all_of_one_key(ledger: &Ledger, project: &Project, n: u64) -> Result<f64, Failed> {
+    let events = (0..n).map(full_event).collect::<Result<Vec<_>, _>>()?;
+    let started = Instant::now();
+    for batch in events.chunks(2 * BATCH as usize) {
+        ledger.record(project, batch.to_vec()).await?;
+    }
+    Ok(n as f64 / started.elapsed().as_secs_f64())
+}
+
+/// The same for events that come one by one, from many at once.
+async fn together(ledger: &Ledger, project: &Project, n: u64) -> Result<f64, Failed> {
+    let events = (0..n).map(full_event).collect::<Result<Vec<_>, _>>()?;
+    let started = Instant::now();
+    let mut recording = stream::iter(events)
+        .map(|event| ledger.record(project, vec![event]))
+        .buffer_unordered(AT_ONCE);
+    while let Some(told) = recording.next().await {
+        told?;
+    }
+    drop(recording);
     Ok(n as f64 / started.elapsed().as_secs_f64())
 }
 

@@ -11,7 +11,7 @@ use keyrack_store::{Script, script};
 use super::{
     Ledger,
     commit::message,
-    image::{Image, Kind, image},
+    image::{Image, Kind, image, in_stored_form},
     key::{Declared, KeyId},
     look::look,
 };
@@ -52,6 +52,23 @@ pub struct Difference {
     pub expected: Option<String>,
 }
 
+/// A name for whoever calculates a key afresh.
+pub(super) fn builder_name() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// Times that were not written in the form in which they are stored.
+fn differences_of(values: &Key, changes: Vec<(String, Option<String>)>) -> Vec<Difference> {
+    let name = values.name();
+    let difference = |(field, expected): (String, Option<String>)| Difference {
+        name: name.to_owned(),
+        stored: None,
+        field,
+        expected,
+    };
+    changes.into_iter().map(difference).collect()
+}
+
 impl Ledger {
     /// Calculates everything about a key afresh and returns what was wrong before.
     ///
@@ -70,9 +87,10 @@ impl Ledger {
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
             let before = look(self.store(), id, &[], &[]).await?;
-            let values = self.fields(&id.values(), Kind::State).await?;
+            let (values, changes) = in_stored_form(self.fields(&id.values(), Kind::State).await?);
             let expected = image(id, &before.declared, &before.settings, &values);
             let mut verdict = Verdict { unreadable: expected.unreadable, ..Verdict::default() };
+            verdict.differences = differences_of(&id.values(), changes);
             self.compare(&expected, &mut verdict).await?;
             let after = look(self.store(), id, &[], &[]).await?;
             if before.version == after.version && after.builder.is_none() {
@@ -85,7 +103,7 @@ impl Ledger {
 
     /// Builds everything that is declared and what is wanted beside; waits where another is at it.
     pub(super) async fn build(&self, id: &KeyId, wanted: &Declared) -> Result<Verdict, Error> {
-        let builder = uuid::Uuid::new_v4().to_string();
+        let builder = builder_name();
         loop {
             if !self.begin(id, &builder, wanted).await? {
                 tokio::time::sleep(PAUSE).await;
@@ -109,7 +127,12 @@ impl Ledger {
         }
     }
 
-    async fn begin(&self, id: &KeyId, builder: &str, wanted: &Declared) -> Result<bool, Error> {
+    pub(super) async fn begin(
+        &self,
+        id: &KeyId,
+        builder: &str,
+        wanted: &Declared,
+    ) -> Result<bool, Error> {
         let intervals: Vec<Key> =
             wanted.pairs().iter().map(|(calculation, _)| id.intervals(*calculation)).collect();
         let pairs: Vec<&str> = wanted
@@ -132,11 +155,24 @@ impl Ledger {
     }
 
     /// The building itself; `None` when another has taken over.
-    async fn build_as(&self, id: &KeyId, builder: &str) -> Result<Option<Verdict>, Error> {
+    pub(super) async fn build_as(
+        &self,
+        id: &KeyId,
+        builder: &str,
+    ) -> Result<Option<Verdict>, Error> {
         let now = look(self.store(), id, &[], &[]).await?;
-        let values = self.fields(&id.values(), Kind::State).await?;
+        let (values, changes) = in_stored_form(self.fields(&id.values(), Kind::State).await?);
         let expected = image(id, &now.declared, &now.settings, &values);
         let mut verdict = Verdict { unreadable: expected.unreadable, ..Verdict::default() };
+        verdict.differences = differences_of(&id.values(), changes);
+        // What comes new is written first: a crash in between leaves no time without its value.
+        for changes in
+            verdict.differences.chunk_by(|a, b| a.expected.is_some() == b.expected.is_some()).rev()
+        {
+            if !self.mend(id, builder, &id.values(), Kind::State, changes).await? {
+                return Ok(None);
+            }
+        }
         let differences = self.compare(&expected, &mut verdict).await?;
         for (part, differences) in expected.parts.iter().zip(differences) {
             if !self.mend(id, builder, &part.key, part.kind, &differences).await? {
@@ -147,7 +183,7 @@ impl Ledger {
         Ok(is_done.then_some(verdict))
     }
 
-    async fn finish(
+    pub(super) async fn finish(
         &self,
         id: &KeyId,
         builder: &str,
@@ -164,6 +200,18 @@ impl Ledger {
             .run()
             .await?;
         Ok(done == 1)
+    }
+
+    /// Takes fields out of a hash.
+    pub(super) async fn remove_fields(
+        &self,
+        id: &KeyId,
+        builder: &str,
+        key: &Key,
+        fields: &[String],
+    ) -> Result<(), Error> {
+        let gone = fields.iter().map(|field| (field.clone(), None)).collect();
+        self.mend(id, builder, key, Kind::State, &differences_of(key, gone)).await.map(drop)
     }
 
     /// Writes what differs of one key.

@@ -6,7 +6,7 @@ use keyrack_store::Store;
 use redis::Pipeline;
 
 use super::{
-    change::{BucketChange, Extremes},
+    change::{BucketChange, Extremes, Touched},
     key::KeyId,
 };
 use crate::{decimal::Decimal, error::Error, keys::Interval, order};
@@ -19,15 +19,20 @@ pub(crate) async fn extremes(
     store: &Store,
     id: &KeyId,
     interval: Interval,
-    buckets: &BTreeMap<u64, BucketChange>,
+    touched: &Touched,
 ) -> Result<BTreeMap<u64, Extremes>, Error> {
+    // A bucket that had no values is known without asking.
+    let (new, buckets): (Buckets<'_>, Buckets<'_>) =
+        touched.buckets.iter().partition(|(number, _)| touched.state.leaf(**number).is_none());
+    let mut all: BTreeMap<u64, Extremes> =
+        new.into_iter().map(|(number, bucket)| (*number, of_new(bucket))).collect();
     if buckets.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(all);
     }
     let key = id.order(interval);
     let key = store.place(&key);
     let mut pipeline = Pipeline::new();
-    for (&number, bucket) in buckets {
+    for &(&number, bucket) in &buckets {
         // One more than can leave, so that whoever is first among those that stay is there.
         let enough = bucket.removed.len() + 1;
         let (from, to) = range(&order::bucket_prefix(number));
@@ -47,7 +52,6 @@ pub(crate) async fn extremes(
     }
     let replies: Vec<redis::Value> = pipeline.query_async(&mut store.connection()).await?;
     let mut replies = replies.into_iter();
-    let mut all = BTreeMap::new();
     for (&number, bucket) in buckets {
         let low: Vec<String> = next(&mut replies)?;
         let high: Vec<String> = next(&mut replies)?;
@@ -58,6 +62,18 @@ pub(crate) async fn extremes(
         all.insert(number, after(number, bucket, &low, &high, &counts));
     }
     Ok(all)
+}
+
+type Buckets<'a> = Vec<(&'a u64, &'a BucketChange)>;
+
+/// The extremes of a bucket to which the first values come.
+fn of_new(bucket: &BucketChange) -> Extremes {
+    let values = values(bucket);
+    Extremes {
+        min: values.first().map(|value| (*value).clone()),
+        max: values.last().map(|value| (*value).clone()),
+        distinct: values.len() as i64,
+    }
 }
 
 /// The different values that leave or come.

@@ -50,6 +50,35 @@ pub(crate) enum Kind {
 /// A value with its time.
 type Moment = (Stamp, Decimal);
 
+/// The values with each time in the one form in which it is stored, and the fields that are not.
+///
+/// Of several ways to write one time, the stored form counts; without it, the last in the order of texts.
+pub(crate) fn in_stored_form(
+    mut values: Vec<(String, String)>,
+) -> (Vec<(String, String)>, Vec<(String, Option<String>)>) {
+    values.sort_unstable();
+    let stored = |time: &str| time.parse::<Stamp>().map(|stamp| stamp.as_str().to_owned());
+    let others = |(time, _): &&(String, String)| stored(time).is_ok_and(|stored| stored != *time);
+    if !values.iter().any(|value| others(&value)) {
+        return (values, Vec::new());
+    }
+    let mut merged: BTreeMap<String, String> = BTreeMap::new();
+    let mut changes = Vec::new();
+    for value in values.iter().filter(others) {
+        merged.extend(stored(&value.0).ok().map(|time| (time, value.1.clone())));
+        changes.push((value.0.clone(), None));
+    }
+    for value in values.iter().filter(|value| !others(value)) {
+        merged.insert(value.0.clone(), value.1.clone());
+    }
+    let present: HashMap<&str, &str> =
+        values.iter().map(|(time, value)| (time.as_str(), value.as_str())).collect();
+    let new =
+        merged.iter().filter(|(time, value)| present.get(time.as_str()) != Some(&value.as_str()));
+    changes.extend(new.map(|(time, value)| (time.clone(), Some(value.clone()))));
+    (merged.into_iter().collect(), changes)
+}
+
 /// Works everything out.
 pub(crate) fn image(
     id: &KeyId,

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Events of one key that go into one call, so that other clients are not kept waiting.
-const EVENTS_PER_CALL: usize = 250;
+pub(super) const EVENTS_PER_CALL: usize = 250;
 /// Keys that are worked on at once.
 const KEYS_AT_ONCE: usize = 8;
 /// How often others may be faster before it is given up; each time, somebody has got on.
@@ -55,7 +55,7 @@ impl Ledger {
         told.resize_with(n, || Ok(()));
         let mut done = stream::iter(groups)
             .map(|(id, (places, events))| async move {
-                Ok::<_, Error>((places, self.record_group(&id, &events).await?))
+                Ok::<_, Error>((places, self.record_group(id, events).await?))
             })
             .buffer_unordered(KEYS_AT_ONCE);
         while let Some(group) = done.next().await {
@@ -65,16 +65,7 @@ impl Ledger {
         Ok(told)
     }
 
-    async fn record_group(&self, id: &KeyId, events: &[Event]) -> Result<Told, Error> {
-        let _turn = self.turn(id).await;
-        let mut told = Vec::with_capacity(events.len());
-        for chunk in events.chunks(EVENTS_PER_CALL) {
-            told.extend(self.record_chunk(id, chunk).await?);
-        }
-        Ok(told)
-    }
-
-    async fn record_chunk(&self, id: &KeyId, events: &[Event]) -> Result<Told, Error> {
+    pub(super) async fn record_chunk(&self, id: &KeyId, events: &[Event]) -> Result<Told, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let batch = self.read(id, events).await?;
             let has_fresh =
@@ -179,7 +170,7 @@ impl Ledger {
             }
         }
         if batch.wanted.need(interval, Needs::Order) {
-            touched.extremes = extremes(self.store(), id, interval, &touched.buckets).await?;
+            touched.extremes = extremes(self.store(), id, interval, &touched).await?;
         }
         touched.apply();
         Ok(touched)

@@ -3,6 +3,7 @@
 mod accounts;
 mod any_order;
 mod build;
+mod deleting;
 mod intake;
 mod results;
 mod rig;

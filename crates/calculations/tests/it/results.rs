@@ -25,11 +25,13 @@ async fn few_values_define_few_statistics() {
         );
         assert!(fields(Calculation::LinearRegression).await.is_empty());
         rig.record(vec![event("7", "2014-10-02 00:00:00 Z", &["days"])]).await;
-        assert_eq!(fields(Calculation::LinearRegression).await, ["intercept", "slope"]);
+        let names = fields(Calculation::LinearRegression).await;
+        assert_eq!(names, ["intercept", "r", "r_squared", "slope"]);
         rig.record(vec![event("9", "2014-10-03 00:00:00 Z", &["days"])]).await;
         let line = rig.result(Calculation::LinearRegression, Interval::Days).await;
         assert_eq!(line["ci_95"], "0.0", "{line:?}");
         assert_eq!((&*line["slope"], &*line["intercept"]), ("2.0", "3.0"));
+        assert_eq!((&*line["r"], &*line["r_squared"]), ("1.0", "1.0"));
         rig.verify().await;
     })
     .await;

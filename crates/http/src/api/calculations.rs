@@ -25,7 +25,8 @@ pub(super) fn router() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(rules::list))
         .routes(routes!(rules::delete))
         .routes(routes!(live::events))
-        .routes(routes!(results::show))
+        .routes(routes!(results::show, results::delete))
+        .routes(routes!(results::delete_value))
         .routes(routes!(results::trend))
         .routes(routes!(results::series))
 }

@@ -164,6 +164,41 @@ async fn published_paths_answer_by_their_published_verbs() {
 }
 
 #[tokio::test]
+async fn a_list_of_which_all_were_refused_says_so_in_its_status() {
+    let site = Site::start().await;
+    let client = Client::new(&site, "7", "2").await;
+    let bad = event("many", "2014-10-06 00:00:00 Z").to_string();
+    for body in [format!("[{bad}, {bad}]"), format!("{bad}\n{bad}\n")] {
+        let answer = client.send("POST", EVENTS, &body).await;
+        assert_eq!(answer.status, 422);
+        let told = answer.json();
+        assert_eq!((&told["stored"], &told["refused"]), (&0.into(), &2.into()), "{told}");
+    }
+    assert_eq!(client.send("POST", EVENTS, "[]").await.status, 200);
+}
+
+#[tokio::test]
+async fn values_and_keys_can_be_deleted() {
+    let site = Site::start().await;
+    let client = Client::new(&site, "7", "2").await;
+    let good = |second: u32| event("1", &format!("2014-10-06 00:00:{second:02} Z")).to_string();
+    client.send("POST", EVENTS, &[good(1), good(2)].join("\n")).await.ok();
+    let body: Json = serde_json::from_str(&good(1)).expect("an event");
+    let path = format!(
+        "/api/1/calculations/keys/{}/{}",
+        body["dimension"].as_str().expect("a name"),
+        body["key"].as_str().expect("a name")
+    );
+    let value = format!("{path}/values?at=2014-10-06T00:00:02Z");
+    assert_eq!(client.send("DELETE", &value, "").await.status, 204);
+    assert_eq!(client.send("DELETE", &value, "").await.status, 404);
+    assert_eq!(client.send("GET", &path, "").await.ok()["values"], 1);
+    assert_eq!(client.send("DELETE", &path, "").await.status, 204);
+    assert_eq!(client.send("DELETE", &path, "").await.status, 404);
+    assert_eq!(client.send("GET", &path, "").await.ok()["values"], 0);
+}
+
+#[tokio::test]
 async fn lines_that_are_refused_do_not_keep_the_others_out() {
     let site = Site::start().await;
     let client = Client::new(&site, "7", "2").await;

@@ -1,7 +1,7 @@
 //! `keyrack calc`: events in, results shown and checked.
 //!
 //! In reading order: `import` and `ingest` take events in; `list` and `show` look; `check` compares results with their
-//! values and mends them; `settings` and `token` are about projects and who may use them. `scope` says which keys are meant,
+//! values and mends them; `delete` takes values and keys away; `settings` and `token` are about projects and who may use them. `scope` says which keys are meant,
 //! `spark` draws.
 
 mod import;
@@ -11,6 +11,7 @@ mod list;
 mod show;
 
 mod check;
+mod delete;
 
 mod settings;
 mod token;
@@ -44,6 +45,8 @@ enum Command {
     Verify(check::Args),
     /// Calculate results afresh from the values
     Recompute(check::Args),
+    /// Delete values of a key, or the key with all that belongs to it
+    Delete(delete::Args),
     /// Show or change how a project's results are calculated
     Settings(settings::Args),
     /// Make and delete tokens of projects and of admins
@@ -59,6 +62,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Show(args) => show::run(&args, globals).await,
         Command::Verify(args) => check::verify(&args, globals).await,
         Command::Recompute(args) => check::recompute(&args, globals).await,
+        Command::Delete(args) => delete::run(&args, globals).await,
         Command::Settings(args) => settings::run(&args, globals).await,
         Command::Token(args) => token::run(args, globals).await,
     }

@@ -89,11 +89,18 @@ pub(super) async fn event(
 
 /// Stores many events: a JSON list, or one event in each line. A line that is refused does not keep the others out.
 ///
-/// A body of lines may be of any length and is stored while it arrives. Sending the same events again changes nothing.
+/// A body of lines may be of any length and is stored while it arrives. Sending the same events again changes nothing. When every
+/// event was refused, the status is 422.
 #[utoipa::path(post, path = "/calculations/events", tag = "calculations", operation_id = "recordEvents",
     request_body(content((Vec<EventBody> = "application/json"), (EventBody = "application/x-ndjson"))),
-    responses((status = OK, body = Recorded)))]
-pub(super) async fn record(caller: Caller, body: Stream) -> Result<Json<Recorded>, Problem> {
+    responses(
+        (status = OK, body = Recorded),
+        (status = UNPROCESSABLE_ENTITY, body = Recorded, description = "Every event was refused"),
+    ))]
+pub(super) async fn record(
+    caller: Caller,
+    body: Stream,
+) -> Result<(StatusCode, Json<Recorded>), Problem> {
     let mut intake = Intake { caller, recorded: Recorded::default(), batch: Vec::new(), line: 0 };
     let mut chunks = body.into_data_stream();
     let (mut text, mut is_list) = (Vec::new(), None);
@@ -125,7 +132,10 @@ pub(super) async fn record(caller: Caller, body: Stream) -> Result<Json<Recorded
         intake.take(&text).await?;
     }
     intake.store().await?;
-    Ok(Json(intake.recorded))
+    let Recorded { stored, refused, .. } = intake.recorded;
+    let status =
+        if stored == 0 && refused > 0 { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    Ok((status, Json(intake.recorded)))
 }
 
 /// Events on their way in.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
-use keyrack_calculations::{Direction, POINTS_MAX, Point, Settings, Trend};
+use axum::{Json, http::StatusCode};
+use keyrack_calculations::{Direction, POINTS_MAX, Point, Settings, Stamp, StampError, Trend};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    super::extract::{Body, Query},
+    super::{
+        error::invalid,
+        extract::{Body, Query},
+    },
     caller::{Caller, Segments, calculation, interval},
 };
 use crate::problem::Problem;
@@ -69,6 +72,45 @@ pub(super) async fn show(
     }
     let values = caller.ledger.values_len(&id).await?;
     Ok(Json(KeyView { dimension, key, values, calculations }))
+}
+
+/// Deletes a key: its values, its results and what is declared for it. Output events stay: they are the record.
+#[utoipa::path(delete, path = "/calculations/keys/{dimension}/{key}", tag = "calculations", operation_id = "deleteCalculationKey",
+    params(("dimension" = String, Path), ("key" = String, Path)), responses((status = NO_CONTENT)))]
+pub(super) async fn delete(
+    caller: Caller,
+    Segments([dimension, key]): Segments<2>,
+) -> Result<StatusCode, Problem> {
+    let id = caller.key(&dimension, &key)?;
+    if !caller.ledger.delete_key(&id).await? {
+        let name = format!("{dimension}/{key}");
+        return Err(keyrack_calculations::Error::NotFound { what: "key", name }.into());
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct At {
+    /// When the value happened: `2014-10-17 21:34:07 -0400`, in any of the forms that events may have.
+    at: String,
+}
+
+/// Deletes the value of a key at a time; the results are those of the other values then.
+#[utoipa::path(delete, path = "/calculations/keys/{dimension}/{key}/values", tag = "calculations",
+    operation_id = "deleteCalculationValue",
+    params(At, ("dimension" = String, Path), ("key" = String, Path)), responses((status = NO_CONTENT)))]
+pub(super) async fn delete_value(
+    caller: Caller,
+    Segments([dimension, key]): Segments<2>,
+    Query(At { at }): Query<At>,
+) -> Result<StatusCode, Problem> {
+    let id = caller.key(&dimension, &key)?;
+    let time: Stamp = at.parse().map_err(|error: StampError| invalid("at", error.to_string()))?;
+    if caller.ledger.delete_values(&id, &[time]).await? == 0 {
+        return Err(keyrack_calculations::Error::NotFound { what: "value at", name: at }.into());
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
