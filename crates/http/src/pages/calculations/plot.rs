@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn fit(buckets: u64, gaps: Gaps) -> Fit {
-        let line = StraightLine { intercept: 0.0, slope: 1.0, ci: Some([0.5, 1.0, 2.0]) };
+        let line = StraightLine { intercept: 0.0, slope: 1.0, ci: Some([0.5, 1.0, 2.0]), r: None };
         Fit { line, buckets, with_last: true, gaps }
     }
 
