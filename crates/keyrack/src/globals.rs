@@ -11,7 +11,7 @@ use keyrack_store::{Store, StoreUrl};
 use crate::{
     Exit, Failure,
     printer::{Printer, visible_lines},
-    settings::{RESP, Settings},
+    settings::{DATA, Origin, RESP, STORE, Settings},
     terminal::Paint,
 };
 
@@ -50,6 +50,16 @@ impl Globals {
             must_be_there(folder)?;
         }
         self.open_store().await
+    }
+
+    /// Opens the store to write to it: a data folder that somebody named is made, the default one has to be there.
+    ///
+    /// # Errors
+    /// As [`Globals::open_existing_store`].
+    pub(crate) async fn open_named_store(&self) -> anyhow::Result<Store> {
+        let is_named = self.settings.get(&DATA).origin != Origin::Default
+            || self.settings.get(&STORE).value.is_some();
+        if is_named { self.open_store().await } else { self.open_existing_store().await }
     }
 
     /// Where data goes, with what a terminal would obey made visible. Flush it at the end; a reader that went away is an error here and none at the program's edge.

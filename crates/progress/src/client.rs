@@ -120,7 +120,7 @@ impl Client {
     }
 }
 
-/// A run that is reported. Dropped before it is finished, it is given up: watchers see no more of it, and nothing is learned.
+/// A run that is reported. Dropped before it is finished, it has failed: watchers of the store are told, and nothing is learned.
 #[derive(Debug)]
 pub struct Run {
     trail: Arc<Trail>,

@@ -1,6 +1,11 @@
 //! The bar on stderr.
 
-use std::{borrow::Cow, time::Duration};
+use std::{
+    borrow::Cow,
+    io::{self, Write as _},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keyrack_http::human;
@@ -11,10 +16,25 @@ use crate::{Globals, terminal};
 
 /// A bar on stderr; nothing is drawn with `--quiet` or when stderr is no terminal.
 #[derive(Debug, Clone)]
-pub(super) struct Meter(ProgressBar);
+pub(super) struct Meter {
+    bar: ProgressBar,
+    /// The streams of a command that have begun a line and not ended it, such as a question. The bar stays away meanwhile.
+    open_lines: Arc<Mutex<u8>>,
+    is_drawn: bool,
+}
 
-const KNOWN: &str = "{bar:30} {percent:>3} %  {msg}";
-const UNKNOWN: &str = "{spinner} {msg}";
+/// A stream of a command.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stream {
+    Out = 1,
+    Err = 2,
+}
+
+const KNOWN: &str = "{bar:30} {percent:>3} %  {wide_msg}";
+/// For terminals that are too narrow for a bar.
+const NARROW: &str = "{percent:>3} %  {wide_msg}";
+const NARROW_COLUMNS: u16 = 60;
+const UNKNOWN: &str = "{spinner} {wide_msg}";
 /// The bar is full at this position.
 const FULL: u64 = 1_000;
 /// How often the bar is drawn anew, so that time passes in it.
@@ -26,16 +46,26 @@ impl Meter {
     pub(super) fn new(globals: &Globals) -> Meter {
         let target =
             if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        Meter(ProgressBar::with_draw_target(Some(FULL), target))
+        let bar = ProgressBar::with_draw_target(Some(FULL), target);
+        let is_drawn = !bar.is_hidden();
+        Meter { bar, open_lines: Arc::default(), is_drawn }
     }
 
     /// Whether anybody sees it.
     pub(super) fn is_drawn(&self) -> bool {
-        !self.0.is_hidden()
+        self.is_drawn
+    }
+
+    fn open_lines(&self) -> MutexGuard<'_, u8> {
+        self.open_lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Shows a run and what is expected of it.
     pub(super) fn show(&self, running: &Running, estimate: Option<&Estimate>) {
+        let open_lines = self.open_lines();
+        if *open_lines != 0 {
+            return;
+        }
         let spent = spent(running);
         let mut message = place(running);
         let template = match estimate {
@@ -43,8 +73,12 @@ impl Meter {
                 message += &format!("  {}", words::left(estimate));
                 // A run that has not ended is not shown as if it had.
                 let share = (spent / (spent + estimate.p50).max(1e-9)).min(0.999);
-                self.0.set_position((share * FULL as f64) as u64);
-                KNOWN
+                self.bar.set_position((share * FULL as f64) as u64);
+                if columns().is_some_and(|columns| columns < NARROW_COLUMNS) {
+                    NARROW
+                } else {
+                    KNOWN
+                }
             }
             None => {
                 message += &format!("  {}", words::exact(spent));
@@ -52,30 +86,60 @@ impl Meter {
             }
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            self.0.set_style(style);
+            self.bar.set_style(style);
         }
-        self.0.set_message(message);
-        self.0.tick();
+        self.bar.set_message(message);
+        self.bar.tick();
     }
 
     /// Shows words in place of a run.
     pub(super) fn say(&self, words: impl Into<Cow<'static, str>>) {
         if let Ok(style) = ProgressStyle::with_template(UNKNOWN) {
-            self.0.set_style(style);
+            self.bar.set_style(style);
         }
-        self.0.set_message(words);
-        self.0.tick();
+        self.bar.set_message(words);
+        self.bar.tick();
     }
 
-    /// Does something to the terminal while the bar is out of the way.
-    pub(super) fn aside<T>(&self, deed: impl FnOnce() -> T) -> T {
-        self.0.suspend(deed)
+    /// Writes what a command printed, while the bar is out of the way. It stays away until the line is ended.
+    pub(super) fn pass(
+        &self,
+        stream: Stream,
+        text: &[u8],
+        write: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut open_lines = self.open_lines();
+        let (before, ends_line) = (*open_lines, text.ends_with(b"\n"));
+        *open_lines = if ends_line { before & !(stream as u8) } else { before | stream as u8 };
+        match (before, *open_lines) {
+            (0, 0) => self.bar.suspend(write),
+            (0, _) => {
+                self.bar.finish_and_clear();
+                write()
+            }
+            (_, 0) => {
+                let written = write();
+                self.bar.reset();
+                written
+            }
+            (_, _) => write(),
+        }
     }
 
-    /// Takes the bar away.
+    /// Takes the bar away. A line that was not ended is ended, so that what follows has its own.
     pub(super) fn clear(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
+        let mut open_lines = self.open_lines();
+        if self.is_drawn && std::mem::take(&mut *open_lines) & Stream::Err as u8 != 0 {
+            // Nobody is left to see it when stderr is gone.
+            let _ = writeln!(io::stderr());
+        }
     }
+}
+
+/// How wide the terminal is.
+fn columns() -> Option<u16> {
+    rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| size.ws_col).filter(|n| *n > 0)
 }
 
 /// How long a run has gone on.

@@ -11,7 +11,9 @@ mod sieve;
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
+use keyrack_jobs::hot;
 use keyrack_progress::{
+    Progress,
     estimate::{Estimate, Model},
     keys::{BarName, TraceUid},
 };
@@ -28,7 +30,7 @@ use self::{
 use super::{
     Whose, bar,
     meter::{Meter, TICK},
-    open, words,
+    words,
 };
 use crate::{Exit, Globals, printer::visible};
 
@@ -62,7 +64,7 @@ The command can say how far it is with lines on stdout or stderr, which are not 
 
 One that says nothing of this is a single step, whose iterations are the lines it prints: the
 bar counts them against those of past runs. Everything else that it prints is passed on as it
-is; while a bar is drawn, line by line.
+is; while a line is not ended, such as a question, no bar is drawn.
 
 The exit code is that of the command, or 128 and the signal that ended it; 127 if there is no
 such command, 126 if it cannot be run. Signals are passed on to it. Runs that end well are kept
@@ -136,7 +138,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
 
 /// Opens the store and learns from past runs.
 async fn begin(args: &Args, uid: &TraceUid, globals: &Globals) -> anyhow::Result<Recorder> {
-    let progress = open(globals).await?;
+    let progress = Progress::open(globals.open_named_store().await?, hot::keys::hot());
     Recorder::begin(progress, args.whose.user.clone(), args.bar.clone(), uid.clone()).await
 }
 

@@ -87,7 +87,12 @@ impl Http {
         let words = answer.text().await.unwrap_or_default();
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
         let reason = format!("{status}: {words}");
-        Err(if is_passing(status) { Unsent::ForNow(reason) } else { Unsent::ForGood(reason) })
+        let is_gone = status == StatusCode::NOT_FOUND && words.contains("trace_not_found");
+        Err(match is_passing(status) {
+            true => Unsent::ForNow(reason),
+            false if is_gone => Unsent::Gone(reason),
+            false => Unsent::ForGood(reason),
+        })
     }
 }
 

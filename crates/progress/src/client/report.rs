@@ -6,11 +6,15 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     sink::{Sink, Unsent},
-    trail::{Told, Trail},
+    trail::{Message, Told, Trail},
 };
 
 /// How often iterations are told at most. Steps and the end are told at once.
 pub(super) const EVERY: Duration = Duration::from_millis(250);
+/// How often a run is told in which nothing happens, so that one whose process dies is known to be lost.
+pub(super) const REPORT_EVERY: Duration = Duration::from_secs(5);
+/// How often a run is told from the start because nobody knows it any more.
+const STARTS_MAX: u32 = 100;
 /// How long one message may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The pause after a failure, which doubles up to the longest.
@@ -24,10 +28,16 @@ pub(super) async fn report(trail: &Trail, sink: &Sink) {
     let mut told = Told::default();
     let mut pause = PAUSE_MIN;
     let mut ended: Option<Instant> = None;
+    let (mut told_at, mut starts) = (Instant::now(), 0);
     loop {
-        match tell_all(trail, sink, &mut told).await {
+        match tell_all(trail, sink, &mut told, &mut told_at).await {
             Ok(()) => pause = PAUSE_MIN,
-            Err(Unsent::ForGood(reason)) => {
+            Err(Unsent::Gone(reason)) if starts < STARTS_MAX => {
+                tracing::debug!(uid = trail.uid(), reason, "this run is reported from its start");
+                (told, starts) = (Told::default(), starts + 1);
+                sleep(PAUSE_MIN).await;
+            }
+            Err(Unsent::ForGood(reason) | Unsent::Gone(reason)) => {
                 tracing::warn!(uid = trail.uid(), reason, "this run is not reported any more");
                 return;
             }
@@ -38,6 +48,9 @@ pub(super) async fn report(trail: &Trail, sink: &Sink) {
             }
         }
         if trail.is_over(&told) {
+            if trail.is_given_up() && told.has_begun() {
+                sink.give_up(trail.bar(), trail.uid()).await;
+            }
             return;
         }
         if trail.has_ended() && ended.get_or_insert_with(Instant::now).elapsed() > AFTER_END {
@@ -51,12 +64,21 @@ pub(super) async fn report(trail: &Trail, sink: &Sink) {
     }
 }
 
-async fn tell_all(trail: &Trail, sink: &Sink, told: &mut Told) -> Result<(), Unsent> {
+async fn tell_all(
+    trail: &Trail,
+    sink: &Sink,
+    told: &mut Told,
+    told_at: &mut Instant,
+) -> Result<(), Unsent> {
+    if told_at.elapsed() >= REPORT_EVERY
+        && let Some(message) = trail.again(told, sink.now())
+    {
+        send(sink, &message).await?;
+        *told_at = Instant::now();
+    }
     while let Some((message, then)) = trail.next(told) {
-        match timeout(PATIENCE, sink.send(&message)).await {
-            Ok(sent) => sent?,
-            Err(_) => return Err(Unsent::ForNow("no answer".to_owned())),
-        }
+        send(sink, &message).await?;
+        *told_at = Instant::now();
         let was_iteration = then.is_iteration_after(told);
         *told = then;
         if was_iteration {
@@ -65,4 +87,11 @@ async fn tell_all(trail: &Trail, sink: &Sink, told: &mut Told) -> Result<(), Uns
         }
     }
     Ok(())
+}
+
+async fn send(sink: &Sink, message: &Message) -> Result<(), Unsent> {
+    match timeout(PATIENCE, sink.send(message)).await {
+        Ok(sent) => sent,
+        Err(_) => Err(Unsent::ForNow("no answer".to_owned())),
+    }
 }

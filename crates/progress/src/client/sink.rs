@@ -5,8 +5,10 @@ use std::time::SystemTime;
 
 use keyrack_keys::UserSub;
 
-use super::trail::Message;
-use crate::{bar::BarSettings, error::Error, service::Progress, technique::StepConfig};
+use super::{report::REPORT_EVERY, trail::Message};
+use crate::{
+    bar::BarSettings, error::Error, service::Progress, technique::StepConfig, trace::TraceFailure,
+};
 
 /// Where reports go.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub(super) enum Unsent {
     ForNow(String),
     /// It never will.
     ForGood(String),
+    /// The run is not known there any more, so all of it has to be told again.
+    Gone(String),
 }
 
 impl Sink {
@@ -53,9 +57,29 @@ impl Sink {
     }
 }
 
+impl Sink {
+    /// Tells that a run was given up before its end. Over HTTP that cannot be told.
+    pub(super) async fn give_up(&self, bar: &str, uid: &str) {
+        let told = match self {
+            Sink::Direct { progress, user } => {
+                let failure = TraceFailure { at: progress.now(), ..TraceFailure::default() };
+                progress.fail_trace(user, bar, uid, failure).await
+            }
+            #[cfg(feature = "http-client")]
+            Sink::Http(_) => Ok(()),
+        };
+        if let Err(error) = told {
+            tracing::debug!(uid, %error, "the end of this run could not be reported");
+        }
+    }
+}
+
 async fn write(progress: &Progress, user: &UserSub, message: &Message) -> Result<(), Error> {
     match message {
-        Message::Create(new) => progress.create_trace(user, new).await,
+        Message::Create(new) => {
+            progress.create_trace(user, new).await?;
+            progress.promise_reports(user, &new.pbar_name, &new.uid, REPORT_EVERY.as_secs()).await
+        }
         Message::Update(update) if update.done => {
             // A bar that begins with this run keeps every run, as one from the command line does.
             let (name, config) = (&update.pbar_name, StepConfig::default());
@@ -72,9 +96,12 @@ async fn write(progress: &Progress, user: &UserSub, message: &Message) -> Result
 
 impl From<Error> for Unsent {
     fn from(error: Error) -> Unsent {
-        match error.is_transient() {
-            true => Unsent::ForNow(error.to_string()),
-            false => Unsent::ForGood(error.to_string()),
+        match &error {
+            Error::TraceNotFound { .. } | Error::StepMissing { .. } => {
+                Unsent::Gone(error.to_string())
+            }
+            error if error.is_transient() => Unsent::ForNow(error.to_string()),
+            error => Unsent::ForGood(error.to_string()),
         }
     }
 }

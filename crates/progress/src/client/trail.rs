@@ -51,6 +51,11 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Whether the begin of the run was told.
+    pub(super) fn has_begun(&self) -> bool {
+        self.steps > 0
+    }
+
     /// Whether only iterations were told since another.
     pub(super) fn is_iteration_after(&self, earlier: &Told) -> bool {
         self.steps == earlier.steps && !self.is_done
@@ -76,6 +81,23 @@ impl Trail {
 
     pub(super) fn uid(&self) -> &str {
         &self.uid
+    }
+
+    pub(super) fn bar(&self) -> &str {
+        &self.bar
+    }
+
+    /// Whether it was left before its end.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.lock().end == Some(End::GivenUp)
+    }
+
+    /// What was told last, for a run that goes on without anything new; none before it has begun and after its end.
+    pub(super) fn again(&self, told: &Told, now: f64) -> Option<Message> {
+        let state = self.lock();
+        let step = told.steps.checked_sub(1).and_then(|at| state.steps.get(at));
+        let step = step.filter(|_| state.end.is_none())?;
+        Some(Message::Update(self.update(step, told.iteration, false, now)))
     }
 
     /// A step begins. What comes after too many steps belongs to the last.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keyrack_keys::UserSub;
-use keyrack_progress::{Progress, client::Client};
+use keyrack_progress::{Outcome, Progress, client::Client};
 use keyrack_store::Store;
 use keyrack_testkit::{RedisServer, on_every_store};
 
@@ -49,6 +49,57 @@ async fn every_run_of_a_wrapped_loop_is_learned_from() {
             let trace = progress.trace(&user(), "import", &uid).await.expect("an answer");
             assert!(trace.is_some_and(|trace| trace.done));
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn run_that_the_store_has_lost_is_told_again_from_its_start() {
+    on_every_store(async |store| {
+        let (progress, client) = open(store);
+        let run = client.start("import", "load", None);
+        let uid = run.uid().to_owned();
+        let find = async || progress.trace(&user(), "import", &uid).await.expect("an answer");
+        let reported = async || {
+            while find().await.is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(LONG, reported()).await.expect("reported in time");
+        let (bar, trace) = ("import".parse().expect("a bar"), uid.parse().expect("a uid"));
+        let key = keyrack_progress::keys::trace(&user(), &bar, &trace);
+        let mut cmd = redis::cmd("DEL");
+        cmd.arg(&*progress.store().place(&key));
+        cmd.exec_async(&mut progress.store().connection()).await.expect("deleted");
+        run.step("copy", Some(2));
+        run.tick(2);
+        run.finish();
+        assert!(client.flush(LONG).await);
+        let steps = find().await.expect("told again").steps;
+        let names: Vec<&str> = steps.iter().map(|step| step.step_name.as_str()).collect();
+        assert_eq!(names, ["load", "copy"]);
+        assert!(progress.samples(&user(), "import").await.expect("an answer").is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn run_that_is_left_before_its_end_has_failed() {
+    on_every_store(async |store| {
+        let (progress, client) = open(store);
+        let wrapped = client.wrap("import", "copy", 0..1_000);
+        let uid = wrapped.uid().to_owned();
+        let find = async || progress.trace(&user(), "import", &uid).await.expect("an answer");
+        let reported = async || {
+            while find().await.is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(LONG, reported()).await.expect("reported in time");
+        drop(wrapped);
+        assert!(client.flush(LONG).await);
+        let outcome = find().await.expect("the trace").outcome(progress.now());
+        assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
     })
     .await;
 }

@@ -19,7 +19,10 @@ use super::{
     course::Shared,
     sieve::{Sieve, Sifted},
 };
-use crate::{Exit, Failure, progress::meter::Meter};
+use crate::{
+    Exit, Failure,
+    progress::meter::{Meter, Stream},
+};
 
 /// A running command.
 pub(super) struct Child {
@@ -63,8 +66,16 @@ impl Child {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (open, mut drained) = mpsc::channel::<()>(1);
         let ways = [
-            stdout.map(|pipe| Way { from: Box::new(pipe), to: Box::new(io::stdout()) }),
-            stderr.map(|pipe| Way { from: Box::new(pipe), to: Box::new(io::stderr()) }),
+            stdout.map(|pipe| Way {
+                from: Box::new(pipe),
+                to: Box::new(io::stdout()),
+                stream: Stream::Out,
+            }),
+            stderr.map(|pipe| Way {
+                from: Box::new(pipe),
+                to: Box::new(io::stderr()),
+                stream: Stream::Err,
+            }),
         ];
         for way in ways.into_iter().flatten() {
             let (course, meter, open) = (Arc::clone(course), meter.clone(), open.clone());
@@ -118,12 +129,13 @@ impl End {
 struct Way {
     from: Box<dyn Read + Send>,
     to: Box<dyn Write + Send>,
+    stream: Stream,
 }
 
 impl Way {
     /// Passes everything on. When nobody wants it any more, the command is to notice, so its pipe is closed.
     fn pass_all(mut self, course: &Shared, meter: &Meter) {
-        let mut sieve = Sieve::new(meter.is_drawn());
+        let mut sieve = Sieve::new();
         let mut chunk = vec![0; 16 * 1024];
         loop {
             let n = match self.from.read(&mut chunk) {
@@ -148,9 +160,10 @@ impl Way {
         if pass.is_empty() {
             return Ok(());
         }
-        meter.aside(|| {
-            self.to.write_all(&pass)?;
-            self.to.flush()
+        let Way { to, stream, .. } = self;
+        meter.pass(*stream, &pass, || {
+            to.write_all(&pass)?;
+            to.flush()
         })
     }
 }

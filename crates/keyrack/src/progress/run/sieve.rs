@@ -13,21 +13,20 @@ pub(super) struct Sifted {
     pub(super) words: Vec<Word>,
 }
 
-/// Holds back the beginning of a line only as long as it may be about progress, or all of it if only whole lines are wanted.
+/// Holds back the beginning of a line only as long as it may be about progress.
 #[derive(Debug)]
 pub(super) struct Sieve {
     held: Vec<u8>,
     /// Whether the beginning of the present line was passed on already.
     is_passing: bool,
-    whole_lines: bool,
 }
 
 /// However long a line is, no more than this of it is held.
 const HELD_BYTES_MAX: usize = 64 * 1024;
 
 impl Sieve {
-    pub(super) fn new(whole_lines: bool) -> Sieve {
-        Sieve { held: Vec::new(), is_passing: false, whole_lines }
+    pub(super) fn new() -> Sieve {
+        Sieve { held: Vec::new(), is_passing: false }
     }
 
     /// Takes some output.
@@ -55,8 +54,7 @@ impl Sieve {
     }
 
     fn waits(&self) -> bool {
-        let wanted = self.whole_lines || Word::may_begin_with(&self.held);
-        wanted && self.held.len() < HELD_BYTES_MAX
+        Word::may_begin_with(&self.held) && self.held.len() < HELD_BYTES_MAX
     }
 
     fn end_line(&mut self, sifted: &mut Sifted) {
@@ -80,8 +78,8 @@ mod tests {
     use super::*;
 
     /// Feeds chunks; returns what was passed on, how many lines, and how many words.
-    fn sift(chunks: &[&str], whole_lines: bool) -> (String, u64, usize) {
-        let mut sieve = Sieve::new(whole_lines);
+    fn sift(chunks: &[&str]) -> (String, u64, usize) {
+        let mut sieve = Sieve::new();
         let mut all = Sifted::default();
         let mut add = |sifted: Sifted| {
             all.pass.extend(sifted.pass);
@@ -101,14 +99,13 @@ mod tests {
             let chunks = text.as_bytes().chunks(size);
             let chunks: Vec<&str> =
                 chunks.map(|chunk| std::str::from_utf8(chunk).expect("text")).collect();
-            assert_eq!(sift(&chunks, false), expected, "chunks of {size}");
-            assert_eq!(sift(&chunks, true), expected, "whole lines, chunks of {size}");
+            assert_eq!(sift(&chunks), expected, "chunks of {size}");
         }
     }
 
     #[test]
     fn question_without_a_line_end_is_passed_on_at_once() {
-        let mut sieve = Sieve::new(false);
+        let mut sieve = Sieve::new();
         assert_eq!(sieve.feed(b"Name? ").pass, b"Name? ");
         assert_eq!(
             sieve.feed(b"tick\n"),
@@ -119,7 +116,7 @@ mod tests {
 
     #[test]
     fn line_without_end_does_not_fill_the_memory() {
-        let mut sieve = Sieve::new(true);
+        let mut sieve = Sieve::new();
         let passed: usize = (0..100).map(|_| sieve.feed(&[b'x'; 4_096]).pass.len()).sum();
         assert!(passed > 300_000, "{passed}");
         assert_eq!(sieve.end().lines, 1);
@@ -127,7 +124,7 @@ mod tests {
 
     #[test]
     fn no_output_is_no_line() {
-        assert_eq!(sift(&[], false), (String::new(), 0, 0));
-        assert_eq!(sift(&["\n"], false), ("\n".to_owned(), 1, 0));
+        assert_eq!(sift(&[]), (String::new(), 0, 0));
+        assert_eq!(sift(&["\n"]), ("\n".to_owned(), 1, 0));
     }
 }

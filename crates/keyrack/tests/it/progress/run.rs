@@ -99,6 +99,16 @@ fn program_that_is_missing_or_cannot_run_gives_the_code_that_shells_know() {
 }
 
 #[test]
+fn data_folder_that_is_named_is_made() {
+    let world = World::new();
+    let folder = world.path("new").display().to_string();
+    let run = Run::line(&format!("progress run import --data {folder} -- true"));
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let listed = Run::line(&format!("progress list --data {folder} --json"));
+    assert!(listed.stdout.contains("\"import\""), "{listed:?}");
+}
+
+#[test]
 fn command_runs_even_if_the_store_cannot_be_reached() {
     let run = Run::line("progress run import --store redis://127.0.0.1:1 -- echo hello");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "hello\n"), "{run:?}");

@@ -55,3 +55,27 @@ fn quiet_draws_nothing() {
     let world = World::new();
     assert_eq!(shown(&world, "import --quiet", SLOW), "");
 }
+
+#[test]
+fn question_without_a_line_end_is_shown_while_a_bar_is_drawn() {
+    let world = World::new();
+    let (mut master, end) = terminal();
+    let line = "printf 'Name? ' >&2; until [ -e go ]; do sleep 0.02; done; echo Ada >&2; printf 'no end' >&2";
+    let mut command = world.keyrack("progress run import");
+    command.args(["--", "sh", "-c", line]).stdout(Stdio::null()).stderr(end);
+    let mut child = command.spawn().expect("it starts");
+    drop(command);
+    let (mut shown, mut chunk) = (String::new(), [0; 1024]);
+    while !shown.contains("Name? ") {
+        let n = master.read(&mut chunk).expect("the terminal shows something");
+        shown.push_str(&String::from_utf8_lossy(&chunk[..n]));
+    }
+    std::fs::write(world.path("go"), "").expect("written");
+    let mut rest = Vec::new();
+    let _ = master.read_to_end(&mut rest);
+    assert!(child.wait().expect("it ends").success());
+    let rest = String::from_utf8_lossy(&rest);
+    assert!(rest.contains("Ada\r\n"), "{shown}{rest}");
+    // The summary has a line of its own.
+    assert!(rest.contains("no end\r\n\"import\" took "), "{shown}{rest}");
+}
