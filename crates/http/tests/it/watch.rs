@@ -158,7 +158,7 @@ async fn watchers_learn_that_a_run_failed() {
     let mut late = Client::watch(&stage.site).await;
     late.is_ready().await;
     assert_eq!(late.hear().await["outcome"]["state"], "failed");
-    let events = stage.site.get(EVENTS).await.text();
+    let events = stage.site.get(EVENTS).await.body;
     assert!(
         events.contains("event: end") && events.contains("failed with exit code 3"),
         "{events}"
