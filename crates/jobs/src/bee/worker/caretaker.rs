@@ -212,10 +212,22 @@ pub(super) async fn obey(shared: &Shared, shares_queue: bool) {
             tokio::time::sleep(Duration::from_millis(200)).await;
             continue;
         };
+        // What was announced before could not be heard.
+        stop_canceled(shared).await;
         while let Some(event) = orders.next().await {
-            if let Event::Message(message) = event {
-                carry_out(shared, &message.payload);
+            match event {
+                Event::Message(message) => carry_out(shared, &message.payload),
+                Event::Gap => stop_canceled(shared).await,
             }
+        }
+    }
+}
+
+/// Stops the jobs that were canceled while nobody listened.
+async fn stop_canceled(shared: &Shared) {
+    for jid in shared.registry.jids() {
+        if why_gone(shared, &jid).await == Stop::Canceled {
+            shared.registry.stop(&jid, None, Stop::Canceled);
         }
     }
 }
