@@ -90,8 +90,17 @@ const BUCKET: Encoding = Like(&[
     "00000000000000",
 ]);
 
-const STATISTIC: Encoding =
-    Words(&["average", "standard_deviation", "intercept", "slope", "ci_90", "ci_95", "ci_99"]);
+const STATISTIC: Encoding = Words(&[
+    "average",
+    "standard_deviation",
+    "intercept",
+    "slope",
+    "ci_90",
+    "ci_95",
+    "ci_99",
+    "r",
+    "r_squared",
+]);
 
 /// Values whose text is stored as it came.
 pub(crate) const PLAIN_DECIMAL: Encoding = Decimal;
