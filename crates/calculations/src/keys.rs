@@ -151,9 +151,9 @@ keys! {
 
     /// The result of one calculation. Written after each event; always a function of the values alone.
     ///
-    /// `average` and `standard_deviation` have one field of that name; `linear_regression` has `intercept`, `slope`, and
-    /// the half-widths `ci_90`, `ci_95` and `ci_99` of the slope's confidence intervals; all others have a field for each
-    /// bucket that holds values. What is undefined for so few values is absent.
+    /// `average` and `standard_deviation` have one field of that name; `linear_regression` has `intercept`, `slope`,
+    /// the half-widths `ci_90`, `ci_95` and `ci_99` of the slope's confidence intervals, the correlation `r` and its square
+    /// `r_squared`; all others have a field for each bucket that holds values. What is undefined for so few values is absent.
     result(project: Project, dimension: Dimension, key: DimensionKey, calculation: Calculation, interval: Interval)
         in account: Account
         = "hash:<project>:<dimension>:<key>:<calculation>:<interval>"

@@ -106,6 +106,8 @@ const MORE: &[(&str, &str, &[u16])] = &[
     ("GET", "/api/1.0/event/{dimension}/{key}", &[404]),
     ("GET", "/api/1.0/event/{dimension}/{key}/{calculation}/{interval}", &[404]),
     ("GET", "/api/1/calculations/keys/{dimension}/{key}", &[404]),
+    ("DELETE", "/api/1/calculations/keys/{dimension}/{key}", &[404]),
+    ("DELETE", "/api/1/calculations/keys/{dimension}/{key}/values", &[404]),
     ("GET", "/api/1/calculations/keys/{dimension}/{key}/trend/{interval}", &[404]),
     ("GET", "/api/1/calculations/keys/{dimension}/{key}/{calculation}/{interval}/series", &[404]),
     ("GET", "/api/1/calculations/live/events", &[429]),

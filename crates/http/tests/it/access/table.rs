@@ -128,6 +128,8 @@ const TABLE: &[(&str, &str, Asks)] = &[
     ("POST", "/api/1.0/rule/observer", Asks::Project),
     ("POST", "/api/1/calculations/events", Asks::Project),
     ("GET", "/api/1/calculations/keys/{dimension}/{key}", Asks::Project),
+    ("DELETE", "/api/1/calculations/keys/{dimension}/{key}", Asks::Project),
+    ("DELETE", "/api/1/calculations/keys/{dimension}/{key}/values", Asks::Project),
     ("GET", "/api/1/calculations/keys/{dimension}/{key}/trend/{interval}", Asks::Project),
     (
         "GET",
