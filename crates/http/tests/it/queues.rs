@@ -63,6 +63,7 @@ async fn limits_are_set_before_the_first_job_and_shown() {
     let site = Site::start().await;
     let limits = json!({
         "concurrency": 2, "rate": {"max": 100, "per_ms": 1000}, "tenant_concurrency": 1, "tenants": {"acme": 2},
+        "completed_max": 5_000, "failed_max": null, "failed_ttl_ms": 60_000,
     });
     assert_eq!(site.put("/api/1/queues/emails/limits", limits.clone()).await.ok(), limits);
     assert_eq!(site.get("/api/1/queues/emails/limits").await.ok(), limits);
@@ -137,8 +138,8 @@ async fn the_numbers_of_queues_are_metrics() {
 async fn an_unknown_queue_is_refused_with_the_name_that_was_meant() {
     let site = Site::start().await;
     site.submit("emails", json!({})).await;
-    let refused = site.post("/api/1/queues/emial/pause", json!({})).await;
+    let refused = site.post("/api/1/queues/emials/pause", json!({})).await;
     let detail = refused.problem(404, "queue_not_found");
     assert!(detail.contains("did you mean \"emails\"?"), "{detail}");
-    site.get("/api/1/queues/emial").await.problem(404, "queue_not_found");
+    site.get("/api/1/queues/emials").await.problem(404, "queue_not_found");
 }
