@@ -17,10 +17,11 @@ local ONLY = { waiting = 'new', failed = 'failed' }
 
 local key, changed = KEYS_OF[list](queue), 0
 
--- Lists a job that a Node worker has failed. It failed a ttl before its result expires.
+-- Lists a job that a Node worker has failed. It failed a ttl before its result expires; what keyrack has failed, whose
+-- failures may be kept for longer than results, is listed as of now.
 local function list_failed(jid, expires_at)
   local ttl = option(table_of(call('HGET', job_key(jid), 'options')), 'ttl')
-  local failed_at = string.format('%.0f', math.max(tonumber(expires_at) - ttl, 0))
+  local failed_at = string.format('%.0f', math.min(math.max(tonumber(expires_at) - ttl, 0), now))
   changed = changed + call('ZADD', failed_key(queue), 'NX', failed_at, jid)
 end
 
