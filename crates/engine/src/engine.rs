@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::{
-    aof::{self, Fsync, Recovery},
+    aof::{self, Fsync, Loading, Recovery},
     config::Config,
     connection::{Connection, line::Line},
     host::{Host, SystemHost},
@@ -50,7 +50,12 @@ impl Engine {
 
     /// An engine with settings of your own.
     pub fn builder() -> Builder {
-        Builder { config: Config::default(), fsync: Fsync::default(), host: None }
+        Builder {
+            config: Config::default(),
+            fsync: Fsync::default(),
+            host: None,
+            loading: Arc::default(),
+        }
     }
 
     /// A connection to database `db`, for everything written for the `redis` crate.
@@ -127,6 +132,7 @@ pub struct Builder {
     config: Config,
     fsync: Fsync,
     host: Option<Box<dyn Host>>,
+    loading: Arc<Loading>,
 }
 
 impl Builder {
@@ -160,6 +166,12 @@ impl Builder {
         self
     }
 
+    /// Where to tell how much of the log has been replayed while [`Builder::open`] runs.
+    pub fn loading(mut self, loading: Arc<Loading>) -> Builder {
+        self.loading = loading;
+        self
+    }
+
     /// Starts an engine that keeps nothing on disk.
     pub fn open_in_memory(self) -> Engine {
         let host = self.host.unwrap_or_else(|| Box::new(SystemHost::new()));
@@ -174,7 +186,8 @@ impl Builder {
         let dir = dir.as_ref();
         let host = self.host.unwrap_or_else(|| Box::new(SystemHost::new()));
         let mut state = State::new(host, self.config);
-        let options = aof::Options { fsync: self.fsync, ..aof::Options::default() };
+        let options =
+            aof::Options { fsync: self.fsync, loading: self.loading, ..aof::Options::default() };
         let (log, recovery) = state
             .replay(|apply| aof::open(dir, options, apply))
             .map_err(|source| OpenError { dir: dir.to_owned(), source })?;

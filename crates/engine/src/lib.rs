@@ -75,7 +75,7 @@ mod unwinding;
 
 pub use self::{
     allocator::{Allocator, CountingAllocator, counted_bytes, set_allocator},
-    aof::{Fsync, Recovery},
+    aof::{Fsync, Loading, Recovery},
     connection::Connection,
     engine::{Builder, Engine, NoSuchDatabase, OpenError},
     host::{Host, SimulatedHost, SystemHost},

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     Error,
     folder::Folder,
-    load::scan_entry,
+    load::{Loading, scan_entry},
     manifest::{Entry, Kind, Manifest},
     scan::{End, Scan, Tally, scan},
 };
@@ -102,7 +102,7 @@ pub(super) fn check_files(
 ) -> Result<(), Error> {
     for entry in manifest.live() {
         let is_last = manifest.incrs.last() == Some(entry);
-        match scan_entry(folder, entry, is_last, &mut |_| Ok(())) {
+        match scan_entry(folder, entry, is_last, &Loading::default(), &mut |_| Ok(())) {
             Ok(found) => {
                 report.files.push(FileReport::new(entry, found.len, found.tally));
                 report.damage.extend(Damage::from_scan(entry, &found));

@@ -1,10 +1,13 @@
 //! Starting: replays the log, repairs what a crash may leave, and opens it for appending.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use super::{
@@ -17,6 +20,39 @@ use super::{
 
 /// What every RDB snapshot begins with.
 const RDB_MARK: &[u8] = b"REDIS";
+
+/// How much of a log has been replayed. Whoever waits for it looks here meanwhile.
+#[derive(Debug, Default)]
+pub struct Loading {
+    bytes: AtomicU64,
+    bytes_all: AtomicU64,
+}
+
+impl Loading {
+    /// Bytes read so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes to be read; 0 until that is known.
+    pub fn bytes_all(&self) -> u64 {
+        self.bytes_all.load(Ordering::Relaxed)
+    }
+}
+
+/// A reader that tells how much it has read.
+struct Counted<'l, R> {
+    reader: R,
+    loading: &'l Loading,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        self.loading.bytes.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
 
 /// What was found at the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,9 +98,12 @@ pub(crate) fn open(
     let manifest = found.clone().unwrap_or_default();
     let mut recovery = Recovery::default();
     let mut sizes = Sizes { base: 0, last: 0, all: 0 };
+    let len = |entry: &Entry| fs::metadata(folder.path(&entry.name)).map_or(0, |file| file.len());
+    let loading = options.loading.clone();
+    loading.bytes_all.store(manifest.live().map(len).sum(), Ordering::Relaxed);
     for entry in manifest.live() {
         let is_last = manifest.incrs.last() == Some(entry);
-        let valid = replay(&folder, entry, is_last, apply, &mut recovery)?;
+        let valid = replay(&folder, entry, is_last, &loading, apply, &mut recovery)?;
         sizes.all += valid;
         match entry.kind {
             Kind::Base => sizes.base = valid,
@@ -84,6 +123,7 @@ fn replay(
     folder: &Folder,
     entry: &Entry,
     is_last: bool,
+    loading: &Loading,
     apply: &mut Apply<'_>,
     recovery: &mut Recovery,
 ) -> Result<u64, Error> {
@@ -93,7 +133,7 @@ fn replay(
         offset: 0,
         reason,
     })?;
-    let Scan { valid, len, tally, end } = scan_entry(folder, entry, is_last, apply)?;
+    let Scan { valid, len, tally, end } = scan_entry(folder, entry, is_last, loading, apply)?;
     match end {
         End::Whole => {}
         End::Torn(reason) => {
@@ -116,6 +156,7 @@ pub(super) fn scan_entry(
     folder: &Folder,
     entry: &Entry,
     is_last: bool,
+    loading: &Loading,
     apply: &mut Apply<'_>,
 ) -> Result<Scan, Error> {
     let path = folder.path(&entry.name);
@@ -128,7 +169,7 @@ pub(super) fn scan_entry(
     if &start[..n] == RDB_MARK {
         return Err(Error::RdbBase { path });
     }
-    let whole = (&start[..n]).chain(file);
+    let whole = Counted { reader: (&start[..n]).chain(file), loading };
     let mut found = scan(whole, len, apply).map_err(io())?;
     if let End::Torn(reason) = found.end
         && !is_last

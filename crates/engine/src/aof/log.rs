@@ -21,6 +21,7 @@ use super::{
     disk::Disk,
     folder::Folder,
     frame::HEADER_LEN,
+    load::Loading,
     manifest::Manifest,
     rewrite::{Rewrite, Switch},
     writer::Writer,
@@ -64,12 +65,14 @@ pub(crate) struct Options {
     /// After a failed sync the kernel has dropped the pages it could not write, and a second sync
     /// succeeds without them: there is no way to know what is on disk other than to read it again.
     pub(crate) on_fatal: OnFatal,
+    /// Told how much has been replayed.
+    pub(crate) loading: Arc<Loading>,
 }
 
 impl Default for Options {
     /// `always`, and a message on standard error before the process aborts.
     fn default() -> Options {
-        Options { fsync: Fsync::default(), on_fatal: Arc::new(abort) }
+        Options { fsync: Fsync::default(), on_fatal: Arc::new(abort), loading: Arc::default() }
     }
 }
 

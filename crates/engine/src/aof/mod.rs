@@ -37,7 +37,7 @@ mod tests;
 
 pub use check::{Damage, FileReport, Report, check, check_bytes};
 pub use error::Error;
-pub use load::{Cut, Recovery};
+pub use load::{Cut, Loading, Recovery};
 pub use log::Fsync;
 pub use repair::{Repair, Saved, repair};
 

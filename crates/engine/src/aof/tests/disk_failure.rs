@@ -111,7 +111,7 @@ fn a_writer_that_panics_tells_everybody_who_waits_for_it() {
         let messages = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&messages);
         let on_fatal = Arc::new(move |message: &str| heard.lock().push(message.to_owned()));
-        let log = disk.start(&world, Options { fsync, on_fatal });
+        let log = disk.start(&world, Options { fsync, on_fatal, ..Options::default() });
         log.wait_committed(log.append(&set("a", "1"))).unwrap();
         // Only the first of the two policies has waited for the disk.
         while keys_of(&disk.contents()).0 != ["a"] {
@@ -146,7 +146,8 @@ fn a_sync_beside_the_writer_that_panics_is_fatal_too() {
     let messages = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&messages);
     let on_fatal = Arc::new(move |message: &str| heard.lock().push(message.to_owned()));
-    let log = disk.start(&world, Options { fsync: Fsync::EverySec, on_fatal });
+    let options = Options { fsync: Fsync::EverySec, on_fatal, ..Options::default() };
+    let log = disk.start(&world, options);
     disk.0.sync_panics.store(true, SeqCst);
     log.append(&set("a", "1"));
     while log.write_error().is_none() {

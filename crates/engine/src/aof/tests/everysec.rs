@@ -90,7 +90,8 @@ fn a_failed_sync_in_the_background_is_fatal() {
     let messages = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&messages);
     let on_fatal = Arc::new(move |message: &str| heard.lock().push(message.to_owned()));
-    let log = disk.start(&world, Options { on_fatal, fsync: Fsync::EverySec });
+    let options = Options { fsync: Fsync::EverySec, on_fatal, ..Options::default() };
+    let log = disk.start(&world, options);
     disk.0.sync_fails.store(true, SeqCst);
     log.append(&set("a", "1"));
     wait_until(|| log.write_error().is_some());
