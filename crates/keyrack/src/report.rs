@@ -204,7 +204,7 @@ fn of_recurring(error: &jobs::recurring::Error) -> Option<Verdict> {
             Exit::Usage
         }
         Error::NoSuchJob { .. } => Exit::NotFound,
-        Error::OtherList { .. } => Exit::Conflict,
+        Error::OtherList { .. } | Error::NewerList { .. } => Exit::Conflict,
         Error::Hot(_) | Error::Bee { .. } | Error::Store(_) => return None,
     };
     Some((exit, None))
@@ -400,6 +400,7 @@ mod tests {
             (Error::NobodyKnows { names: vec![name()] }, Exit::Usage),
             (Error::NoSuchJob { name: name() }, Exit::NotFound),
             (Error::OtherList { found: name(), ours: name() }, Exit::Conflict),
+            (Error::NewerList { found: 2, ours: 1 }, Exit::Conflict),
             (Error::Bee { queue: name(), source: no_job }, Exit::NotFound),
             (Error::Store(lost()), Exit::Unreachable),
         ] {

@@ -66,9 +66,11 @@ impl From<recurring::Error> for Problem {
             recurring::Error::NoSuchJob { .. } => not_found("recurring_job_not_found")
                 .title("there is no such recurring job")
                 .detail(detail),
-            recurring::Error::OtherList { .. } => conflict("other_list")
-                .title("another list of recurring jobs is in force")
-                .detail(detail),
+            recurring::Error::OtherList { .. } | recurring::Error::NewerList { .. } => {
+                conflict("other_list")
+                    .title("another list of recurring jobs is in force")
+                    .detail(detail)
+            }
             recurring::Error::Bee { source, .. } => source.into(),
             recurring::Error::Store(error) => error.into(),
             error => broken(&error),

@@ -49,6 +49,18 @@ pub enum Error {
         ours: String,
     },
 
+    /// The store holds the schedule of a newer list, which is not replaced by an older one.
+    #[error(
+        "a newer list of recurring jobs is in force: version {found}, ours is {ours}; update this scheduler, or change its settings file to \
+         put its list in force"
+    )]
+    NewerList {
+        /// The version in the store.
+        found: u64,
+        /// Ours.
+        ours: u64,
+    },
+
     /// A job could not be put into the hot queue.
     #[error("could not write a job for the hot queue")]
     Hot(#[source] crate::hot::Error),

@@ -25,6 +25,13 @@ keys! {
         removed = "replaced when the list changes",
         example = "rjobs:hash";
 
+    /// The version of the list in force. A scheduler with an older list leaves it alone. Written with `rjobs:hash`.
+    version() = "rjobs:version"
+        => string(DIGEST.means("the version: for `keyrack serve`, when its settings file was last changed, in unix seconds")),
+        origin = Added,
+        removed = "replaced when the list changes",
+        example = "rjobs:version";
+
     /// Jobs taken out of `rjobs` that are being queued and rescheduled; nearly always empty.
     purgatory() = "rjobs:purgatory"
         => set(DIGEST.means("the job's digest")),

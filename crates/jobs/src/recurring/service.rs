@@ -20,6 +20,8 @@ use crate::bee::Hive;
 pub struct Recurring {
     pub(super) hive: Hive,
     pub(super) plan: Arc<Plan>,
+    /// Newer lists replace older ones, and not the other way round.
+    pub(super) version: u64,
 }
 
 /// Whose list the store has.
@@ -37,7 +39,13 @@ impl Recurring {
     /// When a definition makes no sense, or two are the same.
     pub fn new(hive: Hive, definitions: Vec<Definition>) -> Result<Recurring, Error> {
         let plan = Arc::new(Plan::new(definitions, timestamp(hive.now_ms()))?);
-        Ok(Recurring { hive, plan })
+        Ok(Recurring { hive, plan, version: 0 })
+    }
+
+    /// The same list with a version: it replaces lists of the same or an older one only. Without one, whoever starts last wins.
+    #[must_use]
+    pub fn with_version(self, version: u64) -> Recurring {
+        Recurring { version, ..self }
     }
 
     /// The definitions, in their order.

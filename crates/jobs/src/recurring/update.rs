@@ -33,10 +33,19 @@ impl Recurring {
             .key("purgatory", &keys::purgatory())
             .key("since", &keys::since())
             .key("paused", &keys::paused())
+            .key("version", &keys::version())
             .arg("digest", &present.list)
+            .arg("version", self.version)
             .args("values", values)
             .run()
-            .await?;
+            .await
+            .map_err(|error| match error {
+                keyrack_store::Error::Refused { word, detail } if word == "NEWER_LIST" => {
+                    let found = detail.and_then(|found| found.parse().ok()).unwrap_or_default();
+                    Error::NewerList { found, ours: self.version }
+                }
+                error => error.into(),
+            })?;
         self.plan.season(&stored, now).ok_or_else(|| self.other_list(stored))
     }
 

@@ -192,7 +192,8 @@ async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Sc
     }
     globals.say(format_args!("  jobs   {} by the calendar", definitions.len()));
     let hive = Hive::open(store.clone()).await?;
-    let recurring = Recurring::new(hive, definitions)?;
+    let recurring =
+        Recurring::new(hive, definitions)?.with_version(globals.settings.recurring_version());
     Ok(Some(Scheduler::new(recurring, scheduler::Settings::default())))
 }
 

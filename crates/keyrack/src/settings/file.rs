@@ -84,6 +84,13 @@ impl File {
         })
     }
 
+    /// When the file was last changed, in unix seconds; 0 if nobody knows.
+    pub(crate) fn changed_at(&self) -> u64 {
+        let changed = std::fs::metadata(&self.path).and_then(|file| file.modified()).ok();
+        let since_epoch = changed.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        since_epoch.map_or(0, |at| at.as_secs())
+    }
+
     /// Where it lies.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -33,6 +33,7 @@ pub(crate) struct Settings {
     all: Vec<Settled>,
     recurring: Vec<Definition>,
     recurring_text: String,
+    recurring_version: u64,
 }
 
 /// One setting with its value.
@@ -77,6 +78,7 @@ impl Settings {
             all: SETTINGS.iter().copied().map(settle).collect::<Result<_, Failure>>()?,
             recurring: file.map(|file| file.recurring().to_vec()).unwrap_or_default(),
             recurring_text: file.map(|file| file.recurring_text().to_owned()).unwrap_or_default(),
+            recurring_version: file.map(File::changed_at).unwrap_or_default(),
         })
     }
 
@@ -94,6 +96,11 @@ impl Settings {
     /// The jobs that run by the calendar. Only the file can define them.
     pub(crate) fn recurring(&self) -> &[Definition] {
         &self.recurring
+    }
+
+    /// When the list was last changed, in unix seconds; 0 if no file defines it.
+    pub(crate) fn recurring_version(&self) -> u64 {
+        self.recurring_version
     }
 
     /// The same in the form of a settings file.

@@ -1,8 +1,8 @@
 //! `keyrack recurring`, and what `keyrack serve` makes of it.
 
-use std::fs;
+use std::{fs, time::Duration};
 
-use keyrack_testkit::wait_until;
+use keyrack_testkit::{RedisServer, wait_until};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -118,4 +118,26 @@ fn wrong_definition_is_told_with_its_line() {
     let (error, _) = run.failure();
     let start = "error: in \"keyrack.toml\": line 1: the recurring job \"x\" is not valid: the cron expression \"99 * * * *\"";
     assert!(error.starts_with(start), "{error}");
+}
+
+#[test]
+fn an_older_settings_file_does_not_put_its_list_back() {
+    let server = RedisServer::start();
+    let (old, new) = (folder(FILE), folder(&FILE.replace("new year", "old year")));
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    let file = fs::File::options().write(true).open(old.path().join("keyrack.toml"));
+    file.and_then(|file| file.set_modified(long_ago)).expect("an older file");
+    let store = format!("--store {}", server.url());
+    let of_old = Serve::start_with(old.path(), &store, &[]);
+    let in_force =
+        |dir: &TempDir| json(dir, &format!("recurring list --json {store}"))["in_force"] == true;
+    wait_until("the only list to be in force", || in_force(&old));
+    drop(of_old);
+    let _newer = Serve::start_with(new.path(), &store, &[]);
+    wait_until("the newer list to be in force", || in_force(&new));
+    let older = Serve::start_with(old.path(), &store, &[]);
+    wait_until("the older server to say so", || {
+        older.words().contains("a newer list of recurring jobs is in force")
+    });
+    assert!(in_force(&new), "the newer list stays");
 }

@@ -135,6 +135,8 @@ fn a_missing_recurring_job_is_404() {
 fn another_list_of_recurring_jobs_is_409() {
     let error = recurring::Error::OtherList { found: "a".into(), ours: "b".into() };
     check(error, (409, "other_list", None, None));
+    let error = recurring::Error::NewerList { found: 2, ours: 1 };
+    check(error, (409, "other_list", None, None));
 }
 
 #[test]

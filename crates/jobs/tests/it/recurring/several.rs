@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyrack_jobs::{
     bee::keys::{QueueName, queue},
-    recurring::{Definition, keys},
+    recurring::{Definition, Error, Scheduler, Settings, keys},
 };
 use proptest::prelude::*;
 
@@ -175,4 +175,28 @@ proptest! {
         let runtime = runtime.enable_time().start_paused(true).build().expect("a runtime");
         runtime.block_on(fleet(steps));
     }
+}
+
+#[tokio::test]
+async fn an_older_list_that_starts_again_does_not_replace_a_newer_one_on_every_store() {
+    on_every_store_at(NOW, async |world| {
+        let scheduler = |name: &str, version: u64| {
+            let list = world.recurring(vec![minutely(name)]).with_version(version);
+            Scheduler::new(list, Settings::default())
+        };
+        scheduler("old", 1).turn().await.expect("the first list");
+        scheduler("new", 2).turn().await.expect("a newer list");
+        let in_force = world.digest().await;
+        let error = scheduler("old", 1).turn().await.expect_err("an older list");
+        assert!(matches!(error, Error::NewerList { found: 2, ours: 1 }), "{error:?}");
+        assert_eq!(world.digest().await, in_force);
+        scheduler("new", 3).turn().await.expect("the same list");
+        assert!(
+            scheduler("other", 2).turn().await.is_err(),
+            "the same list has a newer version now"
+        );
+        scheduler("other", 3).turn().await.expect("of the same version, whoever starts last wins");
+        world.assert_clean().await;
+    })
+    .await;
 }
