@@ -23,6 +23,7 @@ pub fn registry() -> &'static Registry {
             keyrack_updates::FAMILIES,
             keyrack_identity::FAMILIES,
             keyrack_demo::FAMILIES,
+            keyrack_store::FAMILIES,
         ])
     });
     &REGISTRY

@@ -305,7 +305,10 @@ fn of_store(error: &store::Error) -> Verdict {
             ),
         ),
         Error::TooOld { .. } | Error::ReadOnly { .. } => (Exit::Failed, None),
-        Error::Lost(_) | Error::Unavailable { .. } => (Exit::Unreachable, None),
+        Error::Lost(_) | Error::Unavailable { .. } | Error::NotReplicated { .. } => {
+            (Exit::Unreachable, None)
+        }
+        Error::IsCluster { .. } | Error::NoReplicas { .. } => (Exit::Usage, None),
         Error::Denied(_) => (Exit::Auth, None),
         Error::Refused { .. } => (Exit::Conflict, None),
         Error::Server(_) => (Exit::Failed, None),
@@ -345,6 +348,9 @@ mod tests {
             (Error::ReadOnly { target: target(), reason: reason() }, Exit::Failed),
             (Error::Lost(io()), Exit::Unreachable),
             (Error::Refused { word: "QUEUE_PAUSED".into(), detail: None }, Exit::Conflict),
+            (Error::NotReplicated { acknowledged: 0, wanted: 1 }, Exit::Unreachable),
+            (Error::IsCluster { target: target() }, Exit::Usage),
+            (Error::NoReplicas { target: target(), reason: "" }, Exit::Usage),
             (server("-NOPERM this user has no permissions\r\n"), Exit::Auth),
             (server("-WRONGPASS invalid username-password pair\r\n"), Exit::Auth),
             (server("-NOAUTH Authentication required\r\n"), Exit::Auth),

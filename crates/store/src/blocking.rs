@@ -36,16 +36,18 @@ impl BlockingConnection {
                 let db = usize::try_from(self.db).unwrap_or(0);
                 Own::Embedded(engine.connection(db).map_err(std::io::Error::other)?)
             }
-            Opened::Server { client, .. } => {
+            Opened::Server(link) => {
+                let client = link.address().client()?;
                 Own::Server(client.get_multiplexed_async_connection_with_config(&config).await?)
             }
             Opened::Sentinel(primary) => {
                 let client = primary.client()?;
                 Own::Server(client.get_multiplexed_async_connection_with_config(&config).await?)
             }
-            Opened::Cluster { nodes, .. } => {
+            Opened::Cluster(cluster) => {
                 let (sender, _) = tokio::sync::mpsc::unbounded_channel();
-                Own::Cluster(cluster_client(nodes, Some(sender))?.get_async_connection().await?)
+                let client = cluster_client(&cluster.address().logins()?, Some(sender))?;
+                Own::Cluster(client.get_async_connection().await?)
             }
         })
     }
@@ -62,7 +64,7 @@ impl BlockingConnection {
     /// Drops the connection after an error that it will not recover from.
     fn after<T>(&mut self, result: RedisResult<T>) -> RedisResult<T> {
         if let Err(error) = &result
-            && (error.is_io_error() || error.is_connection_dropped())
+            && (error.is_io_error() || error.is_unrecoverable_error())
         {
             self.own = None;
         }

@@ -2,13 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use redis::{
-    Cmd, Pipeline, RedisFuture, RedisResult, Value, aio::ConnectionLike, aio::ConnectionManager,
-    cluster_async::ClusterConnection,
-};
+use redis::{Cmd, Pipeline, RedisFuture, RedisResult, Value, aio::ConnectionLike};
 use tokio::time::Instant;
 
 use crate::{
+    link::{ClusterLink, ServerLink},
     open::{RETRY_DELAY_MAX, RETRY_DELAY_MIN},
     reply,
     sentinel::Primary,
@@ -30,9 +28,23 @@ pub struct Connection {
 #[derive(Clone)]
 pub(crate) enum Backend {
     Embedded(keyrack_engine::Connection),
-    Server(ConnectionManager),
+    Server(ServerLink),
     Sentinel(Arc<Primary>),
-    Cluster(ClusterConnection),
+    Cluster(ClusterLink),
+}
+
+impl Connection {
+    /// Tells what the connection is right now from what it was before it was lost and from any other.
+    ///
+    /// The engine in this process and a cluster have none: nobody waits for replicas there.
+    pub(crate) async fn number(&self) -> RedisResult<u64> {
+        let link = match &self.backend {
+            Backend::Server(link) => link.clone(),
+            Backend::Sentinel(primary) => primary.connection(),
+            Backend::Embedded(_) | Backend::Cluster(_) => return Ok(0),
+        };
+        link.connection().await.map(|(_, number)| number)
+    }
 }
 
 impl ConnectionLike for Connection {
@@ -46,10 +58,10 @@ impl ConnectionLike for Connection {
                 primary.look_at(&result);
                 result
             }),
-            Backend::Cluster(connection) => Box::pin(async move {
+            Backend::Cluster(cluster) => Box::pin(async move {
                 let mut wait = SlotWait::new();
                 loop {
-                    let result = connection.req_packed_command(cmd).await;
+                    let result = cluster.command(cmd).await;
                     if !(is_slot_moving(&result) && wait.again().await) {
                         return result;
                     }
@@ -75,10 +87,10 @@ impl ConnectionLike for Connection {
                 primary.look_at(&result);
                 result
             }),
-            Backend::Cluster(connection) => Box::pin(async move {
+            Backend::Cluster(cluster) => Box::pin(async move {
                 let mut wait = SlotWait::new();
                 loop {
-                    let result = connection.req_packed_commands(pipeline, offset, count).await;
+                    let result = cluster.pipeline(pipeline, offset, count).await;
                     if !(is_every_slot_moving(&result) && wait.again().await) {
                         return result;
                     }
@@ -98,7 +110,7 @@ impl ConnectionLike for Connection {
             Backend::Embedded(connection) => connection.get_db(),
             Backend::Server(connection) => connection.get_db(),
             Backend::Sentinel(primary) => primary.db(),
-            Backend::Cluster(connection) => connection.get_db(),
+            Backend::Cluster(_) => 0,
         }
     }
 }

@@ -66,6 +66,13 @@ pub enum Error {
         version: String,
     },
 
+    /// The URL names a node of a cluster as if it stood alone.
+    #[error("{target} is a node of a cluster; write redis+cluster:// in place of its scheme")]
+    IsCluster {
+        /// The store, without secrets.
+        target: String,
+    },
+
     /// The URL names a server that is a replica, which refuses writes.
     #[error("{target} is read-only: {reason}")]
     ReadOnly {
@@ -89,6 +96,26 @@ pub enum Error {
         /// What it said.
         #[source]
         source: RedisError,
+    },
+
+    /// The write is saved on the primary, and too few replicas have it: a failover may lose it.
+    #[error(
+        "saved on the primary only: {acknowledged} of {wanted} replicas have it; repeat it with the same id"
+    )]
+    NotReplicated {
+        /// Replicas that have it for certain.
+        acknowledged: u32,
+        /// Replicas that should.
+        wanted: u32,
+    },
+
+    /// `replicas-acknowledge` is set for a store that has no replicas to wait for.
+    #[error("{target} cannot wait for replicas: {reason}")]
+    NoReplicas {
+        /// The store, without secrets.
+        target: String,
+        /// Why, and what to do.
+        reason: &'static str,
     },
 
     /// The user has no right to this command or key.
@@ -120,10 +147,6 @@ impl Error {
         let (target, reason) = (target.to_owned(), text(error));
         match reply::meaning(error) {
             Some(Meaning::Login | Meaning::Denied) => Error::Auth { target, reason },
-            // As the crate words a refused login.
-            _ if reason.contains("AUTH") || reason.contains("WRONGPASS") => {
-                Error::Auth { target, reason }
-            }
             _ => Error::Unreachable { target, reason },
         }
     }
@@ -135,6 +158,7 @@ impl Error {
             Error::Unreachable { .. }
                 | Error::Lost(_)
                 | Error::Unavailable { .. }
+                | Error::NotReplicated { .. }
                 // A user can be let in again, and a password file can be changed.
                 | Error::Auth { .. }
         )
@@ -155,6 +179,9 @@ impl From<RedisError> for Error {
             None => {}
         }
         match error.kind() {
+            ErrorKind::ClusterConnectionNotFound => {
+                Error::Unavailable { why: "no node of the cluster can be reached", source: error }
+            }
             // A code that Redis does not have is a word of one of our scripts.
             ErrorKind::Extension => Error::Refused {
                 word: error.code().unwrap_or_default().to_owned(),

@@ -55,17 +55,12 @@ impl Store {
         Ok(info)
     }
 
-    /// Asks the store for a sign of life, the embedded engine by a script: without scripts it is of no use.
+    /// Asks the store for a sign of life. Whether it can be used is what [`Store::probe`] tells.
     ///
     /// # Errors
     /// When none comes.
     pub async fn ping(&self) -> Result<(), Error> {
-        let mut command = redis::cmd("PING");
-        if self.engine().is_some() {
-            command = redis::cmd("EVAL");
-            command.arg("return redis.call('PING')").arg(0);
-        }
-        Ok(command.query_async(&mut self.connection()).await?)
+        Ok(redis::cmd("PING").query_async(&mut self.connection()).await?)
     }
 }
 

@@ -51,7 +51,8 @@ impl Store {
         let mut sizes = redis::cmd("INFO");
         sizes.arg("keyspace");
         let mut connection = self.connection();
-        if let Backend::Cluster(cluster) = &mut connection.backend {
+        if let Backend::Cluster(cluster) = &connection.backend {
+            let (cluster, _) = cluster.connection().await?;
             return primaries(cluster, sizes).await;
         }
         let text: String = sizes.query_async(&mut connection).await?;
@@ -72,7 +73,7 @@ impl Store {
 }
 
 /// Asks all primaries at once; the answer comes with their addresses.
-async fn primaries(cluster: &mut ClusterConnection, sizes: Cmd) -> Result<Vec<Keyspace>, Error> {
+async fn primaries(mut cluster: ClusterConnection, sizes: Cmd) -> Result<Vec<Keyspace>, Error> {
     let everywhere = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
     let answers = cluster.route_command(sizes, everywhere).await?;
     let answers: Vec<(String, String)> =

@@ -11,19 +11,26 @@
 //! on a server.
 
 mod acl;
+mod address;
 mod blocking;
 mod clock;
 mod connection;
 mod error;
 mod info;
+mod keys;
 mod keyspace;
+mod link;
 mod open;
+mod probe;
+mod replicas;
 mod reply;
 mod script;
 mod sentinel;
 mod store;
 mod subscription;
 mod url;
+
+pub use keyrack_engine::Loading;
 
 pub use self::{
     acl::{AclProjects, AclUser, acl_user},
@@ -32,7 +39,9 @@ pub use self::{
     connection::Connection,
     error::Error,
     info::{DatabaseInfo, Info},
+    keys::FAMILIES,
     keyspace::Keyspace,
+    replicas::{ReplicasAcknowledge, Writing},
     script::{Call, Script},
     store::{Kind, Options, Store},
     subscription::{Event, Message, Subscription},

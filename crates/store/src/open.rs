@@ -1,30 +1,30 @@
 //! Making the connections that a URL asks for, and looking whether what answers will do.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic, sync::Arc, time::Duration};
 
 use keyrack_engine::{Engine, log};
 use redis::{
-    Client, ConnectionInfo, InfoDict, ProtocolVersion, RedisError,
-    aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig},
+    ConnectionInfo, InfoDict, ProtocolVersion, RedisError,
+    aio::ConnectionLike,
     cluster::{ClusterClient, ClusterClientBuilder},
-    cluster_async::ClusterConnection,
 };
 
 use crate::{
+    address::{Address, ClusterNodes},
     error::{Error, text},
+    link::{ClusterLink, Link, ServerLink},
     sentinel::Primary,
     store::Options,
-    url::{StoreUrl, Target},
+    url::{NodeLogin, StoreUrl, Target},
 };
 
 /// What is behind a store.
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "a process has a handful of these")]
 pub(crate) enum Opened {
     Embedded(Engine),
-    Server { client: Client, connection: ConnectionManager },
+    Server(ServerLink),
     Sentinel(Arc<Primary>),
-    Cluster { nodes: Vec<ConnectionInfo>, connection: ClusterConnection },
+    Cluster(ClusterLink),
 }
 
 impl Opened {
@@ -40,52 +40,50 @@ impl Opened {
 /// How long a connection may take to open.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a command may take; the longest scripts take milliseconds.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest pause between two attempts to come back.
 pub(crate) const RETRY_DELAY_MAX: Duration = Duration::from_millis(500);
 pub(crate) const RETRY_DELAY_MIN: Duration = Duration::from_millis(20);
-
-/// Comes back with growing pauses that stay short, so that a server's return is noticed within a second.
-pub(crate) fn manager_config() -> ConnectionManagerConfig {
-    ConnectionManagerConfig::new()
-        .set_min_delay(RETRY_DELAY_MIN)
-        .set_max_delay(RETRY_DELAY_MAX)
-        .set_exponent_base(2.0)
-        .set_number_of_retries(4)
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(Some(RESPONSE_TIMEOUT))
-}
 
 pub(crate) async fn open(url: &StoreUrl, options: &mut Options) -> Result<Opened, Error> {
     match &url.target {
         Target::Memory => Ok(Opened::Embedded(engine_builder(options).open_in_memory())),
         Target::Folder { dir, fsync } => {
-            let opened = engine_builder(options).fsync(*fsync).open(dir);
+            let (builder, dir) = (engine_builder(options).fsync(*fsync), dir.clone());
+            // A long log takes minutes, in which the program has other things to do.
+            let opened = tokio::task::spawn_blocking(move || builder.open(dir)).await;
+            let opened = opened.unwrap_or_else(|error| panic::resume_unwind(error.into_panic()));
             Ok(Opened::Embedded(opened.map_err(|error| folder_error(&error))?))
         }
-        Target::Server(info) => open_server(url, info.clone()).await,
+        Target::Server(info) => {
+            open_server(url, Address::new(info.clone(), options.password_file.clone())).await
+        }
         Target::Sentinel { sentinels, master, node } => {
-            let primary = Primary::find(sentinels.clone(), master.clone(), node.clone())
+            let primary = Primary::find(sentinels.clone(), master.clone(), login(node, options))
                 .await
                 .map_err(|error| opening(url, node.db, &error))?;
             look_over(url, node.db, &mut primary.connection()).await?;
             Ok(Opened::Sentinel(primary))
         }
         Target::Cluster { nodes } => {
-            let connection = cluster_client(nodes, None)
-                .map_err(|error| opening(url, 0, &error))?
-                .get_async_connection()
-                .await
-                .map_err(|error| opening(url, 0, &error))?;
-            Ok(Opened::Cluster { nodes: nodes.clone(), connection })
+            let nodes = ClusterNodes::new(nodes.clone(), options.password_file.clone());
+            let cluster = Link::open(nodes).await.map_err(|error| opening(url, 0, &error))?;
+            Ok(Opened::Cluster(cluster))
         }
     }
+}
+
+fn login(node: &NodeLogin, options: &Options) -> NodeLogin {
+    NodeLogin { password_file: options.password_file.clone(), ..node.clone() }
 }
 
 fn engine_builder(options: &mut Options) -> keyrack_engine::Builder {
     let mut builder = Engine::builder();
     if let Some(host) = options.host.take() {
         builder = builder.host(host);
+    }
+    if let Some(loading) = options.loading.take() {
+        builder = builder.loading(loading);
     }
     builder
 }
@@ -107,26 +105,19 @@ fn folder_error(error: &keyrack_engine::OpenError) -> Error {
     Error::Folder { dir: error.dir().display().to_string(), reason, in_use: error.is_in_use() }
 }
 
-async fn open_server(url: &StoreUrl, info: ConnectionInfo) -> Result<Opened, Error> {
+async fn open_server(url: &StoreUrl, address: Address) -> Result<Opened, Error> {
     // Without this, rustls would not know which of its cryptographic back-ends to use; a second call changes nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let db = info.redis_settings().db();
-    let client = Client::open(info).map_err(|error| opening(url, db, &error))?;
-    // A plain connection first: the manager would go on trying where a clear answer is wanted.
-    let attempt = client.get_multiplexed_async_connection();
-    let mut probe = tokio::time::timeout(CONNECT_TIMEOUT, attempt)
+    let db = address.db();
+    let mut link = tokio::time::timeout(CONNECT_TIMEOUT, Link::open(address))
         .await
         .map_err(|_| Error::Unreachable {
             target: url.to_string(),
             reason: format!("no answer within {} s", CONNECT_TIMEOUT.as_secs()),
         })?
         .map_err(|error| opening(url, db, &error))?;
-    look_over(url, db, &mut probe).await?;
-    let connection = client
-        .get_connection_manager_with_config(manager_config())
-        .await
-        .map_err(|error| opening(url, db, &error))?;
-    Ok(Opened::Server { client, connection })
+    look_over(url, db, &mut link).await?;
+    Ok(Opened::Server(link))
 }
 
 /// A client for a cluster; with a sender, connections speak RESP3 and deliver pushes to it.
@@ -157,6 +148,10 @@ async fn look_over(
         .await
         .map_err(|error| opening(url, db, &error))?;
     let target = url.to_string();
+    let is_cluster: String = info.get("cluster_enabled").unwrap_or_default();
+    if is_cluster == "1" {
+        return Err(Error::IsCluster { target });
+    }
     let version: String = info.get("redis_version").unwrap_or_default();
     if is_older(&version, Error::VERSION_MIN) {
         return Err(Error::TooOld { target, version });

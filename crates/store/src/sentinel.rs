@@ -13,14 +13,18 @@ use futures_util::StreamExt;
 use parking_lot::RwLock;
 use redis::{
     Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisError,
-    RedisResult, aio::ConnectionManager,
+    RedisResult,
 };
 use tokio::{
     sync::{Notify, watch},
     time::timeout,
 };
 
-use crate::{open::manager_config, url::NodeLogin};
+use crate::{
+    address::Address,
+    link::{Link, ServerLink},
+    url::NodeLogin,
+};
 
 /// The primary of a Sentinel group, whichever server that is right now.
 pub(crate) struct Primary {
@@ -37,7 +41,7 @@ pub(crate) struct Primary {
 #[derive(Clone)]
 struct Current {
     address: (String, u16),
-    connection: ConnectionManager,
+    link: ServerLink,
 }
 
 const ASK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -51,8 +55,8 @@ impl Primary {
         login: NodeLogin,
     ) -> RedisResult<Arc<Primary>> {
         let address = resolve(&sentinels, &master).await?;
-        let connection = connect(&address, &login).await?;
-        let current = RwLock::new(Current { address, connection });
+        let link = Link::open(node_address(&address, &login)?).await?;
+        let current = RwLock::new(Current { address, link });
         let (switched, _) = watch::channel(0);
         let doubt = Notify::new();
         let primary = Arc::new(Primary { sentinels, master, login, current, doubt, switched });
@@ -66,14 +70,14 @@ impl Primary {
         Primary::find(self.sentinels.clone(), self.master.clone(), login).await
     }
 
-    pub(crate) fn connection(&self) -> ConnectionManager {
-        self.current.read().connection.clone()
+    pub(crate) fn connection(&self) -> ServerLink {
+        self.current.read().link.clone()
     }
 
     /// A client for connections of one's own to the server that is primary now.
     pub(crate) fn client(&self) -> RedisResult<Client> {
         let address = self.current.read().address.clone();
-        Client::open(node_info(&address, &self.login)?)
+        node_address(&address, &self.login)?.client()
     }
 
     pub(crate) fn db(&self) -> i64 {
@@ -100,9 +104,9 @@ impl Primary {
         if self.current.read().address == address {
             return Ok(());
         }
-        let connection = connect(&address, &self.login).await?;
+        let link = Link::open(node_address(&address, &self.login)?).await?;
         tracing::info!(host = address.0, port = address.1, "following the new primary");
-        *self.current.write() = Current { address, connection };
+        *self.current.write() = Current { address, link };
         self.switched.send_modify(|n| *n += 1);
         Ok(())
     }
@@ -171,12 +175,7 @@ async fn ask(sentinel: &ConnectionInfo, master: &str) -> RedisResult<Option<(Str
         .await
 }
 
-async fn connect(address: &(String, u16), login: &NodeLogin) -> RedisResult<ConnectionManager> {
-    let client = Client::open(node_info(address, login)?)?;
-    client.get_connection_manager_with_config(manager_config()).await
-}
-
-fn node_info(address: &(String, u16), login: &NodeLogin) -> RedisResult<ConnectionInfo> {
+fn node_address(address: &(String, u16), login: &NodeLogin) -> RedisResult<Address> {
     let mut settings = RedisConnectionInfo::default().set_db(login.db);
     if let Some(username) = &login.username {
         settings = settings.set_username(username);
@@ -185,7 +184,7 @@ fn node_info(address: &(String, u16), login: &NodeLogin) -> RedisResult<Connecti
         settings = settings.set_password(password);
     }
     let info = ConnectionAddr::Tcp(address.0.clone(), address.1).into_connection_info()?;
-    Ok(info.set_redis_settings(settings))
+    Ok(Address::new(info.set_redis_settings(settings), login.password_file.clone()))
 }
 
 fn timed_out() -> RedisError {

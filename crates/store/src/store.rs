@@ -1,8 +1,10 @@
 //! The store itself.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use keyrack_engine::{Engine, Host, SteadyClock, SystemHost, SystemTimeSource, TimeSource};
+use keyrack_engine::{
+    Engine, Host, Loading, SteadyClock, SystemHost, SystemTimeSource, TimeSource,
+};
 use keyrack_keys::{Key, Layout};
 use redis::aio::ConnectionLike;
 
@@ -11,7 +13,9 @@ use crate::{
     clock::{self, Clock, EngineClock},
     connection::{Backend, Connection},
     error::Error,
+    link::Link,
     open::{self, Opened},
+    replicas::{Replicas, ReplicasAcknowledge},
     subscription::{Hub, Subscription},
     url::StoreUrl,
 };
@@ -29,6 +33,8 @@ struct Inner {
     hub: Hub,
     clock: Arc<dyn Clock>,
     layout: Layout,
+    /// Where writes wait for replicas.
+    replicas: Option<Replicas>,
 }
 
 /// What kind of store is open, for people; code must not need to know.
@@ -64,6 +70,12 @@ pub struct Options {
     pub host: Option<Box<dyn Host>>,
     /// The clocks of this machine; a test can set them.
     pub time_source: Option<Arc<dyn TimeSource>>,
+    /// Told how much of a data folder's log has been replayed, for whoever waits for it.
+    pub loading: Option<Arc<Loading>>,
+    /// A file whose first line is the server's password, in place of one in the URL. It is read for every connection.
+    pub password_file: Option<PathBuf>,
+    /// How many replicas have to have a [`Writing`](crate::Writing) before it succeeds.
+    pub replicas_acknowledge: Option<ReplicasAcknowledge>,
 }
 
 impl std::fmt::Debug for Options {
@@ -95,30 +107,28 @@ impl Store {
             options.host = Some(Box::new(SystemHost::with_clock(steady.clone())));
         }
         let opened = open::open(&url, &mut options).await?;
-        let backend = backend(&opened, 0)?;
+        let connection = Connection { backend: backend(&opened, 0)? };
         let clock: Arc<dyn Clock> = match (options.clock, &opened) {
             (Some(clock), _) => clock,
             (None, Opened::Embedded(_)) => Arc::new(EngineClock(steady)),
             (None, opened) => {
                 let source = options.time_source.unwrap_or_else(|| Arc::new(SystemTimeSource));
-                let connection = Connection { backend: backend.clone() };
                 clock::of_server(&connection, source, opened.switches()).await?
             }
         };
-        let layout = native_layout(&opened);
-        Ok(Store::new(url, opened, backend, clock, layout))
+        if options.replicas_acknowledge.is_some() {
+            must_have_replicas(&url, &opened)?;
+        }
+        let replicas = options.replicas_acknowledge.map(|wanted| {
+            Replicas::start(wanted, opened.clone(), connection.clone(), clock.clone())
+        });
+        let (hub, layout) = (Hub::new(opened.clone()), native_layout(&opened));
+        let inner = Inner { url, opened, connection, hub, clock, layout, replicas };
+        Ok(Store { inner: Arc::new(inner) })
     }
 
-    fn new(
-        url: StoreUrl,
-        opened: Opened,
-        backend: Backend,
-        clock: Arc<dyn Clock>,
-        layout: Layout,
-    ) -> Store {
-        let hub = Hub::new(opened.clone());
-        let connection = Connection { backend };
-        Store { inner: Arc::new(Inner { url, opened, connection, hub, clock, layout }) }
+    pub(crate) fn replicas(&self) -> Option<&Replicas> {
+        self.inner.replicas.as_ref()
     }
 
     /// A connection for commands and pipelines.
@@ -161,32 +171,46 @@ impl Store {
             |reason: String| Error::NoSuchDatabase { target: self.to_string(), db, reason };
         let opened = match &self.inner.opened {
             Opened::Embedded(engine) => Opened::Embedded(engine.clone()),
-            Opened::Server { client, .. } => {
-                let info = client.get_connection_info().clone();
-                let settings = info.redis_settings().clone().set_db(db);
-                let client = redis::Client::open(info.set_redis_settings(settings))?;
-                // Ask once plainly: a manager would retry a refusal.
-                let refused = |error: redis::RedisError| no_such(crate::error::text(&error));
-                client.get_multiplexed_async_connection().await.map_err(refused)?;
-                let connection =
-                    client.get_connection_manager_with_config(open::manager_config()).await?;
-                Opened::Server { client, connection }
+            Opened::Server(link) => {
+                let address = link.address().database(db);
+                let refused = |error: redis::RedisError| {
+                    let reason = crate::error::text(&error);
+                    match Error::from(error) {
+                        error if error.is_transient() => error,
+                        _ => no_such(reason),
+                    }
+                };
+                Opened::Server(Link::open(address).await.map_err(refused)?)
             }
             Opened::Sentinel(primary) => Opened::Sentinel(primary.database(db).await?),
-            Opened::Cluster { .. } if db == 0 => self.inner.opened.clone(),
-            Opened::Cluster { .. } => return Err(no_such("a cluster has only database 0".into())),
+            Opened::Cluster(_) if db == 0 => self.inner.opened.clone(),
+            Opened::Cluster(_) => return Err(no_such("a cluster has only database 0".into())),
         };
-        let backend = backend(&opened, db)?;
-        let layout = native_layout(&opened);
-        Ok(Store::new(self.inner.url.clone(), opened, backend, self.inner.clock.clone(), layout))
+        let connection = Connection { backend: backend(&opened, db)? };
+        let clock = self.inner.clock.clone();
+        // Whose writes go through another connection, that one has to stand.
+        let replicas = self.inner.replicas.as_ref().map(|replicas| {
+            Replicas::start(replicas.wanted(), opened.clone(), connection.clone(), clock.clone())
+        });
+        let (hub, layout) = (Hub::new(opened.clone()), native_layout(&opened));
+        let url = self.inner.url.clone();
+        let inner = Inner { url, opened, connection, hub, clock, layout, replicas };
+        Ok(Store { inner: Arc::new(inner) })
     }
 
     /// The same store with keys named as on a cluster: hash tags keep owners apart who share a database.
     pub fn tagged(&self) -> Store {
-        let inner = &self.inner;
-        let backend = inner.connection.backend.clone();
-        let (url, opened, clock) = (inner.url.clone(), inner.opened.clone(), inner.clock.clone());
-        Store::new(url, opened, backend, clock, Layout::Cluster)
+        let Inner { url, opened, connection, clock, replicas, .. } = &*self.inner;
+        let inner = Inner {
+            url: url.clone(),
+            opened: opened.clone(),
+            connection: connection.clone(),
+            hub: Hub::new(opened.clone()),
+            clock: clock.clone(),
+            layout: Layout::Cluster,
+            replicas: replicas.clone(),
+        };
+        Store { inner: Arc::new(inner) }
     }
 
     /// The number of the database this store looks at.
@@ -223,9 +247,9 @@ impl Store {
     pub fn kind(&self) -> Kind {
         match self.inner.opened {
             Opened::Embedded(_) => Kind::Embedded,
-            Opened::Server { .. } => Kind::Server,
+            Opened::Server(_) => Kind::Server,
             Opened::Sentinel(_) => Kind::Sentinel,
-            Opened::Cluster { .. } => Kind::Cluster,
+            Opened::Cluster(_) => Kind::Cluster,
         }
     }
 
@@ -251,10 +275,22 @@ impl Store {
     }
 }
 
+/// Refuses to wait for replicas where there is no way to do so.
+fn must_have_replicas(url: &StoreUrl, opened: &Opened) -> Result<(), Error> {
+    let reason = match opened {
+        Opened::Server(_) | Opened::Sentinel(_) => return Ok(()),
+        Opened::Embedded(_) => "the embedded engine has none; leave replicas-acknowledge out",
+        Opened::Cluster(_) => {
+            "on a cluster this is not supported; set min-replicas-to-write on its nodes instead"
+        }
+    };
+    Err(Error::NoReplicas { target: url.to_string(), reason })
+}
+
 fn native_layout(opened: &Opened) -> Layout {
     match opened {
-        Opened::Cluster { .. } => Layout::Cluster,
-        Opened::Embedded(_) | Opened::Server { .. } | Opened::Sentinel(_) => Layout::Documented,
+        Opened::Cluster(_) => Layout::Cluster,
+        Opened::Embedded(_) | Opened::Server(_) | Opened::Sentinel(_) => Layout::Documented,
     }
 }
 
@@ -269,9 +305,9 @@ fn backend(opened: &Opened, db: i64) -> Result<Backend, Error> {
             })?;
             Backend::Embedded(connection)
         }
-        Opened::Server { connection, .. } => Backend::Server(connection.clone()),
+        Opened::Server(link) => Backend::Server(link.clone()),
         Opened::Sentinel(primary) => Backend::Sentinel(primary.clone()),
-        Opened::Cluster { connection, .. } => Backend::Cluster(connection.clone()),
+        Opened::Cluster(cluster) => Backend::Cluster(cluster.clone()),
     })
 }
 

@@ -313,14 +313,14 @@ impl Feed {
         let connecting = async {
             match opened {
                 Opened::Embedded(engine) => Ok(Feed::Embedded(engine.subscribe())),
-                Opened::Server { client, .. } => Feed::server(client, None).await,
+                Opened::Server(link) => Feed::server(&link.address().client()?, None).await,
                 Opened::Sentinel(primary) => {
                     Feed::server(&primary.client()?, Some(primary.switches())).await
                 }
-                Opened::Cluster { nodes, .. } => {
+                Opened::Cluster(cluster) => {
                     let (sender, pushes) = mpsc::unbounded_channel();
-                    let connection =
-                        cluster_client(nodes, Some(sender))?.get_async_connection().await?;
+                    let client = cluster_client(&cluster.address().logins()?, Some(sender))?;
+                    let connection = client.get_async_connection().await?;
                     Ok(Feed::Cluster { connection, pushes })
                 }
             }

@@ -36,6 +36,7 @@ pub(crate) enum Target {
 pub(crate) struct NodeLogin {
     pub(crate) username: Option<String>,
     pub(crate) password: Option<String>,
+    pub(crate) password_file: Option<PathBuf>,
     pub(crate) db: i64,
 }
 
@@ -163,6 +164,7 @@ fn parse_sentinel(rest: &str) -> Result<Target, String> {
     let node = NodeLogin {
         username: settings.username().map(str::to_owned),
         password: settings.password().map(str::to_owned),
+        password_file: None,
         db,
     };
     Ok(Target::Sentinel { sentinels, master: master.to_owned(), node })

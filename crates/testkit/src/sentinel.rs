@@ -103,6 +103,28 @@ impl Sentinel {
         new.addr()
     }
 
+    /// Has the sentinels swap master and replica, as an operator does before maintenance, and waits until they agree.
+    ///
+    /// # Panics
+    /// When the sentinels refuse.
+    pub fn fail_over(&self) -> SocketAddr {
+        self.wait_until_watched();
+        let old = self.master_index();
+        let mut cmd = redis::cmd("SENTINEL");
+        cmd.arg("FAILOVER").arg(MASTER_NAME);
+        cmd.exec(&mut self.sentinels[0].connection())
+            .unwrap_or_else(|error| panic!("the sentinels refuse to fail over: {error}"));
+        let new = &self.servers[1 - old];
+        wait_until("the sentinels to agree on a new master", || {
+            self.sentinels.iter().filter_map(master_port).all(|port| port == new.port())
+        });
+        // It hangs up on everybody when it is told to follow, so INFO is asked of it with patience.
+        wait_until("the old master to follow the new one", || {
+            self.servers[old].try_info("master_link_status").as_deref() == Some("up")
+        });
+        new.addr()
+    }
+
     /// Waits until every sentinel sees a healthy replica and both other sentinels.
     pub fn wait_until_watched(&self) {
         wait_until("the sentinels to know the group", || {

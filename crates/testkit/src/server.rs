@@ -139,6 +139,13 @@ impl RedisServer {
         info_field(&info, field).map(str::to_owned)
     }
 
+    /// The same; `None` also for a server that does not answer now.
+    pub fn try_info(&self, field: &str) -> Option<String> {
+        let mut connection = redis::Client::open(self.url()).ok()?.get_connection().ok()?;
+        let info: String = redis::cmd("INFO").query(&mut connection).ok()?;
+        info_field(&info, field).map(str::to_owned)
+    }
+
     /// Waits until a replica has its master's data and follows it.
     pub fn wait_until_in_sync(&self) {
         wait_until("the replica to be in sync", || {

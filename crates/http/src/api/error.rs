@@ -319,6 +319,7 @@ impl From<store::Error> for Problem {
 fn of_shared_store(error: &store::Error) -> Problem {
     let kind = match error {
         store::Error::Auth { .. } => "store_denied",
+        store::Error::NotReplicated { .. } => "not_replicated",
         error if error.is_transient() => "store_unavailable",
         error => return broken(error),
     };

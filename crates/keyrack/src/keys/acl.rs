@@ -93,10 +93,14 @@ fn line(args: &Args) -> Result<String, Failure> {
 }
 
 const CALCULATIONS: &str = "calculations";
+/// Not a service: every program that opens the store writes its key.
+const STORE: &str = "store";
 
 /// The families of these services and what they need of others; all families if no service is named.
 fn registry_of(services: &[String]) -> Result<Registry, Failure> {
-    let mut known: Vec<&str> = registry().all().map(Family::owner_crate).collect();
+    let services_only = |owner: &&str| *owner != STORE;
+    let owners = registry().all().map(Family::owner_crate);
+    let mut known: Vec<&str> = owners.filter(services_only).collect();
     known.dedup();
     if let Some(unknown) = services.iter().find(|name| !known.contains(&name.as_str())) {
         let message = format!("there is no service \"{unknown}\"");
@@ -108,6 +112,7 @@ fn registry_of(services: &[String]) -> Result<Registry, Failure> {
         .filter(|family| {
             services.is_empty()
                 || is_named(family.owner_crate())
+                || family.owner_crate() == STORE
                 || NEEDS.iter().any(|(owner, id)| is_named(owner) && family.id() == *id)
         })
         .collect();

@@ -21,6 +21,7 @@ pub(super) const COMMANDS: &[Group] = &[
         commands: &["info", "time", "dbsize", "scan", "type", "memory|usage"],
     },
     Group { purpose: "scripts", commands: &["eval", "evalsha"] },
+    Group { purpose: "waiting until replicas have what was written", commands: &["wait"] },
     Group { purpose: "transactions", commands: &["multi", "exec", "discard", "watch", "unwatch"] },
     Group {
         purpose: "channels; the sharded commands are those of a cluster",

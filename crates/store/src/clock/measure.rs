@@ -109,11 +109,12 @@ async fn measure(connection: &Connection, monotonic_us: &impl Fn() -> u64) -> Re
 async fn server_time(connection: &Connection) -> RedisResult<u64> {
     let cmd = redis::cmd("TIME");
     let mut connection = connection.clone();
-    let reply = match &mut connection.backend {
+    let reply = match &connection.backend {
         // The nodes of a cluster have a clock each, so that all processes have to go by the same.
         Backend::Cluster(cluster) => {
             let route = Route::new(0, SlotAddr::Master);
             let node = RoutingInfo::SingleNode(SingleNodeRoutingInfo::SpecificNode(route));
+            let (mut cluster, _) = cluster.connection().await?;
             cluster.route_command(cmd, node).await?
         }
         _ => connection.req_packed_command(&cmd).await?,

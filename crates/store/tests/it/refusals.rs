@@ -1,7 +1,7 @@
 //! Stores that cannot be opened: one clear reason each.
 
 use keyrack_store::{Error, Store};
-use keyrack_testkit::{OLD_VERSION, RedisServer, old_server};
+use keyrack_testkit::{OLD_VERSION, RedisCluster, RedisServer, old_server};
 
 async fn refusal(url: &str) -> Error {
     Store::open(url).await.expect_err("a store that cannot be opened")
@@ -41,6 +41,14 @@ async fn a_replica_is_refused_with_its_primary_named() {
     let error = refusal(&replica.url()).await;
     assert!(matches!(&error, Error::ReadOnly { .. }), "{error:?}");
     assert!(error.to_string().contains(&primary.port().to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_node_of_a_cluster_is_refused_with_the_scheme_to_write() {
+    let cluster = RedisCluster::start();
+    let error = refusal(&cluster.nodes()[0].url()).await;
+    assert!(matches!(&error, Error::IsCluster { .. }), "{error:?}");
+    assert!(error.to_string().contains("redis+cluster://"), "{error}");
 }
 
 #[tokio::test]

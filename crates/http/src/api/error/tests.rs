@@ -118,6 +118,12 @@ fn a_store_that_does_not_let_the_server_in_is_503_by_another_name() {
 }
 
 #[test]
+fn a_write_that_too_few_replicas_have_is_503_by_another_name() {
+    let behind = store::Error::NotReplicated { acknowledged: 0, wanted: 1 };
+    check(Error::Store(behind), (503, "not_replicated", None, Some(2)));
+}
+
+#[test]
 fn a_store_that_refuses_is_500_and_its_words_are_kept_back() {
     let problem = Problem::from(Error::Store(answered("NOPERM")));
     let body = serde_json::to_string(&problem.body()).expect("JSON");
