@@ -193,8 +193,38 @@ impl Hive {
         worker: &WorkerId,
         exchange: &Exchange<'_>,
     ) -> Result<Settled, Error> {
+        exchange.outcomes.iter().try_for_each(Outcome::check)?;
+        let writing = self.store().writing().await;
+        let settled = self.run_exchange(queue, worker, exchange).await?;
+        // Whoever only claims has told nobody of an outcome.
+        let tells_outcomes = !exchange.outcomes.is_empty() || exchange.closes.is_some();
+        if tells_outcomes && let Err(error) = writing.acknowledged().await {
+            self.give_back(queue, worker, &settled.claimed.jobs, exchange.lock).await;
+            return Err(error.into());
+        }
+        Ok(settled)
+    }
+
+    /// Gives back jobs whose worker will not be told that it has them.
+    async fn give_back(&self, queue: &QueueName, worker: &WorkerId, jobs: &[Job], lock: Duration) {
+        let outcomes: Vec<Outcome> =
+            jobs.iter().map(|job| Outcome::of(job, End::Released)).collect();
+        if outcomes.is_empty() {
+            return;
+        }
+        let back = Exchange { outcomes: &outcomes, lock, ..Exchange::default() };
+        if let Err(error) = self.run_exchange(queue, worker, &back).await {
+            tracing::debug!(%queue, %error, "could not give jobs back; a heartbeat will");
+        }
+    }
+
+    async fn run_exchange(
+        &self,
+        queue: &QueueName,
+        worker: &WorkerId,
+        exchange: &Exchange<'_>,
+    ) -> Result<Settled, Error> {
         let Exchange { outcomes, max, lock, reserve, closes } = exchange;
-        outcomes.iter().try_for_each(Outcome::check)?;
         let now = self.now_ms().to_string();
         let completed = self.writes_history().then(|| entry("completed", &now, self.id()));
         let mut batch = Batch::new(outcomes, closes.as_ref(), queue, completed.as_deref());

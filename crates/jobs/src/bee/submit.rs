@@ -506,14 +506,15 @@ impl Hive {
         queue: &QueueName,
         jobs: Vec<Prepared>,
     ) -> Result<Vec<Result<Jid, Error>>, Error> {
+        let mut writing = self.store().writing().await;
         if self.is_plain_batch(&jobs) {
             match self.submit_plain(queue, &jobs).await {
                 // Whether they arrived is found out below.
-                Err(keyrack_store::Error::Lost(_)) => {}
+                Err(keyrack_store::Error::Lost(_)) => writing = self.store().writing().await,
                 done => {
-                    return done
-                        .map(|()| jobs.into_iter().map(|job| Ok(job.jid)).collect())
-                        .map_err(Into::into);
+                    done?;
+                    writing.acknowledged().await?;
+                    return Ok(jobs.into_iter().map(|job| Ok(job.jid)).collect());
                 }
             }
         }
@@ -530,9 +531,13 @@ impl Hive {
         };
         let (words, is_repeat) = match run().await {
             // The ids are ours, so asking again cannot make a second job.
-            Err(keyrack_store::Error::Lost(_)) => (run().await?, true),
+            Err(keyrack_store::Error::Lost(_)) => {
+                writing = self.store().writing().await;
+                (run().await?, true)
+            }
             words => (words?, false),
         };
+        writing.acknowledged().await?;
         Ok(jobs.into_iter().zip(words).map(|(job, word)| job.outcome(&word, is_repeat)).collect())
     }
 }

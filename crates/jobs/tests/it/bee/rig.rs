@@ -198,7 +198,7 @@ pub(super) fn tag(text: &str) -> Tag {
     Tag::new(text).expect("a tag")
 }
 
-fn worker(id: &str, queue: &str) -> WorkerId {
+pub(super) fn worker(id: &str, queue: &str) -> WorkerId {
     WorkerId::new(format!("{HIVE}:{queue}:{id}")).expect("a worker")
 }
 
