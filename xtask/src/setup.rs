@@ -19,6 +19,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("redis-benchmark", "redis-tools"),
     ("curl", "curl"),
     ("openssl", "openssl"),
+    ("faketime", "faketime"),
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),

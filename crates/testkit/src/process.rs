@@ -23,6 +23,20 @@ pub struct Process {
 }
 
 impl Process {
+    /// Lets a program see the time as `file` says, such as `+300s`; a test writes it anew to set the clock of that program.
+    ///
+    /// # Panics
+    /// When libfaketime is missing, which `cargo xtask setup` installs.
+    pub fn fake_time(command: &mut Command, file: &std::path::Path) {
+        let folder = std::fs::read_dir("/usr/lib").expect("/usr/lib").filter_map(Result::ok);
+        let library = folder
+            .map(|entry| entry.path().join("faketime/libfaketime.so.1"))
+            .find(|library| library.exists())
+            .unwrap_or_else(|| panic!("libfaketime is missing; run: cargo xtask setup"));
+        command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", file);
+        command.env("FAKETIME_NO_CACHE", "1").env("DONT_FAKE_MONOTONIC", "1");
+    }
+
     /// A command for `program` to add arguments to and then pass to [`Process::spawn`].
     ///
     /// Where the system can do it, the program dies with the test process.

@@ -87,6 +87,15 @@ impl World {
         Work { process: Process::spawn("keyrack work", command), log }
     }
 
+    /// Starts a worker on a machine whose clock is off by what the file `time` says.
+    pub(crate) fn work_in_other_time(&self, exec: &str) -> Work {
+        let log = self.path("other.log");
+        let mut command = self.keyrack("work q");
+        command.args(["--exec", exec]).stderr(fs::File::create(&log).expect("a log"));
+        Process::fake_time(&mut command, &self.path("time"));
+        Work { process: Process::spawn("keyrack work", command), log }
+    }
+
     /// What a command has written to a file; waits until it has.
     pub(crate) fn written(&self, name: &str) -> String {
         let path = self.path(name);
