@@ -29,8 +29,10 @@ use crate::{
     pages::Dashboard,
 };
 
-/// How long the store may take to answer a PING before it counts as gone.
-const PING_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the store may take to write a key before it counts as gone.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// For how long what the store answered is believed: balancers ask often, and each from everywhere.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
 
 /// How many requests may wait or stream at once: each holds a connection.
 pub(crate) const WAITING_MAX: usize = 5_000;
@@ -80,6 +82,8 @@ pub(crate) struct App {
     jobs: OnceCell<Jobs>,
     stopping: watch::Sender<bool>,
     started: Instant,
+    /// What the last write to the store brought, and when.
+    probed: tokio::sync::Mutex<Option<(Instant, Result<Duration, String>)>>,
 }
 
 /// The job queues.
@@ -122,6 +126,7 @@ impl App {
             jobs: OnceCell::new(),
             stopping: watch::Sender::new(false),
             started: Instant::now(),
+            probed: tokio::sync::Mutex::new(None),
         }
     }
 
@@ -165,13 +170,32 @@ impl App {
         self.started.elapsed()
     }
 
-    /// How long the store takes to answer, or why it does not.
-    pub(crate) async fn ping(&self) -> Result<Duration, String> {
+    /// How long the store takes to write, or why it does not.
+    pub(crate) async fn probe(&self) -> Result<Duration, String> {
+        let mut probed = self.probed.lock().await;
+        if let Some((at, outcome)) = &*probed
+            && at.elapsed() < PROBE_EVERY
+        {
+            return outcome.clone();
+        }
         let asked = Instant::now();
-        match tokio::time::timeout(PING_TIMEOUT, self.store.ping()).await {
+        let outcome = match tokio::time::timeout(PROBE_TIMEOUT, self.write_or_ping()).await {
             Ok(Ok(())) => Ok(asked.elapsed()),
             Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err(format!("no answer within {} s", PING_TIMEOUT.as_secs())),
+            Err(_) => Err(format!("no answer within {} s", PROBE_TIMEOUT.as_secs())),
+        };
+        *probed = Some((Instant::now(), outcome.clone()));
+        outcome
+    }
+
+    async fn write_or_ping(&self) -> Result<(), keyrack_store::Error> {
+        match self.store.probe().await {
+            // The rights of the user were printed before there was such a key.
+            Err(keyrack_store::Error::Denied(error)) => {
+                tracing::debug!(%error, "readiness cannot write; print the user's rights anew with \"keyrack keys acl\"");
+                self.store.ping().await
+            }
+            outcome => outcome,
         }
     }
 }

@@ -26,12 +26,12 @@ pub(crate) async fn ping() -> Json<serde_json::Value> {
     Json(json!({ "message": "pong" }))
 }
 
-/// The store answers too.
+/// The store takes writes too.
 pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Response {
-    match app.ping().await {
+    match app.probe().await {
         Ok(_) => "ok\n".into_response(),
         Err(reason) => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
-            .title("the store does not answer")
+            .title("the store takes no writes")
             .detail(reason)
             .retry_after(RETRY_AFTER_S)
             .into_response(),

@@ -23,6 +23,7 @@ mod assets;
 mod headers;
 mod observe;
 mod problem;
+mod starting;
 mod stream;
 
 pub mod human;
@@ -31,3 +32,4 @@ pub use access::{Access, Auth, Network};
 pub use api::{AppTables, Billing, Deploys, Recommendations, TablesFuture, openapi};
 pub use connections::{ConnectionLimits, Tls};
 pub use server::Server;
+pub use starting::Starting;

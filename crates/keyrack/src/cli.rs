@@ -10,7 +10,9 @@ use std::{
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    Exit, Globals, audit, calc, config, demo, entitlements, files, jobs, journeys, keys, logging,
+    Exit, Globals, audit, calc, config, demo, entitlements, files,
+    globals::WaitArgs,
+    jobs, journeys, keys, logging,
     printer::visible_lines,
     progress, recommend, recurring,
     report::Report,
@@ -150,8 +152,8 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(async {
         match cli.command {
-            None => serve::run(&globals, None).await,
-            Some(Command::Serve(args)) => serve::run(&globals, args.demo()?).await,
+            None => serve::run(&globals, None, WaitArgs::default()).await,
+            Some(Command::Serve(args)) => serve::run(&globals, args.demo()?, args.wait).await,
             Some(Command::Demo(args)) => demo::run(args, &globals).await,
             Some(Command::Top(args)) => top::run(args, &globals).await,
             Some(Command::Work(args)) => work::run(args, &globals).await,

@@ -4,16 +4,34 @@ use std::{
     fmt::Display,
     io::{self, BufWriter, StdoutLock, Write as _},
     path::Path,
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
 };
 
-use keyrack_store::{Store, StoreUrl};
+use keyrack_store::{Error, Loading, Options, ReplicasAcknowledge, Store, StoreUrl};
 
 use crate::{
-    Exit, Failure,
+    Exit, Failure, duration,
     printer::{Printer, visible_lines},
-    settings::{DATA, Origin, RESP, STORE, Settings},
+    settings::{DATA, Origin, PASSWORD_FILE, REPLICAS_ACKNOWLEDGE, RESP, STORE, Settings},
+    signals::Signal,
     terminal::Paint,
 };
+
+/// How soon a store that is down is tried again, at first and at most.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// For how long replicas are waited for unless the setting says otherwise.
+const REPLICAS_WITHIN: Duration = Duration::from_millis(100);
+
+/// Whether to wait for a store that is down when the program starts.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct WaitArgs {
+    /// End with 6 if the store is down, instead of waiting for it
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+}
 
 /// What every command is given beside its own arguments.
 pub struct Globals {
@@ -30,8 +48,23 @@ impl Globals {
     /// # Errors
     /// As [`Store::open`], or when the settings contradict each other.
     pub async fn open_store(&self) -> anyhow::Result<Store> {
-        Store::open(&self.settings.store_url()?).await.map_err(|error| match error {
-            keyrack_store::Error::Folder { in_use: true, .. } => {
+        self.open_store_watched(None).await
+    }
+
+    /// The same; how much of a data folder's log has been replayed can be watched meanwhile.
+    pub(crate) async fn open_store_watched(
+        &self,
+        loading: Option<Arc<Loading>>,
+    ) -> anyhow::Result<Store> {
+        let options = Options {
+            loading,
+            password_file: self.settings.get(&PASSWORD_FILE).value.as_ref().map(Into::into),
+            replicas_acknowledge: replicas_acknowledge(&self.settings)?,
+            ..Options::default()
+        };
+        let url: StoreUrl = self.settings.store_url()?.parse().map_err(Error::from)?;
+        Store::open_with(url, options).await.map_err(|error| match error {
+            Error::Folder { in_use: true, .. } => {
                 let failure = Failure::new(Exit::Conflict, error.to_string());
                 failure.hint(way_to_a_running_server(self.settings.value(&RESP))).into()
             }
@@ -62,6 +95,41 @@ impl Globals {
         if is_named { self.open_store().await } else { self.open_existing_store().await }
     }
 
+    /// Opens a store as `open` does, and waits for one that is down until `stop` resolves.
+    ///
+    /// # Errors
+    /// What `open` fails with, unless waiting helps.
+    pub(crate) async fn wait_for_store(
+        &self,
+        wait: WaitArgs,
+        open: impl AsyncFn() -> anyhow::Result<Store>,
+        mut stop: Pin<&mut impl Future<Output = Signal>>,
+    ) -> anyhow::Result<Result<Store, Signal>> {
+        let mut pause = RETRY_PAUSE;
+        let mut told = false;
+        loop {
+            let opened = tokio::select! {
+                opened = open() => opened,
+                signal = &mut stop => return Ok(Err(signal)),
+            };
+            let error = match opened {
+                Ok(store) => return Ok(Ok(store)),
+                Err(error) if wait.no_wait || !is_down(&error) => return Err(error),
+                Err(error) => error,
+            };
+            if !std::mem::replace(&mut told, true) {
+                self.say(format_args!(
+                    "{error}; waiting for it (--no-wait ends the program instead)"
+                ));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                signal = &mut stop => return Ok(Err(signal)),
+            }
+            pause = (pause * 2).min(RETRY_PAUSE_MAX);
+        }
+    }
+
     /// Where data goes, with what a terminal would obey made visible. Flush it at the end; a reader that went away is an error here and none at the program's edge.
     pub fn out(&self) -> Printer<BufWriter<StdoutLock<'static>>> {
         let is_painted = Paint::for_stdout().is_on();
@@ -88,6 +156,37 @@ impl Globals {
     }
 }
 
+/// Whether a store that could not be opened may be there later.
+fn is_down(error: &anyhow::Error) -> bool {
+    let down = |error: &Error| {
+        matches!(error, Error::Unreachable { .. } | Error::Lost(_) | Error::Unavailable { .. })
+    };
+    error.downcast_ref::<Error>().is_some_and(down)
+}
+
+/// How many replicas the settings want to have a job; none if they say nothing about it, or 0.
+fn replicas_acknowledge(settings: &Settings) -> Result<Option<ReplicasAcknowledge>, Failure> {
+    let Some(text) = &settings.get(&REPLICAS_ACKNOWLEDGE).value else { return Ok(None) };
+    let wanted = parse_replicas(text).ok_or_else(|| {
+        let message = format!("\"{text}\" is no number of replicas with a time");
+        let hint = format!("write 1 or 1,within=100ms; set it by {}", REPLICAS_ACKNOWLEDGE.ways());
+        Failure::new(Exit::Usage, message).hint(hint)
+    })?;
+    Ok(Some(wanted).filter(|wanted| wanted.replicas > 0))
+}
+
+/// Reads `N` or `N,within=TIME`.
+fn parse_replicas(text: &str) -> Option<ReplicasAcknowledge> {
+    let (replicas, within) = match text.split_once(',') {
+        None => (text, REPLICAS_WITHIN),
+        Some((replicas, rest)) => {
+            let within = rest.trim().strip_prefix("within=")?;
+            (replicas, duration::parse_positive(within).ok()?)
+        }
+    };
+    Some(ReplicasAcknowledge { replicas: replicas.trim().parse().ok()?, within })
+}
+
 /// How to reach the server that has the folder, if its RESP setting is ours.
 fn way_to_a_running_server(resp: &str) -> String {
     match resp {
@@ -111,5 +210,23 @@ pub(crate) fn must_be_there(folder: &Path) -> Result<(), Failure> {
 impl std::fmt::Debug for Globals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Globals").field("json", &self.json).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_are_a_number_and_a_time() {
+        let wanted = |replicas, ms| {
+            Some(ReplicasAcknowledge { replicas, within: Duration::from_millis(ms) })
+        };
+        assert_eq!(parse_replicas("1"), wanted(1, 100));
+        assert_eq!(parse_replicas("2,within=50ms"), wanted(2, 50));
+        assert_eq!(parse_replicas("2, within=1s"), wanted(2, 1000));
+        for text in ["", "x", "-1", "1,", "1,50ms", "1,within=", "1,within=0s"] {
+            assert_eq!(parse_replicas(text), None, "{text}");
+        }
     }
 }

@@ -42,7 +42,7 @@ struct FamilyLabels {
 
 impl Snapshot {
     pub(super) async fn take(app: &App) -> Snapshot {
-        let ping = app.ping().await.ok();
+        let ping = app.probe().await.ok();
         // A store that does not answer a PING would only hold up the rest.
         let (info, counts, jobs, entitlements) = match ping {
             Some(_) => {
@@ -75,7 +75,7 @@ impl Snapshot {
         keyrack.register("build", "Version and kind of store", Labelled::new(build));
         float(keyrack, "uptime", "Time since the start", self.uptime.as_secs_f64());
         let store = keyrack.sub_registry_with_prefix("store");
-        gauge(store, "up", "Whether the store answers", u64::from(self.ping.is_some()));
+        gauge(store, "up", "Whether the store takes writes", u64::from(self.ping.is_some()));
         if let Some(ping) = self.ping {
             float(store, "ping", "Time the store takes to answer", ping.as_secs_f64());
         }

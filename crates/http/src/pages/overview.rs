@@ -59,7 +59,7 @@ impl View for Overview {
     type Page = OverviewPage;
 
     async fn look(&self, app: &App, frame: Frame) -> Result<OverviewPage, Problem> {
-        let ping = app.ping().await;
+        let ping = app.probe().await;
         // A store that does not answer a PING would only hold up the rest.
         let (info, counts, queues, glance, spoken) = match &ping {
             Ok(_) => {

@@ -6,7 +6,9 @@ use keyrack_http::human;
 use keyrack_store::Store;
 use tokio::{sync::oneshot, task::JoinHandle};
 
-use crate::{Exit, Failure, Globals, serve, settings::ServeFlags, signals::Signals};
+use crate::{
+    Exit, Failure, Globals, globals::WaitArgs, serve, settings::ServeFlags, signals::Signals,
+};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -60,7 +62,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let is_embedded = globals.settings.store_url()?.starts_with("embedded:");
     if is_embedded {
         // Nobody else could reach it.
-        return serve::run(globals, Some(args.how)).await;
+        return serve::run(globals, Some(args.how), WaitArgs::default()).await;
     }
     let signals = Signals::listen(|| {})?;
     let store = globals.open_store().await?;

@@ -8,6 +8,7 @@ use keyrack_store::Store;
 use crate::{
     Exit, Failure, Globals,
     demo::{self, How},
+    globals::WaitArgs,
     settings::ServeFlags,
 };
 
@@ -20,6 +21,8 @@ pub(crate) struct Args {
     demo: bool,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
 }
 
 impl Args {

@@ -8,6 +8,7 @@ mod limits;
 mod rules;
 mod secrets;
 mod sign_in;
+mod start;
 
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use crate::{
     demo::How,
     entitlements,
     files::{self, Sweeper},
+    globals::WaitArgs,
     recommend, recurring,
     settings::{HTTP, METRICS_QUEUES, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
     signals::Signals,
@@ -43,9 +45,13 @@ const SCRIPT_TIME_MAX: Duration = Duration::from_secs(1);
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves until a signal or a client's SHUTDOWN ends it, with a demo if one is asked for.
-pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<Exit> {
+pub(crate) async fn run(
+    globals: &Globals,
+    demo: Option<How>,
+    wait: WaitArgs,
+) -> anyhow::Result<Exit> {
     // From the first moment on, so that a signal during the start is not lost.
-    let signals = Signals::listen(|| {})?;
+    let mut signalled = std::pin::pin!(Signals::listen(|| {})?.first());
     let access = access::access(&globals.settings)?;
     let addresses = Addresses::from_settings(&globals.settings, access.auth).await?;
     let timings = timings(&globals.settings)?;
@@ -57,8 +63,17 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
     let http_limits = limits::http_limits(&globals.settings, limits::raise_file_limit())?;
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 
-    // Before the ports: a second server on the same folder is to be told about the folder.
-    let store = globals.open_store().await?;
+    // A second server on the same folder is to be told about the folder, and not about the port that it cannot have either.
+    let port = TcpListener::bind(&addresses.http[..]).await.and_then(TcpListener::into_std);
+    let first =
+        start::FirstServer { port: port.as_ref().ok(), limits: http_limits, tls: tls.clone() };
+    let store = match first.serve_until_open(globals, wait, signalled.as_mut()).await? {
+        Ok(store) => store,
+        Err(signal) => {
+            globals.say(format_args!("{signal}: stopped"));
+            return Ok(Exit::Ok);
+        }
+    };
     say_store(&store, globals);
     if demo.is_none()
         && store.engine().and_then(Engine::recovery).is_some_and(|found| found.commands == 0)
@@ -67,8 +82,8 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
             .say("         to see what there is, try \"keyrack demo\": a made-up company at work");
     }
 
-    let listener = TcpListener::bind(&addresses.http[..]).await;
-    let listener = listener.map_err(|error| bind_failed(&globals.settings, &HTTP, &error))?;
+    let listener = port.map_err(|error| bind_failed(&globals.settings, &HTTP, &error))?;
+    let listener = TcpListener::from_std(listener)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     globals.say(format_args!("  http   {scheme}://{} (the dashboard)", listener.local_addr()?));
     let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
@@ -119,7 +134,7 @@ pub(crate) async fn run(globals: &Globals, demo: Option<How>) -> anyhow::Result<
         .with_recommendations(recommendations);
     let mut http = tokio::spawn(server.run(listener, stopped(stopping)));
     tokio::select! {
-        signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
+        signal = signalled => globals.say(format_args!("{signal}: stopping")),
         () = shutdown_requested(store.engine()) => globals.say("SHUTDOWN from a client: stopping"),
         ended = &mut http => {
             ended.context("the HTTP server broke down")?.context("could not serve HTTP")?;

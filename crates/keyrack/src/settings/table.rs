@@ -38,6 +38,24 @@ pub(crate) static STORE: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static PASSWORD_FILE: Setting = Setting {
+    key: "password-file",
+    value_name: "FILE",
+    help: "A file whose first line is the password of the store's server; read again at each reconnect",
+    default: None,
+    flag: FlagScope::Every,
+    secret: false,
+};
+
+pub(crate) static REPLICAS_ACKNOWLEDGE: Setting = Setting {
+    key: "replicas-acknowledge",
+    value_name: "N",
+    help: "How many replicas must have a submitted or settled job before it is acknowledged; N,within=TIME waits for TIME instead of 100ms",
+    default: None,
+    flag: FlagScope::Every,
+    secret: false,
+};
+
 pub(crate) static DATA: Setting = Setting {
     key: "data",
     value_name: "DIR",
@@ -438,6 +456,8 @@ pub(crate) static LOG: Setting = Setting {
 /// Every setting there is.
 pub(super) static SETTINGS: &[&Setting] = &[
     &STORE,
+    &PASSWORD_FILE,
+    &REPLICAS_ACKNOWLEDGE,
     &DATA,
     &HTTP,
     &HTTP_CONNECTIONS,

@@ -57,7 +57,7 @@ fn unknown_key_is_refused_with_the_nearest_known_one() {
     let failure = file("zzz = 1").expect_err("no such setting");
     let hint = failure.hint_text().expect("a hint");
     assert!(
-        hint.starts_with("there are store, data, ") && hint.ends_with(" and [[recurring]]"),
+        hint.starts_with("there are store, ") && hint.ends_with(" and [[recurring]]"),
         "{hint}"
     );
     for setting in SETTINGS {

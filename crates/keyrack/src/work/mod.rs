@@ -22,7 +22,7 @@ use keyrack_jobs::bee::{
 };
 
 use self::{attempt::Attempts, command::Command, group::Groups, tally::Tally};
-use crate::{Exit, Failure, Globals, duration, jobs::names, signals::Signals};
+use crate::{Exit, Failure, Globals, duration, globals::WaitArgs, jobs::names, signals::Signals};
 
 /// The arguments of `keyrack work`.
 #[derive(Debug, clap::Args)]
@@ -64,6 +64,8 @@ pub(crate) struct Args {
     /// Keep to the slower timings of Node's Bee workers, for a queue that they share
     #[arg(long)]
     bee_timings: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 const USAGE: &str = "keyrack work [OPTIONS] <QUEUE> --exec <LINE>
@@ -96,9 +98,17 @@ Examples:
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let groups = Groups::default();
     let to_kill = groups.clone();
-    let signals = Signals::listen(move || to_kill.kill_all())?;
+    let mut signalled = std::pin::pin!(Signals::listen(move || to_kill.kill_all())?.first());
     let command = Command::new(args.exec, args.argv)?;
-    let hive = Hive::open(globals.open_existing_store().await?).await?;
+    let open = async || globals.open_existing_store().await;
+    let store = match globals.wait_for_store(args.wait, open, signalled.as_mut()).await? {
+        Ok(store) => store,
+        Err(signal) => {
+            globals.say(format_args!("{signal}: stopped"));
+            return Ok(Exit::Ok);
+        }
+    };
+    let hive = Hive::open(store).await?;
 
     let tally = Arc::new(Tally::new(globals.quiet));
     let attempts = Arc::new(Attempts {
@@ -135,7 +145,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let mut paused = false;
     let shutdown = async {
         tokio::select! {
-            signal = signals.first() => globals.say(format_args!("{signal}: stopping")),
+            signal = signalled => globals.say(format_args!("{signal}: stopping")),
             end = drain::wait(&hive, &args.queue), if args.drain => paused = end == drain::End::Paused,
         }
     };

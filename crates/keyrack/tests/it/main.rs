@@ -23,6 +23,7 @@ mod kill;
 mod pages;
 mod picture;
 mod progress;
+mod readiness;
 mod recommend;
 mod recurring;
 mod runaway;

@@ -111,7 +111,7 @@ impl Serve {
         serve
     }
 
-    fn wait_until_ready(&self) {
+    pub(crate) fn wait_until_ready(&self) {
         wait_for("the server to be ready", || {
             let words = self.words();
             assert!(!words.contains("error: "), "the server did not start:\n{words}");
@@ -119,14 +119,18 @@ impl Serve {
         });
     }
 
-    fn spawn(dir: &Path, more: &str, env: &[(&str, &str)]) -> Serve {
+    /// The same without waiting.
+    pub(crate) fn spawn(dir: &Path, more: &str, env: &[(&str, &str)]) -> Serve {
         Serve::spawn_as(keyrack(dir), more, env)
     }
 
     fn spawn_as(mut command: Command, more: &str, env: &[(&str, &str)]) -> Serve {
         let log_dir = TempDir::new().expect("a folder");
         let log = log_dir.path().join("stderr");
-        command.args(["serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]);
+        command.args(["serve", "--resp", "127.0.0.1:0"]);
+        if !more.contains("--http ") {
+            command.args(["--http", "127.0.0.1:0"]);
+        }
         command.args(more.split_whitespace()).envs(env.iter().copied());
         command.stderr(fs::File::create(&log).expect("a log file"));
         Serve { process: Process::spawn("keyrack serve", command), log, _log_dir: log_dir }
