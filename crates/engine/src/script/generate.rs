@@ -108,6 +108,7 @@ const CALLS: &[&str] = &[
     "string.find(S,S,N)",
     "string.find(S,S,N,true)",
     "string.format(S,V,V)",
+    "string.gfind(S,S)()",
     "string.format('%99.99f',N)",
     "string.format('%d %x %g',N,N,N)",
     "string.gmatch(S,S)()",

@@ -140,6 +140,8 @@ fn add_libraries(stack: &mut Stack<'_>, globals: c_int) {
         ("string", "find", c_function(strings::find)),
         ("string", "match", c_function(strings::find_captures)),
         ("string", "gmatch", c_function(strings::gmatch)),
+        // Its older name.
+        ("string", "gfind", c_function(strings::gmatch)),
     ];
     for (library, name, function) in replaced {
         stack.raw_field(globals, library);
