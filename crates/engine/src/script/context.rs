@@ -8,7 +8,7 @@
 use std::alloc::{self, Layout};
 use std::any::Any;
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
 use mlua::ffi::{self, lua_State};
@@ -50,8 +50,6 @@ pub(super) struct Context {
     scratch: Cell<Vec<u8>>,
     /// How often the script is checked.
     pub(super) watch: Watch,
-    /// Registry slot that keeps the running coroutine alive for [`Watch::set_current`].
-    pub(super) running: Cell<c_int>,
     /// The lowest address that native code may reach on the thread's stack.
     stack_floor: Cell<usize>,
     /// The read-only tables.
@@ -79,7 +77,6 @@ impl Context {
             random: Cell::new(Rand48::default()),
             scratch: Cell::new(Vec::new()),
             watch: Watch::new(),
-            running: Cell::new(0),
             stack_floor: Cell::new(0),
             sealed: Sealed::default(),
             originals: Originals::default(),
@@ -182,13 +179,22 @@ impl Context {
     /// Decides that the running script has to stop, because of `verdict`.
     pub(super) fn condemn(&self, verdict: Failure) {
         self.stopped.set(true);
+        self.watch.halt();
         self.verdict.set(Some(verdict));
     }
 
-    /// Keeps a panic until it can go on; the script has to stop.
+    /// Keeps a panic until it can go on; the script has to stop. Of several the first counts.
     pub(super) fn set_panic(&self, payload: Box<dyn Any + Send>) {
         self.stopped.set(true);
-        self.panic.set(Some(payload));
+        self.watch.halt();
+        let first = self.panic.take();
+        if first.is_some() {
+            // Not dropped: that might panic in turn, with C's frames around.
+            std::mem::forget(payload);
+            self.panic.set(first);
+        } else {
+            self.panic.set(Some(payload));
+        }
     }
 
     /// The panic to resume, if native code panicked during the run.
@@ -248,7 +254,8 @@ pub(super) unsafe extern "C" fn allocate(
         unsafe { context.blocks.resize(block.cast(), old_size, new_size) }
     };
     if fresh.is_null() {
-        return refuse(strict);
+        // Lua takes for granted that a block can be made smaller.
+        return refuse(strict && grows);
     }
     if grows {
         context.watch.note_block(new_size);

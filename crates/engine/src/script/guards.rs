@@ -18,7 +18,7 @@ use super::context::Context;
 use super::failure::Failure;
 use super::number;
 use super::sealed::refuse_raw_write;
-use super::stack::{Outcome, Raised, Stack, leave, protect, stop};
+use super::stack::{Outcome, Raised, Stack, leave, protect, protect_at_any_depth, stop};
 use super::strings;
 
 /// The guarded functions: table, name, guard. Position in this list is the index into [`Originals`].
@@ -194,7 +194,11 @@ unsafe extern "C-unwind" fn load<const INDEX: usize>(l: *mut lua_State) -> c_int
         ffi::lua_pushboolean(l, 0);
         ffi::lua_pushcclosure(l, read_text, 2);
         ffi::lua_replace(l, 1);
-        Context::of(l).originals.run(INDEX, l)
+        let context = Context::of(l);
+        let results = context.originals.run(INDEX, l);
+        // The parser catches errors of the reader, also those that a coroutine has passed on.
+        context.watch.go_on(l);
+        results
     }
 }
 
@@ -218,19 +222,19 @@ unsafe extern "C-unwind" fn read_text(l: *mut lua_State) -> c_int {
 
 /// `coroutine.resume`: the coroutine gets the window of the running script.
 unsafe extern "C-unwind" fn resume<const INDEX: usize>(l: *mut lua_State) -> c_int {
-    // SAFETY: called by Lua; there is room for the values that `set_running` pushes.
+    // SAFETY: called by Lua, with room for a few values.
     unsafe {
         let context = Context::of(l);
         let coroutine = ffi::lua_tothread(l, 1);
         if !coroutine.is_null() {
             leave(l, protect(l, count_resume));
             ffi::lua_pushvalue(l, 1);
-            set_running(l, coroutine);
+            context.watch.enter(l, coroutine);
         }
         // Errors of the coroutine come back as results. The one that is raised instead ends the script or is caught by
-        // `pcall`, which says what runs then.
+        // somebody who says what runs then.
         let results = context.originals.run(INDEX, l);
-        context.watch.set_current(l);
+        resumed(l, context);
         results
     }
 }
@@ -259,9 +263,9 @@ unsafe extern "C-unwind" fn wrapped(l: *mut lua_State) -> c_int {
         leave(l, protect(l, count_resume));
         let coroutine = ffi::lua_tothread(l, ffi::lua_upvalueindex(1));
         ffi::lua_pushvalue(l, ffi::lua_upvalueindex(1));
-        set_running(l, coroutine);
+        context.watch.enter(l, coroutine);
         let results = context.originals.run(WRAPPED, l);
-        context.watch.set_current(l);
+        resumed(l, context);
         results
     }
 }
@@ -275,16 +279,17 @@ fn count_resume(stack: &mut Stack<'_>) -> Outcome {
     Ok(0)
 }
 
-/// Says that `coroutine`, which is on top of `l`, is about to run; pops it.
+/// Says that `l` goes on after a resumption.
 ///
 /// # Safety
-/// `l` must be live, with `coroutine` on top.
-unsafe fn set_running(l: *mut lua_State, coroutine: *mut lua_State) {
-    // SAFETY: the registry slot exists, so storing does not allocate; it keeps the coroutine alive.
+/// `l` must be running a C function that owns nothing.
+unsafe fn resumed(l: *mut lua_State, context: &Context) {
+    // SAFETY: by contract; the results may fill the stack to its last place.
     unsafe {
-        let context = Context::of(l);
-        ffi::lua_rawseti_(l, ffi::LUA_REGISTRYINDEX, context.running.get());
-        context.watch.set_current(coroutine);
+        if ffi::lua_checkstack(l, 1) == 0 {
+            raise(l, |stack| stack.error("too many results to resume"));
+        }
+        context.watch.go_on(l);
     }
 }
 
@@ -394,7 +399,7 @@ unsafe extern "C-unwind" fn pcall(l: *mut lua_State) -> c_int {
         if ffi::lua_pcall(l, ffi::lua_gettop(l) - 2, ffi::LUA_MULTRET, 0) == ffi::LUA_OK {
             return ffi::lua_gettop(l);
         }
-        Context::of(l).watch.set_current(l);
+        Context::of(l).watch.go_on(l);
         ffi::lua_pushboolean(l, 0);
         ffi::lua_replace(l, 1);
         if ffi::lua_type(l, 2) == ffi::LUA_TTABLE {
@@ -421,7 +426,7 @@ unsafe extern "C-unwind" fn xpcall(l: *mut lua_State) -> c_int {
         ffi::lua_pushboolean(l, 1);
         ffi::lua_insert(l, 1);
         if ffi::lua_pcall(l, 0, ffi::LUA_MULTRET, 2) != ffi::LUA_OK {
-            Context::of(l).watch.set_current(l);
+            Context::of(l).watch.go_on(l);
             ffi::lua_pushboolean(l, 0);
             ffi::lua_replace(l, 1);
         }
@@ -460,12 +465,9 @@ pub(super) unsafe extern "C-unwind" fn hook(l: *mut lua_State, _record: *mut lua
     // SAFETY: called by Lua between two instructions; nothing is alive when `stop` raises.
     unsafe {
         let context = Context::of(l);
-        if !context.is_stopped() {
-            protect(l, |stack| stack.check().map(|()| 0));
-        }
+        context.watch.go_on(l);
+        protect_at_any_depth(l, |stack| stack.check().map(|()| 0));
         if context.is_stopped() {
-            // From now on every instruction of this thread raises again, so catching the error gains nothing.
-            ffi::lua_sethook(l, Some(hook), ffi::LUA_MASKCOUNT, 1);
             stop(l);
         }
     }
@@ -474,6 +476,9 @@ pub(super) unsafe extern "C-unwind" fn hook(l: *mut lua_State, _record: *mut lua
 /// Asks the engine whether the script may go on, and condemns it if not.
 pub(super) fn check(stack: &Stack<'_>) {
     let context = stack.context();
+    if context.is_stopped() {
+        return;
+    }
     context.watch.note_check();
     if let Some(Interrupt::Stop(error)) = context.with_caller(|caller| caller.interrupt()) {
         let place = (0..2).filter_map(|level| stack.frame(level)).find(|frame| !frame.is_c);

@@ -238,6 +238,13 @@ impl Scripts {
         }
     }
 
+    /// Instructions between two calls of the main thread's hook.
+    #[cfg(test)]
+    fn hook_count(&mut self) -> c_int {
+        // SAFETY: reads a field of a live state.
+        unsafe { ffi::lua_gethookcount(self.machine.state()) }
+    }
+
     /// Runs `work` on the stack for scripts.
     fn on_own_stack<T>(&mut self, work: impl FnOnce(&mut Machine, Limits) -> T) -> T {
         let Scripts { machine, stack, limits, .. } = self;
@@ -310,6 +317,7 @@ fn execute(
         context.set_strict(true);
         let status = ffi::lua_pcall(l, 0, 1, 1);
         context.set_strict(false);
+        context.watch.go_on(l);
         status
     };
     let outcome = match status {

@@ -113,7 +113,7 @@ impl Machine {
             ffi::lua_pushvalue(l, globals);
             self.globals = ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX);
             ffi::lua_pushthread(l);
-            self.context.running.set(ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX));
+            self.context.watch.set_slot(ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX));
             ffi::lua_settop(l, 0);
         }
     }

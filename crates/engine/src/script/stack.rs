@@ -1,7 +1,7 @@
 //! A safe view of the Lua stack for functions written in Rust, and the border between them and C.
 //!
 //! Lua reports errors with `longjmp`, which skips destructors, and knows nothing of unwinding. The argument why this is
-//! sound has five parts.
+//! sound has six parts.
 //!
 //! 1. **No call made through [`Stack`] raises.** It uses only calls of the C API that raise for lack of memory or not at
 //!    all: raw table access, no metamethods, no calls into Lua, `next` with the key it gave. So no `longjmp` passes a Rust
@@ -19,8 +19,13 @@
 //!    unwound up to [`protect`], with all its destructors, and becomes an error. The thread's own stack is that of the
 //!    script ([`super::STACK_SIZE`]); native functions that recurse ask [`Context::is_deep`], and so does [`protect`].
 //! 5. **Panics** stop at [`protect`], before they reach a C frame. They end the script like a kill does: nothing that it
-//!    catches keeps it running. When Lua's frames are gone the panic goes on in [`super::Scripts::run`], and the machine can be
-//!    used again. `tests/faults.rs` makes every native call of a number of scripts panic.
+//!    catches keeps it running, since no native function does anything from then on ([`protect`]) and the hook raises at every
+//!    instruction ([`super::watch::Watch::halt`]). When Lua's frames are gone the panic goes on in [`super::Scripts::run`], and the
+//!    machine can be used again. `tests/faults.rs` makes every native call of a number of scripts panic.
+//! 6. **Threads.** The only pointers to Lua's objects that outlive a call are those of [`super::watch`]: the main thread, which
+//!    lives as long as the machine, and the coroutine that was entered last, which the registry keeps alive until another
+//!    takes its place. So it does not matter who catches the error of a coroutine (`pcall`, `resume`, the parser), or when the
+//!    collector runs: a pointer may be that of a dead coroutine, but never that of a freed one.
 #![allow(unsafe_code, reason = "the Lua stack is a C API; this module is the safe layer over it")]
 
 use std::ffi::c_int;
@@ -87,7 +92,7 @@ const ALWAYS_FREE: c_int = ffi::LUA_MINSTACK - 8;
 /// What unwinds a native function that needs more of the Lua stack than there is; [`protect`] turns it into an error.
 struct StackFull;
 
-/// Runs `work` with the allocator set not to refuse, and stops panics.
+/// Runs `work` with the allocator set not to refuse, and stops panics; does nothing if the script has to stop.
 /// Returns the number of results, or a negative number for [`leave`].
 ///
 /// # Safety
@@ -96,8 +101,26 @@ pub(super) unsafe fn protect(
     l: *mut lua_State,
     work: impl FnOnce(&mut Stack<'_>) -> Outcome,
 ) -> c_int {
+    let work = |stack: &mut Stack<'_>| {
+        if stack.context.is_deep() { Err(stack.error("C stack overflow")) } else { work(stack) }
+    };
+    // SAFETY: by contract.
+    unsafe { protect_at_any_depth(l, work) }
+}
+
+/// As [`protect`], for work that has to be done even where nothing may go deeper, and does not go deep itself.
+///
+/// # Safety
+/// As for [`protect`].
+pub(super) unsafe fn protect_at_any_depth(
+    l: *mut lua_State,
+    work: impl FnOnce(&mut Stack<'_>) -> Outcome,
+) -> c_int {
     // SAFETY: by contract the machine has a context that outlives this call.
     let context = unsafe { Context::of(l) };
+    if context.is_stopped() {
+        return STOPPED;
+    }
     let strict = context.set_strict(false);
     // SAFETY: reads two pointers.
     let top = unsafe { ffi::lua_gettop(l) };
@@ -105,7 +128,7 @@ pub(super) unsafe fn protect(
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         #[cfg(test)]
         super::tests::faults::strike();
-        if context.is_deep() { Err(stack.error("C stack overflow")) } else { work(&mut stack) }
+        work(&mut stack)
     }));
     let outcome = match outcome {
         Err(payload) if payload.is::<StackFull>() => {
@@ -146,14 +169,17 @@ pub(super) unsafe fn leave(l: *mut lua_State, count: c_int) -> c_int {
 }
 
 /// Ends the running script in a way it can neither catch for long nor answer with a message handler: a memory error,
-/// the only one that Lua raises without calling handlers. Whoever catches it meets it again at the next instruction.
+/// the only one that Lua raises without calling handlers. Whoever catches it meets it again at the next instruction, or
+/// at the next native function.
 ///
 /// # Safety
 /// As for [`leave`].
 pub(super) unsafe fn stop(l: *mut lua_State) -> ! {
     // SAFETY: the refused allocation makes `lua_newuserdata` raise; nothing is alive in this frame.
     unsafe {
-        Context::of(l).refuse_next();
+        let context = Context::of(l);
+        context.watch.halt_thread(l);
+        context.refuse_next();
         ffi::lua_newuserdata(l, 1);
         ffi::lua_error(l)
     }

@@ -47,9 +47,12 @@ pub(super) struct Watch {
     checked_at: Cell<Option<Instant>>,
     /// Native work since the last check.
     work: Cell<usize>,
-    /// The main thread of the machine, and the coroutine that runs now; null between runs.
+    /// The main thread of the machine; null between runs.
     main: Cell<*mut lua_State>,
+    /// The thread that runs now, as far as is known: the main thread, or the one that `slot` keeps alive. Null between runs.
     current: Cell<*mut lua_State>,
+    /// The place in the registry that keeps `current` alive.
+    slot: Cell<c_int>,
 }
 
 impl Watch {
@@ -61,7 +64,13 @@ impl Watch {
             work: Cell::new(0),
             main: Cell::new(ptr::null_mut()),
             current: Cell::new(ptr::null_mut()),
+            slot: Cell::new(0),
         }
+    }
+
+    /// Gives the watch a place in the registry, which must hold something already.
+    pub(super) fn set_slot(&self, slot: c_int) {
+        self.slot.set(slot);
     }
 
     /// A script starts on the main thread `l`.
@@ -85,20 +94,44 @@ impl Watch {
         self.current.set(ptr::null_mut());
     }
 
-    /// The coroutine `l` runs from now on.
+    /// The coroutine on top of `l` is about to run; pops it.
     ///
     /// # Safety
-    /// `l` must stay live until another one is named or the script ends. A coroutine that is resumed is anchored in the
-    /// registry. One that goes on after another has ended is held by whoever resumed it; when it ends itself, all who can
-    /// get control then (`resume`, `wrap`, `pcall`, `xpcall` of [`super::guards`], or the end of the script) come here before
-    /// anything is allocated.
-    pub(super) unsafe fn set_current(&self, l: *mut lua_State) {
-        self.current.set(l);
-        // SAFETY: the state is live. A window of one instruction that ends a stopped script stays.
+    /// `l` must be live, and `coroutine` the thread on top of it.
+    pub(super) unsafe fn enter(&self, l: *mut lua_State, coroutine: *mut lua_State) {
+        // SAFETY: the place in the registry is taken, so storing does not allocate and cannot raise. From here on the coroutine
+        // lives at least until another one takes its place, whoever forgets to say so.
         unsafe {
-            if ffi::lua_gethookcount(l) > self.window.get() {
-                self.apply(l);
+            ffi::lua_rawseti_(l, ffi::LUA_REGISTRYINDEX, self.slot.get());
+            self.current.set(coroutine);
+            if ffi::lua_gethookcount(coroutine) > self.window.get() {
+                self.apply(coroutine);
             }
+        }
+    }
+
+    /// `l` goes on, after a coroutine it resumed has stopped in whatever way: everybody who gets control then says so
+    /// (`resume`, `wrap`, `pcall`, `xpcall` and `load` of [`super::guards`], the hook, the end of the script). Between the stop
+    /// and that moment the window is kept for the coroutine that has stopped, which [`Watch::enter`] keeps alive.
+    ///
+    /// # Safety
+    /// `l` must be live and running, with room for a value.
+    #[inline]
+    pub(super) unsafe fn go_on(&self, l: *mut lua_State) {
+        if self.current.get() != l {
+            // SAFETY: by contract.
+            unsafe {
+                ffi::lua_pushthread(l);
+                self.enter(l, l);
+            }
+        }
+    }
+
+    /// The script has to end: from now on the hook fires at every instruction, and nothing makes it fire less often.
+    pub(super) fn halt(&self) {
+        self.window_max.set(1);
+        if !self.main.get().is_null() {
+            self.resize(1);
         }
     }
 
@@ -147,9 +180,18 @@ impl Watch {
     fn resize(&self, window: c_int) {
         self.window.set(window);
         for l in [self.main.get(), self.current.get()] {
-            // SAFETY: both are live by the contracts of `begin` and `set_current`.
+            // SAFETY: `main` is live by the contract of `begin`; `current` is the same, or what the registry holds.
             unsafe { self.apply(l) };
         }
+    }
+
+    /// Sets the hook of `l`, a thread of a script that has to end, to every instruction.
+    ///
+    /// # Safety
+    /// `l` must be a live state.
+    pub(super) unsafe fn halt_thread(&self, l: *mut lua_State) {
+        // SAFETY: by contract.
+        unsafe { ffi::lua_sethook(l, Some(hook), ffi::LUA_MASKCOUNT, 1) };
     }
 
     /// Whether the window has shrunk: single instructions may take long.

@@ -44,6 +44,45 @@ fn a_stopped_script_cannot_catch_its_end() {
 }
 
 #[test]
+fn a_stopped_script_does_nothing_more() {
+    for body in [
+        // Stopped by a check inside a native function, by one after a command, and by the hook.
+        "local s = ('x'):rep(65000) while true do pcall(cmsgpack.pack, s) redis.pcall('rpush', 'l', 1) end",
+        "while true do pcall(redis.call, 'rpush', 'l', 1) end",
+        "local function f() for i = 1, 1000 do end end while true do pcall(f) pcall(redis.call, 'rpush', 'l', 1) end",
+        "while true do coroutine.wrap(function() pcall(redis.call, 'rpush', 'l', 1) end)() end",
+    ] {
+        let mut scripts = Scripts::new(SMALL);
+        let mut toy = Toy::impatient(5);
+        let answer = render(&run(&mut scripts, body, &mut toy));
+        assert!(answer.starts_with("-ERR Script killed by user"), "{body}: {answer}");
+        assert_eq!((toy.asked, toy.calls_after_stop), (6, 0), "{body}");
+        assert_eq!(scripts.hook_count(), 1, "{body}");
+    }
+}
+
+#[test]
+fn a_coroutine_whose_error_load_swallows_is_not_touched_any_more() {
+    // The first one dies after the second took its place in the registry, is collected, and its block gets a new owner.
+    let answer = eval(
+        "local function mk()
+           return coroutine.wrap(function() coroutine.wrap(function() end)() error('x') end)
+         end
+         load(function() return mk()() end)
+         collectgarbage() collectgarbage()
+         local t, sums = {}, {}
+         local function sum(s) local n = 0 for i = 1, #s do n = n + i * s:byte(i) end return n end
+         for i = 1, 40 do for n = 134, 161 do t[#t + 1] = ('A'):rep(n) .. ('%06d'):format(i * 1000 + n) end end
+         for i, s in ipairs(t) do sums[i] = sum(s) end
+         local big = ('x'):rep(4000000)
+         local bad = 0
+         for i, s in ipairs(t) do if sum(s) ~= sums[i] then bad = bad + 1 end end
+         return bad",
+    );
+    assert_eq!(answer, ":0");
+}
+
+#[test]
 fn coroutines_do_not_hide_from_the_count() {
     is_stopped("coroutine.wrap(function() while true do end end)()");
     is_stopped(
@@ -166,7 +205,13 @@ fn deep_data_neither_overflows_nor_panics() {
 #[test]
 fn patterns_cannot_exhaust_the_c_stack() {
     let too_complex = "-ERR user_script:1: pattern too complex script: <sha>, on @user_script:1.";
-    for call in ["('a'):find(p)", "('a'):match(p)", "('a'):gmatch(p)()", "('a'):gsub(p, '')"] {
+    for call in [
+        "('a'):find(p)",
+        "('a'):match(p)",
+        "('a'):gmatch(p)()",
+        "('a'):gfind(p)()",
+        "('a'):gsub(p, '')",
+    ] {
         assert_eq!(
             eval(&format!("local p = ('a?'):rep(300000) return {call}")),
             too_complex,

@@ -21,7 +21,9 @@ pub(super) struct Toy {
     /// What scripts logged.
     pub(super) logged: Vec<(u8, Vec<u8>)>,
     /// How often scripts were asked about.
-    asked: usize,
+    pub(super) asked: usize,
+    /// Commands of a script that it has told to stop.
+    pub(super) calls_after_stop: usize,
     /// After how many questions the answer is to stop.
     patience: Option<usize>,
     /// The protocol scripts chose last.
@@ -33,6 +35,8 @@ const WRONG_ARITY: Error =
 
 impl Caller for Toy {
     fn call(&mut self, args: &[&[u8]]) -> Reply {
+        self.calls_after_stop +=
+            usize::from(self.patience.is_some_and(|patience| self.asked > patience));
         let name = args[0].to_ascii_lowercase();
         match (name.as_slice(), &args[1..]) {
             (b"ping", []) => Reply::Status("PONG".into()),
