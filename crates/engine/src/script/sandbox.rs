@@ -24,8 +24,8 @@ pub(super) struct Machine {
     globals: c_int,
     /// Registry reference of the message handler.
     handler: c_int,
-    /// Boxed, because the allocator keeps its address; dropped after the state is closed.
-    context: Box<Context>,
+    /// Made of a box, which ends after the state is closed. A pointer, because the allocator keeps it, too.
+    context: NonNull<Context>,
 }
 
 // SAFETY: a Lua state is not tied to a thread, and `Machine` gives no access to it except through `&mut self`.
@@ -33,17 +33,20 @@ unsafe impl Send for Machine {}
 impl Drop for Machine {
     fn drop(&mut self) {
         // SAFETY: the state is live and no script runs; closing frees memory and calls nothing of ours but the allocator.
-        unsafe { ffi::lua_close(self.state.as_ptr()) }
+        // Then nobody has the context any more, which `new` took out of a box.
+        unsafe {
+            ffi::lua_close(self.state.as_ptr());
+            drop(Box::from_raw(self.context.as_ptr()));
+        }
     }
 }
 
 impl Machine {
     /// A fresh machine with the whole sandbox in place.
     pub(super) fn new() -> Machine {
-        let context = Box::new(Context::new());
-        let data = std::ptr::from_ref::<Context>(&context).cast_mut().cast();
-        // SAFETY: the context outlives the state (see `Drop` and the order of fields).
-        let state = unsafe { ffi::lua_newstate(allocate, data) };
+        let context = NonNull::from(Box::leak(Box::new(Context::new())));
+        // SAFETY: the context outlives the state (see `Drop`); nobody makes anything but shared references of the pointer.
+        let state = unsafe { ffi::lua_newstate(allocate, context.as_ptr().cast()) };
         let state = NonNull::new(state).expect("the allocator does not refuse outside of scripts");
         let mut machine = Machine { state, globals: 0, handler: 0, context };
         machine.furnish();
@@ -52,12 +55,13 @@ impl Machine {
 
     /// Bytes the machine holds.
     pub(super) fn used(&self) -> usize {
-        self.context.used()
+        self.context().used()
     }
 
     /// What the machine shares with its native functions.
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        // SAFETY: it lives as long as the machine, and is never borrowed mutably.
+        unsafe { self.context.as_ref() }
     }
 
     /// The state; valid as long as the machine.
@@ -68,7 +72,7 @@ impl Machine {
     /// A view of the stack between runs.
     pub(super) fn stack(&mut self) -> Stack<'_> {
         // SAFETY: no script runs, so strictness is off, and the state belongs to this context.
-        unsafe { Stack::outside(self.state.as_ptr(), &self.context) }
+        unsafe { Stack::outside(self.state.as_ptr(), self.context.as_ref()) }
     }
 
     /// Registry reference of the table behind `_G`.
@@ -113,7 +117,7 @@ impl Machine {
             ffi::lua_pushvalue(l, globals);
             self.globals = ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX);
             ffi::lua_pushthread(l);
-            self.context.watch.set_slot(ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX));
+            self.context().watch.set_slot(ffi::luaL_ref(l, ffi::LUA_REGISTRYINDEX));
             ffi::lua_settop(l, 0);
         }
     }
