@@ -473,15 +473,21 @@ pub(super) unsafe extern "C-unwind" fn hook(l: *mut lua_State, _record: *mut lua
     }
 }
 
+/// Functions of C's that may lie between a check and the code that called them, and that code.
+const PLACE_LEVELS: c_int = 5;
+
 /// Asks the engine whether the script may go on, and condemns it if not.
 pub(super) fn check(stack: &Stack<'_>) {
     let context = stack.context();
     if context.is_stopped() {
         return;
     }
+    #[cfg(test)]
+    super::tests::faults::strike();
     context.watch.note_check();
     if let Some(Interrupt::Stop(error)) = context.with_caller(|caller| caller.interrupt()) {
-        let place = (0..2).filter_map(|level| stack.frame(level)).find(|frame| !frame.is_c);
+        let place =
+            (0..PLACE_LEVELS).filter_map(|level| stack.frame(level)).find(|frame| !frame.is_c);
         context.condemn(Failure::stopped(error.text(), place));
     }
 }

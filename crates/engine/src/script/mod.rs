@@ -50,6 +50,7 @@ use corosensei::stack::{DefaultStack, Stack as _};
 use mlua::ffi;
 
 use crate::reply::{Error, Reply};
+use context::Context;
 use failure::Failure;
 use sandbox::Machine;
 pub(crate) use shebang::Flags;
@@ -301,6 +302,7 @@ fn execute(
     let l = machine.state();
     let mut stack = machine.stack();
     let context = stack.context();
+    let _finish = Finish { l, context };
     context.resp.set(2);
     stack.raw_get_at(ffi::LUA_REGISTRYINDEX, globals);
     push_list(&mut stack, "KEYS", keys);
@@ -324,10 +326,26 @@ fn execute(
         ffi::LUA_OK => convert::pop_reply(&mut stack).map_err(|_| Failure::from_top(&mut stack)),
         _ => Err(Failure::from_top(&mut stack)),
     };
-    context.watch.end();
     drop(lent);
-    stack.truncate(0);
     outcome
+}
+
+/// What a run leaves as it found it, also when a panic of the engine ends it while no frame of Lua's is there to stop it:
+/// making the reply asks the engine, too, whether the script may go on.
+struct Finish<'a> {
+    l: *mut ffi::lua_State,
+    context: &'a Context,
+}
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.context.watch.end();
+        if std::thread::panicking() {
+            self.context.take_verdict();
+        }
+        // SAFETY: the state is live, and no code of Lua's runs; this only lowers the top.
+        unsafe { ffi::lua_settop(self.l, 0) };
+    }
 }
 
 /// Sets the global `name`, in the table of globals on top, to a list of strings.

@@ -21,7 +21,9 @@
 //! 5. **Panics** stop at [`protect`], before they reach a C frame. They end the script like a kill does: nothing that it
 //!    catches keeps it running, since no native function does anything from then on ([`protect`]) and the hook raises at every
 //!    instruction ([`super::watch::Watch::halt`]). When Lua's frames are gone the panic goes on in [`super::Scripts::run`], and the
-//!    machine can be used again. `tests/faults.rs` makes every native call of a number of scripts panic.
+//!    machine can be used again. Outside of [`protect`] the engine is asked only while the reply is made, when no frame of
+//!    Lua's is there any more: such a panic unwinds as any other, and [`super::execute`] cleans up in a destructor.
+//!    `tests/faults.rs` makes every native call and every question to the engine of a number of scripts panic.
 //! 6. **Threads.** The only pointers to Lua's objects that outlive a call are those of [`super::watch`]: the main thread, which
 //!    lives as long as the machine, and the coroutine that was entered last, which the registry keeps alive until another
 //!    takes its place. So it does not matter who catches the error of a coroutine (`pcall`, `resume`, the parser), or when the

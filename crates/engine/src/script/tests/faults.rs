@@ -14,7 +14,7 @@ thread_local! {
 /// What a native call that fails by order panics with; not a string, so that nothing takes it for another panic.
 struct Injected;
 
-/// Called at the start of every native function.
+/// Called at the start of every native function, and whenever the engine is asked whether the script may go on.
 pub(in crate::script) fn strike() {
     let Some(left) = COUNTDOWN.get() else { return };
     COUNTDOWN.set(left.checked_sub(1));
@@ -53,6 +53,9 @@ fn a_panic_at_any_native_call_leaves_the_machine_whole() {
         "return {struct.unpack('>i4', struct.pack('>i4', bit.bnot(7))), math.random(5)}",
         "redis = 1",
         "return undefined_name",
+        "return {('x'):rep(70000), {('y'):rep(70000), ('z'):rep(70000)}}",
+        "return {err = ('x'):rep(70000)}",
+        "local t = {3, 1, 2} table.sort(t, rawequal) table.foreach(t, redis.debug) return load(redis.debug)",
         "return xpcall(function() error({err = 'x'}) end, function(e) return redis.call('echo', 'y') end)",
     ];
     let mut faults = 0;
