@@ -200,6 +200,8 @@ fn error_reply(stack: &mut Stack<'_>) -> Outcome {
         push_error_text(stack, "ERR wrong number or type of arguments");
         return Ok(1);
     }
+    let length = stack.bytes(1).len();
+    stack.spend(length, 2 * length)?;
     let text = stack.bytes(1);
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
     let text = text[..end].strip_prefix(b"-").unwrap_or(&text[..end]);

@@ -1,10 +1,11 @@
 //! Checked arguments and raised errors, with the texts of Lua's auxiliary library.
 #![allow(unsafe_code, reason = "asks Lua about the functions on the call stack")]
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 
 use mlua::ffi;
 
+use super::failure::short_c_text;
 use super::number;
 use super::stack::{Kind, Raised, Stack};
 
@@ -96,18 +97,18 @@ impl Stack<'_> {
             }
             ffi::lua_getinfo(self.raw(), c"nSl".as_ptr(), &mut record);
             Some(Frame {
-                name: (!record.name.is_null()).then(|| text_of(record.name)),
-                method: text_of(record.namewhat) == "method",
-                is_c: text_of(record.what) == "C",
-                source: text_of(record.source),
-                short_source: text_of(record.short_src.as_ptr()),
+                name: (!record.name.is_null()).then(|| short_c_text(record.name)),
+                method: short_c_text(record.namewhat) == "method",
+                is_c: short_c_text(record.what) == "C",
+                source: short_c_text(record.source),
+                short_source: short_c_text(record.short_src.as_ptr()),
                 line: record.currentline,
             })
         }
     }
 }
 
-/// One level of the call stack.
+/// One level of the call stack. A name may be as long as the script made it, so these are cut.
 pub(super) struct Frame {
     name: Option<String>,
     method: bool,
@@ -115,14 +116,4 @@ pub(super) struct Frame {
     pub(super) source: String,
     short_source: String,
     pub(super) line: c_int,
-}
-
-/// # Safety
-/// `text` must be null or a C string.
-unsafe fn text_of(text: *const c_char) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: by contract.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

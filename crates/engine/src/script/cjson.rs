@@ -10,6 +10,7 @@ use std::ffi::c_int;
 
 use mlua::ffi;
 
+use super::failure::short_text;
 use super::number::to_i64;
 use super::stack::{Data, Kind, Outcome, Raised, Stack, c_function};
 
@@ -144,8 +145,9 @@ fn choice_option(
             change(stack, |config| *field(config) = value);
         }
         _ => {
-            let name = String::from_utf8_lossy(stack.check_bytes(number)?).into_owned();
-            let Some(value) = names.iter().position(|known| **known == *name) else {
+            let name = stack.check_bytes(number)?;
+            let Some(value) = names.iter().position(|known| known.as_bytes() == name) else {
+                let name = short_text(name);
                 return Err(stack.arg_error(number, &format!("invalid option '{name}'")));
             };
             change(stack, |config| *field(config) = value as i32);

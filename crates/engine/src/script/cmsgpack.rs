@@ -37,7 +37,7 @@ fn pack(stack: &mut Stack<'_>) -> Outcome {
         stack.push_copy(index);
         pack_top(stack, &mut out, 0)?;
     }
-    stack.push_bytes(&out);
+    stack.push_built(&out)?;
     stack.context().put_scratch(out);
     Ok(1)
 }
@@ -203,9 +203,10 @@ fn optional_int(stack: &mut Stack<'_>, number: i32) -> Result<i32, Raised> {
 
 /// Pushes up to `limit` values, all without one; with a limit the offset of what follows comes first.
 fn unpack_some(stack: &mut Stack<'_>, limit: Option<i32>, offset: i32) -> Outcome {
+    let length = stack.check_bytes(1)?.len();
+    stack.spend(length, length)?;
     let mut data = stack.context().take_scratch();
-    data.extend_from_slice(stack.check_bytes(1)?);
-    let length = data.len();
+    data.extend_from_slice(stack.bytes(1));
     let Some(start) = usize::try_from(offset).ok().filter(|_| limit.is_none_or(|limit| limit >= 0))
     else {
         return Err(stack.error(format!(
@@ -349,7 +350,10 @@ fn unpack_value(stack: &mut Stack<'_>, reader: &mut Reader<'_>) -> Result<(), Ra
             Value::Nil => stack.push_nil(),
             Value::Boolean(value) => stack.push_bool(value),
             Value::Number(value) => stack.push_number(value),
-            Value::String(bytes) => stack.push_bytes(bytes),
+            Value::String(bytes) => {
+                stack.spend(bytes.len(), bytes.len())?;
+                stack.push_bytes(bytes);
+            }
             Value::Array(length) => {
                 open_table(stack, "in function mp_decode_to_lua_array")?;
                 open.push(Open::Array { filled: 0, length });

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::failure::c_text;
+use super::failure::{TEXT_COPIES, c_text};
 use super::number;
 use super::stack::{Kind, Raised, Stack};
 use crate::reply::{Error, Reply};
@@ -21,7 +21,12 @@ pub(super) fn push_reply(stack: &mut Stack<'_>, reply: &Reply) -> Result<(), Rai
     if !stack.reserve(6) {
         return Err(stack.error_bare("reached lua stack limit"));
     }
-    stack.spend(VALUE_UNITS, 0)?;
+    let length = match reply {
+        Reply::Bulk(bytes) => bytes.len(),
+        Reply::Verbatim(text) => text.len(),
+        _ => 0,
+    };
+    stack.spend(VALUE_UNITS + length, length)?;
     let resp3 = stack.context().resp.get() == 3;
     match reply {
         Reply::Bulk(bytes) => stack.push_bytes(bytes),
@@ -179,8 +184,7 @@ impl Builder {
             let reply = if stack.raw_field(-1, tag) != kind {
                 None
             } else {
-                self.held += stack.bytes(-1).len();
-                stack.spend(stack.bytes(-1).len(), self.held)?;
+                self.hold_text(stack)?;
                 match tag {
                     "err" => Some(Error::new(c_text(stack.bytes(-1))).into()),
                     "ok" => Some(Reply::Status(Cow::Owned(line(stack)))),
@@ -188,7 +192,7 @@ impl Builder {
                     "map" => Some(self.map_reply(stack, depth)?),
                     "set" => Some(self.set_reply(stack, depth)?),
                     "big_number" => Some(Reply::bulk(line(stack))),
-                    _ => verbatim_reply(stack),
+                    _ => self.verbatim_reply(stack)?,
                 }
             };
             stack.pop(1);
@@ -197,6 +201,23 @@ impl Builder {
             }
         }
         Ok(None)
+    }
+
+    /// Counts the string on top, of which a text is to be made.
+    fn hold_text(&mut self, stack: &mut Stack<'_>) -> Result<(), Raised> {
+        let length = stack.bytes(-1).len();
+        self.held += length.saturating_mul(TEXT_COPIES);
+        stack.spend(length, self.held)
+    }
+
+    fn verbatim_reply(&mut self, stack: &mut Stack<'_>) -> Result<Option<Reply>, Raised> {
+        let is_format = stack.raw_field(-1, "format") == Kind::String;
+        let is_text = stack.raw_field(-2, "string") == Kind::String;
+        self.hold_text(stack)?;
+        let reply = (is_format && is_text)
+            .then(|| Reply::Verbatim(String::from_utf8_lossy(stack.bytes(-1)).into_owned()));
+        stack.pop(2);
+        Ok(reply)
     }
 
     fn array_reply(&mut self, stack: &mut Stack<'_>, depth: usize) -> Result<Reply, Raised> {
@@ -241,13 +262,4 @@ impl Builder {
 /// The string on top as one line of text.
 fn line(stack: &Stack<'_>) -> String {
     c_text(stack.bytes(-1)).replace(['\r', '\n'], " ")
-}
-
-fn verbatim_reply(stack: &mut Stack<'_>) -> Option<Reply> {
-    let is_format = stack.raw_field(-1, "format") == Kind::String;
-    let is_text = stack.raw_field(-2, "string") == Kind::String;
-    let reply = (is_format && is_text)
-        .then(|| Reply::Verbatim(String::from_utf8_lossy(stack.bytes(-1)).into_owned()));
-    stack.pop(2);
-    reply
 }

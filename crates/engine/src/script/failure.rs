@@ -1,6 +1,6 @@
 //! From what a script raised to the error its client gets.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 use super::arguments::Frame;
 use super::stack::{Kind, Outcome, Stack};
@@ -9,6 +9,9 @@ use crate::reply::Error;
 /// The message handler of every run: turns what was raised into a table with the text and the place it came from.
 pub(super) fn describe(stack: &mut Stack<'_>) -> Outcome {
     if stack.kind(1) != Kind::Table {
+        // Twice here, and once more as a string of Lua's. Where that is too much, Lua calls this again for the error that says so.
+        let length = stack.bytes(1).len();
+        stack.spend(length, 3 * length)?;
         let text = display(stack, 1);
         stack.push_table(0, 0);
         stack.push_bytes([b"ERR ".as_slice(), &text].concat());
@@ -63,7 +66,7 @@ impl Failure {
         if stack.kind(-1) != Kind::Table {
             // Lack of memory, or an error in the handler itself: neither gets as far as `describe`.
             let text = display(stack, -1);
-            return Failure { text: format!("ERR {}", c_text(&text)), place: None };
+            return Failure { text: format!("ERR {}", short_text(&text)), place: None };
         }
         let text = field(stack, "err").unwrap_or_else(|| "ERR unknown error".to_owned());
         let place = field(stack, "source").zip(field(stack, "line"));
@@ -83,9 +86,44 @@ impl Failure {
 
 fn field(stack: &mut Stack<'_>, name: &str) -> Option<String> {
     let kind = stack.raw_field(-1, name);
-    let text = matches!(kind, Kind::String | Kind::Number).then(|| c_text(stack.text(-1)));
+    let text = matches!(kind, Kind::String | Kind::Number).then(|| {
+        let length = stack.bytes(-1).len();
+        match stack.context().over_budget(length.saturating_mul(TEXT_COPIES)) {
+            true => "ERR not enough memory".to_owned(),
+            false => c_text(stack.text(-1)),
+        }
+    });
     stack.pop(1);
     text
+}
+
+/// How many times its length a text may take until it is an error for the client: a byte that is no UTF-8 becomes three, and
+/// what is added to it makes a second copy.
+pub(super) const TEXT_COPIES: usize = 6;
+
+/// The most of a name or of a value that messages show.
+const SHORT: usize = 500;
+
+/// The text for a message about it: up to the first zero byte, and not more than [`SHORT`] bytes.
+pub(super) fn short_text(bytes: &[u8]) -> String {
+    c_text(&bytes[..bytes.len().min(SHORT)])
+}
+
+/// The C string as [`short_text`] shows it.
+///
+/// # Safety
+/// `text` must be null or a C string.
+#[allow(unsafe_code, reason = "reads texts that Lua owns")]
+pub(super) unsafe fn short_c_text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: by contract; nothing is read beyond the zero byte.
+    let bytes = unsafe {
+        let length = (0..SHORT).take_while(|&at| *text.add(at) != 0).count();
+        std::slice::from_raw_parts(text.cast(), length)
+    };
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The text up to the first zero byte, which is where the reference ends it.

@@ -221,7 +221,7 @@ fn seal_globals(stack: &mut Stack<'_>, globals: c_int) {
 
 /// `__index` of the real globals: the name is not there.
 fn undefined_global(stack: &mut Stack<'_>) -> Outcome {
-    let name = failure::c_text(stack.text(2));
+    let name = failure::short_text(stack.text(2));
     let name = if name.is_empty() && stack.kind(2) != super::stack::Kind::String {
         "(null)"
     } else {

@@ -8,12 +8,12 @@
 //!    frame that owns something.
 //! 2. **Errors are values until every Rust frame is gone.** A native function returns `Err(Raised)` with the error value on
 //!    top of the stack; [`enter`], which owns nothing at that point, calls `lua_error`. C functions written in Rust that call
-//!    into Lua or raise by themselves ([`super::guards`], [`super::strings::gsub`]) own nothing at all: what they need
-//!    between two calls lies on the Lua stack.
+//!    into Lua or raise by themselves ([`super::guards`], [`super::tables`], [`super::strings::gsub`]) own nothing at all: what
+//!    they need between two calls lies on the Lua stack.
 //! 3. **Failed allocations.** While Rust code runs the allocator never refuses ([`Context::set_strict`]); if the system has no
-//!    memory the process ends. Values that would grow without bound are checked against the budget by those who build
-//!    them ([`Stack::spend`], [`Stack::make_room`]). While Lua's code runs the allocator refuses what is over the budget,
-//!    and Lua raises.
+//!    memory the process ends. Values that would grow without bound, and copies of them, are checked against the budget by
+//!    those who make them ([`Stack::spend`], [`Stack::make_room`], [`Stack::push_built`]); texts in messages are cut.
+//!    While Lua's code runs the allocator refuses what is over the budget, and Lua raises.
 //! 4. **Full stacks.** Every push asks for room first. Lua keeps [`ffi::LUA_MINSTACK`] slots free above the arguments of a C
 //!    function, however many these are; beyond them `lua_checkstack` is asked. Where it refuses, the native function is
 //!    unwound up to [`protect`], with all its destructors, and becomes an error. The thread's own stack is that of the
@@ -283,6 +283,13 @@ impl<'a> Stack<'a> {
         let grown = needed.max(2 * out.capacity());
         self.spend(more, out.capacity() + grown)?;
         out.reserve(more);
+        Ok(())
+    }
+
+    /// Pushes what was built in a buffer outside of the machine, which exists twice then.
+    pub(super) fn push_built(&mut self, out: &Vec<u8>) -> Result<(), Raised> {
+        self.spend(out.len(), out.capacity() + out.len())?;
+        self.push_bytes(out);
         Ok(())
     }
 

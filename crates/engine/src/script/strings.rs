@@ -125,7 +125,7 @@ fn push_captures(
     for index in 0..count {
         match captures.get(index, subject, whole) {
             Ok(Capture::Text(text)) => {
-                stack.spend(text.len(), 0)?;
+                stack.spend(text.len(), text.len())?;
                 stack.push_bytes(text);
             }
             Ok(Capture::Position(position)) => stack.push_number(position as f64),
@@ -352,6 +352,7 @@ fn finish(stack: &mut Stack<'_>) -> Outcome {
     let rest = &subject[state.at..];
     append(stack, &mut state, rest)?;
     save(stack, state);
+    stack.spend(state.written, state.written)?;
     // SAFETY: so many bytes of the block have been written, and it stays on the stack while they are copied.
     let text = unsafe { stack.block(OUTPUT, state.written) };
     stack.push_bytes(text);

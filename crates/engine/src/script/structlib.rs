@@ -38,7 +38,9 @@ struct Item {
 
 impl Format {
     fn new(stack: &mut Stack<'_>) -> Result<Format, Raised> {
-        let text = stack.check_bytes(1)?;
+        let length = stack.check_bytes(1)?.len();
+        stack.spend(length, length)?;
+        let text = stack.bytes(1);
         let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
         Ok(Format { text: text[..end].to_vec(), position: 0, big_endian: false, align: 1 })
     }
@@ -170,7 +172,7 @@ fn pack(stack: &mut Stack<'_>) -> Outcome {
             option => format.control(stack, option)?,
         }
     }
-    stack.push_bytes(out);
+    stack.push_built(&out)?;
     Ok(1)
 }
 
@@ -183,7 +185,9 @@ fn bits_of(value: f64) -> u64 {
 /// `struct.unpack(format, data [, position])`.
 fn unpack(stack: &mut Stack<'_>) -> Outcome {
     let mut format = Format::new(stack)?;
-    let data = stack.check_bytes(2)?.to_vec();
+    let length = stack.check_bytes(2)?.len();
+    stack.spend(length, length)?;
+    let data = stack.bytes(2).to_vec();
     let start = if matches!(stack.kind(3), Kind::None | Kind::Nil) {
         1
     } else {
@@ -234,6 +238,7 @@ fn unpack(stack: &mut Stack<'_>) -> Outcome {
                     results -= 1;
                 }
                 let bytes = slice(stack, &data, offset, size)?;
+                stack.spend(size, data.len() + size)?;
                 stack.push_bytes(bytes);
                 results += 1;
             }
@@ -242,7 +247,7 @@ fn unpack(stack: &mut Stack<'_>) -> Outcome {
                 let Some(end) = rest.iter().position(|&byte| byte == 0) else {
                     return Err(stack.error("unfinished string in data"));
                 };
-                stack.spend(end, 0)?;
+                stack.spend(end, data.len() + end)?;
                 stack.push_bytes(&rest[..end]);
                 results += 1;
                 size = end + 1;
@@ -286,6 +291,7 @@ fn size(stack: &mut Stack<'_>) -> Outcome {
     let mut format = Format::new(stack)?;
     let mut total = 0usize;
     while let Some(item) = format.next(stack)? {
+        stack.spend(VALUE_UNITS / 64, 0)?;
         total += format.padding(total, item);
         match item.option {
             b's' => return Err(stack.arg_error(1, "option 's' has no fixed size")),

@@ -9,8 +9,11 @@ pub(super) fn decode(stack: &mut Stack<'_>) -> Outcome {
     if stack.top() != 1 {
         return Err(stack.arg_error(1, "expected 1 argument"));
     }
+    let length = stack.check_bytes(1)?.len();
+    // A copy, and a string whose escapes are resolved.
+    stack.spend(length, 2 * length)?;
     let mut text = stack.context().take_scratch();
-    text.extend_from_slice(stack.check_bytes(1)?);
+    text.extend_from_slice(stack.bytes(1));
     if text.len() >= 2 && text[..2].contains(&0) {
         return Err(stack.error("JSON parser does not support UTF-16 or UTF-32"));
     }

@@ -12,7 +12,7 @@ pub(super) fn encode(stack: &mut Stack<'_>) -> Outcome {
     let mut encoder =
         Encoder { config: config(stack), out: stack.context().take_scratch(), depth: 0 };
     encoder.append_top(stack)?;
-    stack.push_bytes(&encoder.out);
+    stack.push_built(&encoder.out)?;
     stack.context().put_scratch(encoder.out);
     Ok(1)
 }
@@ -48,6 +48,7 @@ impl Encoder {
     }
 
     fn append_string_at(&mut self, stack: &mut Stack<'_>, index: i32) -> Result<(), Raised> {
+        stack.spend(stack.bytes(index).len(), self.out.capacity())?;
         let text = stack.bytes(index);
         let escaped = text.iter().filter(|&&byte| needs_escape(byte)).count();
         let length = text.len() + escaped * (ESCAPE_MAX - 1) + 2;

@@ -230,6 +230,48 @@ fn long_work_inside_one_library_call_is_bounded() {
 }
 
 #[test]
+fn names_and_values_in_messages_are_cut() {
+    for body in [
+        "return _G[('\\255'):rep(100000)]",
+        "cjson.encode_keep_buffer(('\\255'):rep(100000))",
+        "loadstring('error(1)', '=' .. ('n'):rep(100000))()",
+        "loadstring('local t = {} t.' .. ('n'):rep(100000) .. '= cjson.encode t.' .. ('n'):rep(100000) .. '()')()",
+    ] {
+        let answer = eval(body);
+        assert!(
+            answer.starts_with("-ERR") && answer.len() < 5000,
+            "{body}: {} bytes",
+            answer.len()
+        );
+    }
+}
+
+#[test]
+fn copies_outside_of_the_machine_count_against_the_memory() {
+    let s = "local s = ('x'):rep(1500000) ";
+    for body in [
+        "return cjson.decode('\"' .. s .. '\"')",
+        "s = nil return cmsgpack.unpack('\\219\\0\\22\\227\\96' .. ('x'):rep(1500000))",
+        "return struct.unpack('c1500000', s)",
+        "return struct.pack('ss', s, s)",
+        "return {cmsgpack.pack(s)}",
+        "return cjson.encode(s)",
+        "return redis.error_reply(s)",
+        "return {err = s}",
+        "return {ok = s}",
+        "return {verbatim_string = {string = s, format = 'txt'}}",
+        "error(s)",
+        "error({err = s})",
+        "return redis.call('echo', s) .. redis.call('echo', s)",
+    ] {
+        let mut scripts = Scripts::new(SMALL);
+        let answer = render(&run(&mut scripts, &format!("{s} {body}"), &mut Toy::default()));
+        assert!(answer.contains("not enough memory"), "{body}: {:.200}", answer);
+        assert_eq!(render(&run(&mut scripts, "return 1", &mut Toy::default())), ":1");
+    }
+}
+
+#[test]
 fn a_panic_of_the_engine_passes_through_and_leaves_the_machine_usable() {
     let mut scripts = Scripts::new(Limits::default());
     for body in [

@@ -157,6 +157,24 @@ fn scripts_that_want_all_memory_get_an_error() {
         assert!(growth < 400 * MIB, "{growth} bytes: {body}");
         victim.assert_sound();
     }
+    // Errors that name or quote what is too long to be copied.
+    const LONG: [&str; 8] = [
+        "return select('#', pcall(function() return _G[string.rep('\\255', 8e7)] end))",
+        "error(string.rep('\\255', 8e7))",
+        "error({err = string.rep('\\255', 8e7)})",
+        "return {err = string.rep('\\255', 8e7)}",
+        "return select('#', pcall(cjson.encode_keep_buffer, string.rep('\\255', 8e7)))",
+        "return select('#', pcall(redis.error_reply, string.rep('\\255', 8e7)))",
+        "return select('#', pcall(cjson.decode, string.rep(' ', 8e7)))",
+        "local s = string.rep('\\255', 8e7) return select('#', pcall(struct.unpack, 'c80000000', s), pcall(cmsgpack.unpack, s))",
+    ];
+    for body in LONG {
+        let growth = victim.growth(|victim| {
+            victim.honest.call(&["EVAL", body, "0"]);
+        });
+        assert!(growth < 400 * MIB, "{growth} bytes: {body}");
+        victim.assert_sound();
+    }
     // Some garbage may wait for the collector.
     assert!(victim.info("used_memory_lua") < 100 * MIB);
 }
