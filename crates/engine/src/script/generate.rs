@@ -400,6 +400,7 @@ impl<'a> Generator<'a> {
             "{ok=S}",
             "{map=T}",
             "setmetatable({V},M)",
+            "(function(t) for k=1,26 do t[5*2^k]=V end t[5]=1 return t end)({1,2,3,4})",
         ]) {
             plain @ ("t" | "y" | "{}") => {
                 self.text.push_str(&format!("(type({plain})=='table' and {plain} or {{}})"))
@@ -431,6 +432,9 @@ impl<'a> Generator<'a> {
                     "string.rep",
                     "next",
                     "collectgarbage",
+                    "rawequal",
+                    "redis.debug",
+                    "table.foreach",
                 ]);
                 self.text.push_str(name);
             }

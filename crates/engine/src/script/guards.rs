@@ -4,8 +4,8 @@
 //! A guard looks at its arguments and then runs the original on the same frame, so that results and error texts are Lua's.
 //! Guards are plain C functions that own nothing, which is why they may raise from anywhere.
 //!
-//! Functions whose time cannot be bounded from outside are not guarded but replaced: those with patterns ([`strings`]), and
-//! `unpack`. [`super::watch`] says how long a single instruction may take.
+//! Functions whose time cannot be bounded from outside are not guarded but replaced: those with patterns ([`strings`]), those
+//! that walk tables ([`tables`]), and `unpack`. [`super::watch`] says how long a single instruction may take.
 #![allow(unsafe_code, reason = "C functions that share the frame of the function they guard")]
 
 use std::cell::Cell;
@@ -18,17 +18,17 @@ use super::context::Context;
 use super::failure::Failure;
 use super::number;
 use super::sealed::refuse_raw_write;
-use super::stack::{Outcome, Raised, Stack, leave, protect, protect_at_any_depth, stop};
-use super::strings;
+use super::stack::{Outcome, Stack, leave, protect, protect_at_any_depth, raise, stop};
+use super::{strings, tables};
 
 /// The guarded functions: table, name, guard. Position in this list is the index into [`Originals`].
-pub(super) const GUARDED: [(&str, &str, lua_CFunction); 18] = [
+pub(super) const GUARDED: [(&str, &str, lua_CFunction); 20] = [
     ("", "next", opened::<0>),
     ("", "rawget", opened::<1>),
-    ("table", "foreach", opened::<2>),
+    ("table", "foreach", tables::foreach),
     ("", "rawset", unwritten::<3>),
     ("", "setmetatable", unwritten::<4>),
-    ("table", "insert", insert::<5>),
+    ("table", "insert", tables::insert),
     ("", "getmetatable", getmetatable::<6>),
     ("", "load", load::<7>),
     ("", "loadstring", loadstring::<8>),
@@ -41,6 +41,8 @@ pub(super) const GUARDED: [(&str, &str, lua_CFunction); 18] = [
     ("", "xpcall", xpcall),
     ("", "unpack", unpack),
     ("string", "gsub", strings::gsub),
+    ("table", "foreachi", tables::foreachi),
+    ("table", "remove", tables::remove),
 ];
 
 /// The functions that stand behind the guards.
@@ -67,18 +69,6 @@ impl Originals {
     }
 }
 
-/// Raises what `work` returns.
-///
-/// # Safety
-/// As for [`leave`].
-unsafe fn raise(l: *mut lua_State, work: impl FnOnce(&mut Stack<'_>) -> Raised) -> c_int {
-    // SAFETY: by contract; `work` is consumed before anything is raised.
-    unsafe {
-        let count = protect(l, |stack| Err(work(stack)));
-        leave(l, count)
-    }
-}
-
 /// Reads the table behind a sealed first argument.
 unsafe extern "C-unwind" fn opened<const INDEX: usize>(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua, with room for more than one value.
@@ -100,21 +90,6 @@ unsafe extern "C-unwind" fn unwritten<const INDEX: usize>(l: *mut lua_State) -> 
             return raise(l, refuse_raw_write);
         }
         context.originals.run(INDEX, l)
-    }
-}
-
-/// The lowest position for `table.insert`: it moves every item between there and the end in one go.
-const LOWEST_POSITION: c_int = -1_000_000;
-
-unsafe extern "C-unwind" fn insert<const INDEX: usize>(l: *mut lua_State) -> c_int {
-    // SAFETY: called by Lua.
-    unsafe {
-        // Lua takes the low 32 bits of the position, so that a huge one may be negative.
-        let position = number::to_i64(ffi::lua_tonumber(l, 2)) as c_int;
-        if ffi::lua_gettop(l) == 3 && position < LOWEST_POSITION {
-            return raise(l, |stack| stack.arg_error(2, "position out of bounds"));
-        }
-        unwritten::<INDEX>(l)
     }
 }
 
@@ -162,9 +137,27 @@ unsafe fn push(l: *mut lua_State, text: &'static [u8]) {
     unsafe { ffi::lua_pushlstring_(l, text.as_ptr().cast(), text.len()) }
 }
 
+/// The longest text that is compiled: the parser cannot be interrupted, and takes about half a second for so much.
+pub(super) const SOURCE_MAX: usize = 16 << 20;
+
+/// What longer ones get.
+pub(super) const SOURCE_TOO_LONG: &str = "chunk is longer than 16 MiB";
+
+/// Work that compiling a byte stands for.
+const SOURCE_UNITS: usize = 16;
+
 unsafe extern "C-unwind" fn loadstring<const INDEX: usize>(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua.
     unsafe {
+        if ffi::lua_type(l, 1) == ffi::LUA_TSTRING {
+            let length = ffi::lua_objlen(l, 1);
+            if length > SOURCE_MAX {
+                ffi::lua_pushnil(l);
+                push(l, SOURCE_TOO_LONG.as_bytes());
+                return 2;
+            }
+            tables::count(l, Context::of(l), length * SOURCE_UNITS);
+        }
         if is_bytecode(l, 1) {
             // Without a name the chunk is named after its text, which is about to change.
             if ffi::lua_type(l, 2) <= ffi::LUA_TNIL {
@@ -191,7 +184,7 @@ unsafe extern "C-unwind" fn load<const INDEX: usize>(l: *mut lua_State) -> c_int
         ffi::lua_pushstring_(l, name);
         ffi::lua_replace(l, 2);
         ffi::lua_pushvalue(l, 1);
-        ffi::lua_pushboolean(l, 0);
+        ffi::lua_pushnumber(l, 0.0);
         ffi::lua_pushcclosure(l, read_text, 2);
         ffi::lua_replace(l, 1);
         let context = Context::of(l);
@@ -202,20 +195,29 @@ unsafe extern "C-unwind" fn load<const INDEX: usize>(l: *mut lua_State) -> c_int
     }
 }
 
-/// Reads through the script's own reader (upvalue 1); upvalue 2 says whether text has come yet.
+/// Reads through the script's own reader (upvalue 1); upvalue 2 says how many bytes have come.
 unsafe extern "C-unwind" fn read_text(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua with two upvalues; an error of the reader passes through a frame that owns nothing.
     unsafe {
         ffi::lua_pushvalue(l, ffi::lua_upvalueindex(1));
         ffi::lua_call(l, 0, 1);
-        let started = ffi::lua_toboolean(l, ffi::lua_upvalueindex(2)) != 0;
-        if !started && ffi::lua_type(l, -1) == ffi::LUA_TSTRING && ffi::lua_objlen(l, -1) > 0 {
-            ffi::lua_pushboolean(l, 1);
-            ffi::lua_replace(l, ffi::lua_upvalueindex(2));
-            if is_bytecode(l, -1) {
-                indent_top(l);
-            }
+        // Other types are for the parser to refuse; it takes a number for its text.
+        if ffi::lua_isstring(l, -1) == 0 {
+            return 1;
         }
+        let length = ffi::lua_objlen(l, -1);
+        let before = ffi::lua_tonumber(l, ffi::lua_upvalueindex(2));
+        let total = before + length as f64;
+        if total > SOURCE_MAX as f64 {
+            return raise(l, |stack| stack.error_bare(SOURCE_TOO_LONG));
+        }
+        ffi::lua_pushnumber(l, total);
+        ffi::lua_replace(l, ffi::lua_upvalueindex(2));
+        if before == 0.0 && is_bytecode(l, -1) {
+            indent_top(l);
+        }
+        // A reader written in C is interrupted by nothing else.
+        tables::count(l, Context::of(l), (length + 1) * SOURCE_UNITS);
         1
     }
 }
@@ -323,43 +325,14 @@ unsafe extern "C-unwind" fn unpack(l: *mut lua_State) -> c_int {
 /// More values than Lua's stack ever holds for a C function.
 const UNPACK_MAX: c_int = 1 << 20;
 
-/// Items from which on `table.sort` compares through [`less`].
-const SORT_CHECKED: usize = 1000;
-
-/// `table.sort(table [, less])`: without a function of its own, a long sort gets one that can be interrupted. Comparing two
-/// strings may take long, too, so a script that holds large blocks always gets it.
+/// `table.sort(table [, less])`, in a form that can be interrupted.
 unsafe extern "C-unwind" fn sort<const INDEX: usize>(l: *mut lua_State) -> c_int {
     // SAFETY: called by Lua.
     unsafe {
-        let context = Context::of(l);
-        if ffi::lua_type(l, 1) == ffi::LUA_TTABLE
-            && ffi::lua_type(l, 2) <= ffi::LUA_TNIL
-            && (ffi::lua_objlen(l, 1) >= SORT_CHECKED || context.watch.is_close())
-        {
-            ffi::lua_settop(l, 1);
-            ffi::lua_pushcclosure(l, less, 0);
-        }
-        context.originals.run(INDEX, l)
+        tables::prepare_sort(l);
+        Context::of(l).originals.run(INDEX, l)
     }
 }
-
-/// Whether the first argument is less than the second, as `table.sort` compares by itself.
-unsafe extern "C-unwind" fn less(l: *mut lua_State) -> c_int {
-    // SAFETY: called by `table.sort` with two arguments.
-    unsafe {
-        let length = ffi::lua_type(l, 1) == ffi::LUA_TSTRING;
-        let units = if length { ffi::lua_objlen(l, 1) + LESS_UNITS } else { LESS_UNITS };
-        if Context::of(l).watch.spend(units) {
-            leave(l, protect(l, |stack| stack.check().map(|()| 0)));
-        }
-        let is_less = ffi::lua_lessthan(l, 1, 2);
-        ffi::lua_pushboolean(l, is_less);
-        1
-    }
-}
-
-/// Work that a comparison stands for, beside the length of the string.
-const LESS_UNITS: usize = 16;
 
 /// `string.rep`: repeating the empty string would spin, which memory does not bound; and what cannot fit is refused before
 /// memory is filled byte by byte.
@@ -455,7 +428,7 @@ unsafe extern "C-unwind" fn collectgarbage<const INDEX: usize>(l: *mut lua_State
             }
         }
         // A collection takes time in proportion to all that the script holds.
-        leave(l, protect(l, |stack| stack.check().map(|()| 0)));
+        tables::check(l);
         Context::of(l).originals.run(INDEX, l)
     }
 }

@@ -37,6 +37,7 @@ mod shebang;
 mod stack;
 mod strings;
 mod structlib;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -266,6 +267,9 @@ impl Scripts {
 
 /// Compiles `code` and returns the registry reference of its function.
 fn compile(machine: &mut Machine, limits: Limits, code: &[u8]) -> Result<c_int, Error> {
+    if code.len() > guards::SOURCE_MAX {
+        return Err(not_compiled(guards::SOURCE_TOO_LONG));
+    }
     let l = machine.state();
     let mut stack = machine.stack();
     stack.push_bytes(code);
@@ -290,7 +294,11 @@ fn compile(machine: &mut Machine, limits: Limits, code: &[u8]) -> Result<c_int, 
     }
     let problem = failure::c_text(stack.bytes(-1));
     stack.truncate(0);
-    Err(Error::new(format!("ERR Error compiling script (new function): {problem}")))
+    Err(not_compiled(&problem))
+}
+
+fn not_compiled(problem: &str) -> Error {
+    Error::new(format!("ERR Error compiling script (new function): {problem}"))
 }
 
 /// Runs `script` in `machine` with these KEYS and ARGV.

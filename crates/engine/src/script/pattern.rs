@@ -149,6 +149,9 @@ impl<'a> Matcher<'a> {
                 }
                 _ => {
                     let after = self.class_end(stack, p)?;
+                    if after - p > UNITS_PER_STEP {
+                        stack.spend(after - p, 0)?;
+                    }
                     let matches = self.single(s, p, after);
                     match self.at(after) {
                         b'?' => {
@@ -174,7 +177,8 @@ impl<'a> Matcher<'a> {
         let mut count = 0;
         while self.single(s + count, p, after) {
             count += 1;
-            stack.spend(1, 0)?;
+            // A set is read up to its end.
+            stack.spend(after - p, 0)?;
         }
         loop {
             if let Some(end) = self.run(stack, s + count, after + 1)? {
@@ -195,6 +199,7 @@ impl<'a> Matcher<'a> {
             if !self.single(s, p, after) {
                 return Ok(None);
             }
+            stack.spend(after - p, 0)?;
             s += 1;
         }
     }
@@ -274,6 +279,7 @@ impl<'a> Matcher<'a> {
             return Err(stack.error("missing '[' after '%f' in pattern"));
         }
         let after = self.class_end(stack, p)?;
+        stack.spend(after - p, 0)?;
         let before = s.checked_sub(1).map_or(0, |at| self.subject[at]);
         let here = self.subject.get(s).copied().unwrap_or(0);
         let at_border = !self.in_set(before, p, after - 1) && self.in_set(here, p, after - 1);

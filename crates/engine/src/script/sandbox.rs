@@ -229,3 +229,87 @@ fn undefined_global(stack: &mut Stack<'_>) -> Outcome {
     };
     Err(stack.error(format!("Script attempted to access nonexistent global variable '{name}'")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    /// The C functions in the table on top, by name.
+    ///
+    /// # Safety
+    /// There must be a table on top of a live state, and room for a few values.
+    unsafe fn functions(l: *mut lua_State) -> BTreeMap<String, usize> {
+        let mut found = BTreeMap::new();
+        // SAFETY: by contract; keys go back as they came.
+        unsafe {
+            ffi::lua_pushnil(l);
+            while ffi::lua_next(l, -2) != 0 {
+                if let Some(function) = ffi::lua_tocfunction(l, -1) {
+                    let name = std::ffi::CStr::from_ptr(ffi::lua_tolstring(l, -2, &mut 0));
+                    found.insert(name.to_string_lossy().into_owned(), function as usize);
+                }
+                ffi::lua_settop(l, -2);
+            }
+        }
+        found
+    }
+
+    /// The addresses of all functions that plain Lua brings.
+    fn plain() -> BTreeSet<usize> {
+        // SAFETY: a state of its own, closed in the end; nothing is refused to it.
+        unsafe {
+            let l = ffi::luaL_newstate();
+            let mut found = BTreeSet::new();
+            for (name, open) in [
+                (c"_G", ffi::luaopen_base as lua_CFunction),
+                (c"table", ffi::luaopen_table),
+                (c"string", ffi::luaopen_string),
+                (c"math", ffi::luaopen_math),
+            ] {
+                ffi::lua_pushcclosure(l, open, 0);
+                ffi::lua_pushstring_(l, name.as_ptr());
+                ffi::lua_call(l, 1, 0);
+            }
+            for name in [c"_G", c"table", c"string", c"math", c"coroutine"] {
+                ffi::lua_getfield_(l, ffi::LUA_GLOBALSINDEX, name.as_ptr());
+                found.extend(functions(l).into_values());
+                ffi::lua_settop(l, 0);
+            }
+            ffi::lua_close(l);
+            found
+        }
+    }
+
+    #[test]
+    fn the_page_on_lua_names_every_function_that_is_lua_s_own() {
+        let page = include_str!("../docs/lua.md");
+        let section = page.split("## What is still Lua's own").nth(1).expect("a section");
+        let mut machine = Machine::new();
+        let (globals, plain) = (machine.globals(), plain());
+        let mut stack = machine.stack();
+        for library in ["base", "table", "string", "coroutine"] {
+            stack.raw_get_at(ffi::LUA_REGISTRYINDEX, globals);
+            if library != "base" {
+                stack.raw_field(-1, library);
+                stack.push_unsealed(-1);
+            }
+            // SAFETY: a table is on top, and there is room.
+            let ours = unsafe { functions(stack.raw()) };
+            stack.truncate(0);
+            let untouched: BTreeSet<&str> = ours
+                .iter()
+                .filter(|(_, address)| plain.contains(address))
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let row = section.lines().find(|line| {
+                line.starts_with(&format!("| {library} |"))
+                    || line.starts_with(&format!("| `{library}` |"))
+            });
+            let names = row.and_then(|row| row.split('|').nth(2)).expect("a row");
+            let named: BTreeSet<&str> = names.split('`').skip(1).step_by(2).collect();
+            assert_eq!(named, untouched, "{library}");
+        }
+    }
+}

@@ -91,6 +91,9 @@ pub(super) struct Stack<'a> {
 /// them, of which C functions that call [`protect`] in between may have used the rest.
 const ALWAYS_FREE: c_int = ffi::LUA_MINSTACK - 8;
 
+/// Work that a call of a native function stands for.
+const CALL_UNITS: usize = 16;
+
 /// What unwinds a native function that needs more of the Lua stack than there is; [`protect`] turns it into an error.
 struct StackFull;
 
@@ -170,6 +173,21 @@ pub(super) unsafe fn leave(l: *mut lua_State, count: c_int) -> c_int {
     }
 }
 
+/// Raises what `work` returns.
+///
+/// # Safety
+/// As for [`leave`].
+pub(super) unsafe fn raise(
+    l: *mut lua_State,
+    work: impl FnOnce(&mut Stack<'_>) -> Raised,
+) -> c_int {
+    // SAFETY: by contract; `work` is consumed before anything is raised.
+    unsafe {
+        let count = protect(l, |stack| Err(work(stack)));
+        leave(l, count)
+    }
+}
+
 /// Ends the running script in a way it can neither catch for long nor answer with a message handler: a memory error,
 /// the only one that Lua raises without calling handlers. Whoever catches it meets it again at the next instruction, or
 /// at the next native function.
@@ -195,7 +213,10 @@ where
     const { assert!(size_of::<F>() == 0, "a native function must not capture anything") };
     // SAFETY: a type of size zero has one value, readable from any aligned address. Nothing is alive when `leave` raises.
     unsafe {
-        let count = protect(l, |stack| (*NonNull::<F>::dangling().as_ptr())(stack));
+        let count = protect(l, |stack| {
+            stack.count_call()?;
+            (*NonNull::<F>::dangling().as_ptr())(stack)
+        });
         leave(l, count)
     }
 }
@@ -270,6 +291,12 @@ impl<'a> Stack<'a> {
             return Err(self.error_memory());
         }
         if self.context.watch.spend(units) { self.check() } else { Ok(()) }
+    }
+
+    /// Counts a call of a native function: what calls it may be a loop in C, which the hook does not interrupt.
+    #[inline]
+    fn count_call(&mut self) -> Result<(), Raised> {
+        if self.context.watch.spend(CALL_UNITS) { self.check() } else { Ok(()) }
     }
 
     /// Makes room for `more` bytes in a buffer outside of the machine, and counts them as [`Stack::spend`] does. A buffer that

@@ -229,6 +229,151 @@ fn long_work_inside_one_library_call_is_bounded() {
     assert_eq!(eval("collectgarbage('stop') return collectgarbage('setpause', 1e6)"), ":200");
 }
 
+/// A table of 31 items whose border is 335,544,320.
+const FORGED: &str =
+    "local t = {1,2,3,4} for k = 1, 26 do t[5 * 2^k] = 1 end t[5] = 1 assert(#t == 335544320) ";
+
+#[test]
+fn walks_up_to_a_forged_border_are_stopped() {
+    for walk in [
+        "table.insert(t, 1, 'x')",
+        "table.insert(t, -1000000, 'x')",
+        "table.remove(t, 1)",
+        "table.foreachi(t, redis.debug)",
+        "table.foreachi(t, function() end)",
+        "table.sort(t, rawequal)",
+        "table.sort(t, function() return true end)",
+    ] {
+        is_stopped(&format!("{FORGED} {walk}"));
+    }
+    // What meets a nil on its way ends by itself.
+    assert!(eval(&format!("{FORGED} table.sort(t)")).contains("attempt to compare"));
+    assert!(eval(&format!("{FORGED} return table.concat(t)")).contains("invalid value (nil)"));
+    assert!(eval(&format!("{FORGED} return {{unpack(t)}}")).contains("too many results"));
+    assert_eq!(
+        eval(&format!("{FORGED} return {{table.getn(t), table.maxn(t)}}")),
+        "[:335544320 :335544320]"
+    );
+    assert_eq!(eval(&format!("{FORGED} table.insert(t, 2) return table.remove(t)")), ":2");
+}
+
+#[test]
+fn loops_of_c_over_functions_of_c_are_stopped() {
+    is_stopped("load(math.random)");
+    is_stopped(
+        "load(redis.breakpoint) local t = {} for i = 1, 5 do t[i] = i end table.foreach(t, redis.debug)",
+    );
+    is_stopped("table.foreach({1, 2, 3}, redis.debug)");
+    is_stopped("table.foreachi({1, 2, 3}, redis.debug)");
+    is_stopped("table.sort({3, 1, 2, 5, 4}, rawequal)");
+    // Each sort may take long, though it has few items.
+    is_stopped("for i = 1, 5 do table.sort({2, 1}) end");
+    is_stopped(
+        "local m, t = {__lt = table.maxn}, {} for i = 1, 1000 do t[i] = setmetatable({}, m) end table.sort(t)",
+    );
+    is_stopped("for i = 1, 5 do loadstring(('a = 1 '):rep(1000)) end");
+    is_stopped("return ('b'):rep(1000):find('[' .. ('a'):rep(100000) .. ']')");
+    is_stopped("return ('b'):rep(1000):find('[^' .. ('a'):rep(100000) .. ']-c')");
+    is_stopped("return ('b'):rep(1000):find('[^' .. ('a'):rep(100000) .. ']*c')");
+    is_stopped("return ('b'):rep(1000):find('%f[' .. ('a'):rep(100000) .. ']')");
+}
+
+#[test]
+fn table_functions_do_what_those_of_lua_do() {
+    let cases = [
+        (
+            "local t = {1, 2} table.insert(t, 3) table.insert(t, 1, 0) table.insert(t, 7, 7) return {#t, t[1], t[4], t[7]}",
+            "[:4 :0 :3 :7]",
+        ),
+        (
+            "local t = {} table.insert(t, 0, 'a') table.insert(t, -2, 'b') return {t[1], t[-2], t[0] or 'none'}",
+            "[\"a\" \"b\" \"none\"]",
+        ),
+        (
+            "table.insert({})",
+            "-ERR user_script:1: wrong number of arguments to 'insert' script: <sha>, on @user_script:1.",
+        ),
+        (
+            "table.insert({}, 1, 2, 3)",
+            "-ERR user_script:1: wrong number of arguments to 'insert' script: <sha>, on @user_script:1.",
+        ),
+        (
+            "table.insert({}, 'x', 2)",
+            "-ERR user_script:1: bad argument #2 to 'insert' (number expected, got string) script: <sha>, on @user_script:1.",
+        ),
+        (
+            "table.insert(1, 2)",
+            "-ERR user_script:1: bad argument #1 to 'insert' (table expected, got number) script: <sha>, on @user_script:1.",
+        ),
+        (
+            "table.insert(redis, 2)",
+            "-ERR Attempt to modify a readonly table script: <sha>, on @user_script:1.",
+        ),
+        (
+            "local t = {1, 2, 3} return {table.remove(t, 1), table.remove(t), #t, t[1], table.remove(t, 9) or 'none', table.remove({}) or 'none'}",
+            "[:1 :3 :1 :2 \"none\" \"none\"]",
+        ),
+        ("return {select('#', table.remove({}))}", "[:0]"),
+        (
+            "return table.remove()",
+            "-ERR user_script:1: bad argument #1 to 'remove' (table expected, got no value) script: <sha>, on @user_script:1.",
+        ),
+        (
+            "local s = '' table.foreachi({'a', 'b', nil, 'd'}, function(i, v) s = s .. i .. tostring(v) end) return s",
+            "\"1a2b3nil4d\"",
+        ),
+        (
+            "return table.foreachi({'a', 'b'}, function(i, v) if i == 2 then return v end end)",
+            "\"b\"",
+        ),
+        (
+            "local s = '' table.foreach({'a', x = 'y'}, function(k, v) s = s .. k .. v end) return s",
+            "\"1axy\"",
+        ),
+        (
+            "return table.foreach(redis, function(k, v) if k == 'LOG_WARNING' then return v end end)",
+            ":3",
+        ),
+        (
+            "table.foreach({}, 1)",
+            "-ERR user_script:1: bad argument #2 to 'foreach' (function expected, got number) script: <sha>, on @user_script:1.",
+        ),
+        ("local t = {3, 1, 2} table.sort(t) return t", "[:1 :2 :3]"),
+        (
+            "local t = {'b', 'a'} table.sort(t, function(a, b) return a > b end) return t",
+            "[\"b\" \"a\"]",
+        ),
+        ("local t = {'b', 'a'} table.sort(t, rawequal) return t", "[\"b\" \"a\"]"),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(eval(body), expected, "{body}");
+    }
+}
+
+#[test]
+fn long_texts_are_not_compiled() {
+    let limits = Limits::default();
+    let long = "('x'):rep(17 * 1024 * 1024)";
+    let refused = "\"chunk is longer than 16 MiB\"";
+    assert_eq!(eval_with(limits, &format!("return select(2, loadstring({long}))")), refused);
+    assert_eq!(
+        eval_with(
+            limits,
+            "local s = (' '):rep(2^20) return select(2, load(function() return s end))"
+        ),
+        "-ERR chunk is longer than 16 MiB"
+    );
+    let mut scripts = Scripts::new(limits);
+    let error = scripts.load(&vec![b' '; 17 << 20]).unwrap_err();
+    assert!(error.text().ends_with(": chunk is longer than 16 MiB"), "{}", error.text());
+    assert_eq!(
+        eval(
+            "return load(coroutine.wrap(function() coroutine.yield('return ') coroutine.yield(7) end))()"
+        ),
+        ":7"
+    );
+}
+
 #[test]
 fn names_and_values_in_messages_are_cut() {
     for body in [
@@ -269,6 +414,18 @@ fn copies_outside_of_the_machine_count_against_the_memory() {
         assert!(answer.contains("not enough memory"), "{body}: {:.200}", answer);
         assert_eq!(render(&run(&mut scripts, "return 1", &mut Toy::default())), ":1");
     }
+}
+
+#[test]
+fn a_function_with_many_parameters_fits_the_stack() {
+    // CVE-2014-5461: room was made for the registers, but not for the fixed parameters of a function with more.
+    let parameters = (1..=190).map(|n| format!("a{n}")).collect::<Vec<_>>().join(",");
+    let answer = eval(&format!(
+        "local function f({parameters}, ...) return a190 end
+         local function deep(n) if n == 0 then return f(1, 2) end return (deep(n - 1)) end
+         for n = 1, 3000 do deep(n % 300) coroutine.wrap(function() deep(n % 300) end)() end return 1",
+    ));
+    assert_eq!(answer, ":1");
 }
 
 #[test]
