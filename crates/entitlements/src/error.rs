@@ -50,6 +50,19 @@ pub enum Error {
         retry_after: Duration,
     },
 
+    /// The user keeps as many limits as one may.
+    #[error(
+        "there are {max} limits of this user, as many as one may have; the first is gone in {} s: use fewer subjects or shorter \
+         periods, or have \"quota-limits\" raised",
+        seconds(.retry_after)
+    )]
+    TooManyLimits {
+        /// How many one may have.
+        max: u64,
+        /// When there is room again.
+        retry_after: Duration,
+    },
+
     /// The user has what the checkout would sell.
     #[error("the user has the entitlement \"{identifier}\" already")]
     AlreadySubscribed {

@@ -153,5 +153,18 @@ keys! {
         origin = Added,
         shard = Shard::Part("subject"),
         ttl = Ttl::Required,
+            /// Until when it counts among those of its user, if one has a quota of limits.
+            counted_until: Optional(&UnixMs),
         example = "limits:search:alice";
 }
+
+    /// The limits that a user keeps, so that nobody has more than `quota-limits`. A limit enters before it is first stored.
+    limits_held(user_sub: UserSub) = "limits-held:<user_sub>"
+        => sorted_set(
+            Json(&json::Array(&json::String)).means("the limit's name and subject"),
+            UnixMs.means("when it has expired for certain"),
+        ),
+        origin = Added,
+        ttl = Ttl::Required,
+        removed = "a limit leaves when the next one enters after it has expired",
+        example = "limits-held:alice";

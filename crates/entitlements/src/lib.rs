@@ -36,7 +36,7 @@ pub use self::{
     error::Error,
     keys::FAMILIES,
     limit::{CHECKOUT_LIMIT_S, READ_LIMIT_S},
-    limiter::{Limit, Limiter, Verdict},
+    limiter::{LIMITS_QUOTA, Limit, Limiter, Verdict},
     lookup::{Found, Origin, TTL_S},
     overview::{BreakerReport, Known, OpenCheckout},
     service::{Entitlements, Settings},

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use keyrack_keys::{Layout, UserSub};
 use keyrack_store::{Script, Store};
 use serde::Serialize;
 
@@ -11,6 +12,13 @@ use crate::{
 };
 
 static TAKE: Script = keyrack_store::script!("limiter/take.lua");
+static HOLD: Script = keyrack_store::script!("limiter/hold.lua");
+
+/// How many limits a user may keep at a time, unless set otherwise. All of them take about 30 MB.
+pub const LIMITS_QUOTA: u64 = 100_000;
+
+/// How often a limit is counted anew because another process changed it in between.
+const COUNTED_TIMES_MAX: usize = 3;
 
 /// The longest period of a limit.
 const PERIOD_MAX: Duration = Duration::from_secs(366 * 86_400);
@@ -57,18 +65,32 @@ pub struct Verdict {
 #[derive(Debug, Clone)]
 pub struct Limiter {
     store: Store,
+    quota: Option<Quota>,
+}
+
+/// How many limits there may be at a time, and whose.
+#[derive(Debug, Clone)]
+struct Quota {
+    user: UserSub,
+    limits_max: u64,
 }
 
 impl Limiter {
     /// The limits in a store.
     pub fn new(store: Store) -> Limiter {
-        Limiter { store }
+        Limiter { store, quota: None }
+    }
+
+    /// The same for limits of one user, who may have so many at a time. Their names have to be that user's alone.
+    #[must_use]
+    pub fn of_user(self, user: &UserSub, limits_max: u64) -> Limiter {
+        Limiter { quota: Some(Quota { user: user.clone(), limits_max }), ..self }
     }
 
     /// Takes from what a subject may do, if there is enough left. Taking nothing tells how things are.
     ///
     /// # Errors
-    /// When the limit makes no sense, or when the store fails.
+    /// When the limit makes no sense, when the user has too many others, or when the store fails.
     pub async fn take(
         &self,
         name: &LimitName,
@@ -81,17 +103,67 @@ impl Limiter {
             Limit::Steady { max, period, burst } => ("steady", max, period, burst),
         };
         check(max, period, burst, amount)?;
-        let call = TAKE.call(&self.store).key("limit", &keys::limit(name, subject));
-        let call = call.arg("kind", kind).arg("now_ms", self.store.now_ms()).arg("max", max);
-        let call = call.arg("period_ms", period.as_millis().to_string()).arg("burst", burst);
-        let (allowed, remaining, retry_ms, reset_ms): (bool, u64, i64, u64) =
-            call.arg("amount", amount).run().await?;
-        Ok(Verdict {
-            allowed,
-            remaining,
-            retry_after: u64::try_from(retry_ms).ok().map(Duration::from_millis),
-            reset_after: Duration::from_millis(reset_ms),
-        })
+        let now_ms = self.store.now_ms();
+        let member = serde_json::json!([name.as_str(), subject.as_str()]).to_string();
+        let held = self.quota.as_ref().map(|quota| keys::limits_held(&quota.user));
+        let held = held.filter(|_| self.store.layout() == Layout::Documented);
+        let mut granted_until = "0".to_owned();
+        for _ in 0..COUNTED_TIMES_MAX {
+            let call = TAKE.call(&self.store).key("limit", &keys::limit(name, subject));
+            let call = call.keys("held", &held).arg("kind", kind).arg("now_ms", now_ms);
+            let call = call.arg("max", max).arg("period_ms", period.as_millis().to_string());
+            let call = call.arg("burst", burst).arg("amount", amount);
+            let call = call.arg("quota", self.quota.as_ref().map_or(0, |quota| quota.limits_max));
+            let call = call.arg("member", &member).arg("granted_until", &granted_until);
+            let taken: Result<(bool, u64, i64, u64), _> = call.run().await;
+            match (taken, &self.quota) {
+                (Ok((allowed, remaining, retry_ms, reset_ms)), _) => {
+                    return Ok(Verdict {
+                        allowed,
+                        remaining,
+                        retry_after: u64::try_from(retry_ms).ok().map(Duration::from_millis),
+                        reset_after: Duration::from_millis(reset_ms),
+                    });
+                }
+                (Err(keyrack_store::Error::Refused { word, detail }), Some(quota))
+                    if word == "UNCOUNTED" =>
+                {
+                    granted_until = detail.unwrap_or_default();
+                    self.hold(quota, now_ms, &member, &granted_until).await?;
+                }
+                (Err(error), _) => return Err(self.refusal(error)),
+            }
+        }
+        Err(Error::Limited { retry_after: Duration::from_secs(1) })
+    }
+
+    /// Counts a limit among those of its user, which lie in another slot than the limit.
+    async fn hold(
+        &self,
+        quota: &Quota,
+        now_ms: u64,
+        member: &str,
+        until_ms: &str,
+    ) -> Result<(), Error> {
+        let call = HOLD.call(&self.store).key("held", &keys::limits_held(&quota.user));
+        let call = call.arg("now_ms", now_ms).arg("member", member).arg("until_ms", until_ms);
+        let held: Result<(), _> = call.arg("quota", quota.limits_max).run().await;
+        held.map_err(|error| self.refusal(error))
+    }
+
+    fn refusal(&self, error: keyrack_store::Error) -> Error {
+        match (error, &self.quota) {
+            (keyrack_store::Error::Refused { word, detail }, Some(quota))
+                if word == "TOO_MANY_LIMITS" =>
+            {
+                let ms = detail.and_then(|text| text.parse().ok()).unwrap_or(1);
+                Error::TooManyLimits {
+                    max: quota.limits_max,
+                    retry_after: Duration::from_millis(ms),
+                }
+            }
+            (error, _) => error.into(),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use keyrack_calculations::Accounts;
+use keyrack_entitlements::LIMITS_QUOTA;
 use keyrack_files::Buckets;
 use keyrack_identity::Identity;
 use keyrack_jobs::{
@@ -14,7 +15,7 @@ use keyrack_jobs::{
     hot,
     recurring::{self, Definition, Recurring},
 };
-use keyrack_journeys::{Journeys, Live, Tickets};
+use keyrack_journeys::{Journeys, Live, SESSIONS_QUOTA, Tickets};
 use keyrack_progress::Progress;
 use keyrack_recommender::{self as recommender, Recommender};
 use keyrack_store::Store;
@@ -41,6 +42,24 @@ pub(crate) const WAITING_MAX: usize = 5_000;
 /// a tenth of a gigabyte; the system allows a process about as many connections.
 pub(crate) const WATCHING_MAX: usize = 20_000;
 
+/// How much one user may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Limits kept at a time.
+    pub limits: u64,
+    /// Progress bars and traces.
+    pub progress: keyrack_progress::Quotas,
+    /// Sessions on journeys within a day.
+    pub sessions: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Quotas {
+        let progress = keyrack_progress::Quotas::default();
+        Quotas { limits: LIMITS_QUOTA, progress, sessions: SESSIONS_QUOTA }
+    }
+}
+
 /// What every route is given.
 #[derive(Debug)]
 pub(crate) struct App {
@@ -65,6 +84,8 @@ pub(crate) struct App {
     pub(crate) reach: Option<String>,
     /// How many queues have metrics of their own.
     pub(crate) metrics_queues: usize,
+    /// How many limits a user may keep.
+    pub(crate) limits_max: u64,
     /// Where files are, if this server knows.
     pub(crate) buckets: Option<Buckets>,
     /// What to show to whom.
@@ -94,12 +115,18 @@ pub(crate) struct Jobs {
 }
 
 impl App {
-    pub(crate) fn new(store: Store, identity: Identity, definitions: Vec<Definition>) -> App {
+    pub(crate) fn new(
+        store: Store,
+        identity: Identity,
+        definitions: Vec<Definition>,
+        quotas: Quotas,
+    ) -> App {
         let census = Census::new(store.clone());
-        let journeys = Journeys::new(store.clone());
+        let journeys = Journeys::new(store.clone()).with_sessions_quota(quotas.sessions);
         let recommender = Recommender::new(store.clone(), recommender::Settings::default());
         let recommendations = Recommendations::new(recommender);
         let progress = Progress::open(store.clone(), hot::keys::hot());
+        let progress = progress.with_quotas(quotas.progress);
         App {
             calculations: Accounts::open(store.clone()),
             store,
@@ -114,6 +141,7 @@ impl App {
             billing: None,
             reach: None,
             metrics_queues: QUEUES_MAX,
+            limits_max: quotas.limits,
             buckets: None,
             recommendations,
             census,

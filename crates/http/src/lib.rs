@@ -30,6 +30,7 @@ pub mod human;
 
 pub use access::{Access, Auth, Network};
 pub use api::{AppTables, Billing, Deploys, Recommendations, TablesFuture, openapi};
+pub use app::Quotas;
 pub use connections::{ConnectionLimits, Tls};
 pub use server::Server;
 pub use starting::Starting;

@@ -18,7 +18,7 @@ use tower_http::{
 use crate::{
     access::{self, Access},
     api::{self, Billing, Deploys, Recommendations},
-    app::App,
+    app::{App, Quotas},
     assets,
     connections::{self, ConnectionLimits, Tls},
     headers, health, metrics, observe, pages, problem,
@@ -39,6 +39,7 @@ pub struct Server {
     tickets: Option<Tickets>,
     recommendations: Option<Recommendations>,
     limits: ConnectionLimits,
+    quotas: Quotas,
     tls: Option<Tls>,
 }
 
@@ -59,6 +60,7 @@ impl Server {
             tickets: None,
             recommendations: None,
             limits: ConnectionLimits::default(),
+            quotas: Quotas::default(),
             tls: None,
         }
     }
@@ -73,6 +75,12 @@ impl Server {
     #[must_use]
     pub fn with_limits(self, limits: ConnectionLimits) -> Server {
         Server { limits, ..self }
+    }
+
+    /// The same, with other quotas for each user.
+    #[must_use]
+    pub fn with_quotas(self, quotas: Quotas) -> Server {
+        Server { quotas, ..self }
     }
 
     /// The same, knowing of recurring jobs.
@@ -171,7 +179,7 @@ impl Server {
     }
 
     fn app(self) -> Arc<App> {
-        let mut app = App::new(self.store, self.identity, self.definitions);
+        let mut app = App::new(self.store, self.identity, self.definitions, self.quotas);
         app.access = self.access;
         app.deploys = self.deploys;
         app.billing = self.billing;

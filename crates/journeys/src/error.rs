@@ -29,6 +29,18 @@ pub enum Error {
     #[error("{}", .0.words())]
     Refused(Refusal),
 
+    /// The user has as many sessions as one may have.
+    #[error(
+        "there are {max} sessions of this user, as many as one may have within a day; the first is gone in {retry_after_s} s: go on \
+         with one of those, or have \"quota-sessions\" raised"
+    )]
+    TooManySessions {
+        /// The most.
+        max: u64,
+        /// When there is room again, in seconds.
+        retry_after_s: u32,
+    },
+
     /// The ticket is not good for this journey. Why is for the log, not for whoever sent it.
     #[error("the ticket is not valid")]
     BadTicket {

@@ -3,8 +3,9 @@
   in the order of the errors.
 
   KEYS  1 journey   2 session   3 stored   4 counts   5 events
-  ARGV  1 user_sub   2 type   3 time   4 value   5 message   6 ttl_s   7 stored_max
+  ARGV  1 user_sub   2 type   3 time   4 value   5 message   6 ttl_s   7 stored_max   8 now   9 counted_for_s
         value is the answer as a number, or empty.
+  Returns whether the session is to be counted anew among its user's, because that was long ago.
   Errors  NOT_FOUND  SESSION_NOT_FOUND  SESSION_NOT_STARTED  SESSION_ALREADY_STARTED  SESSION_ALREADY_ENDED
           SESSION_HAS_LATER_EVENT  SESSION_HAS_SAME_EVENT_AT_SAME_TIME
           IMPOSSIBLE_EVENT  IMPOSSIBLE_EVENT_DATA  IMPOSSIBLE_JOURNEY_TIME
@@ -23,7 +24,8 @@ local STYLES = {
 
 local journey = redis.call('HMGET', journey_key, 'style', 'low', 'high', 'duration')
 local session =
-  redis.call('HMGET', session_key, 'user_sub', 'last_type', 'last_time', 'last_types', 'pressing', 'active')
+  redis.call('HMGET', session_key, 'user_sub', 'last_type', 'last_time', 'last_types', 'pressing', 'active',
+    'counted_at', 'created_at')
 local last_type, last_time, last_types = session[2], tonumber(session[3] or ''), session[4] or ''
 local is_pressing, active = session[5] == '1', session[6] or ''
 
@@ -78,8 +80,10 @@ end
 if last_time == time then last_types = last_types .. ',' .. evtype else last_types = evtype end
 redis.call('HSET', session_key, 'last_type', evtype, 'last_time', ARGV[3], 'last_types', last_types,
   'pressing', is_pressing and '1' or '0', 'active', active)
+local is_old = tonumber(ARGV[8]) - (tonumber(session[7] or session[8] or '') or 0) >= tonumber(ARGV[9])
+if is_old then redis.call('HSET', session_key, 'counted_at', ARGV[8]) end
 redis.call('EXPIRE', session_key, ARGV[6])
 redis.call('LPUSH', stored_key, ARGV[5])
 redis.call('LTRIM', stored_key, 0, ARGV[7] - 1)
 publish(KEYS[5], ARGV[5])
-return redis.status_reply('OK')
+return is_old and 1 or 0

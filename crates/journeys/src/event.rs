@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     journeys::Journeys,
     keys::{self, JourneyUid, SessionUid},
-    session::{SESSION_TIME_S, refused},
+    session::{COUNTED_FOR_S, SESSION_TIME_S, refused},
     uid,
 };
 
@@ -157,8 +157,11 @@ impl Journeys {
         let value = new.act.value().map(|value| value.to_string()).unwrap_or_default();
         let call = call.arg("value", value).arg("message", event.message());
         let call = call.arg("ttl_s", SESSION_TIME_S).arg("stored_max", STORED_MAX);
-        let stored: Result<(), _> = call.run().await;
-        stored.map_err(|error| refused(uid, error))?;
+        let call = call.arg("now", event.created_at).arg("counted_for_s", COUNTED_FOR_S);
+        let is_to_be_counted: bool = call.run().await.map_err(|error| refused(uid, error))?;
+        if is_to_be_counted {
+            self.count_again(uid, new.session, new.user).await;
+        }
         Ok(event)
     }
 

@@ -82,11 +82,24 @@ keys! {
             last_types: Optional(&Text),
             /// Whether they are pressing.
             pressing: Optional(&Words(&["0", "1"])),
+            /// When it was last counted among those of its user, if not when it was begun.
+            counted_at: Optional(&UnixSeconds),
             /// The answer that counts now, by its name in the counts; empty if there is none.
             active: Optional(&Text),
         }),
         ttl = Ttl::Within(86_400),
         example = "journeys:oseh_j_7Jw0aYl3:session:oseh_js_Xp2:state";
+
+    /// The sessions of a user that are stored, so that nobody has more than `quota-sessions`. A session enters before it starts.
+    sessions(user_sub: UserSub) = "journeys-sessions:<user_sub>"
+        => sorted_set(
+            Json(&json::Array(&json::String)).means("the journey and the session"),
+            UnixSeconds.means("when the session has expired for certain; events renew it, once an hour"),
+        ),
+        shard = Shard::Part("user_sub"),
+        ttl = Ttl::Within(90_000),
+        removed = "a session leaves when the next one starts after it has expired",
+        example = "journeys-sessions:alice";
 
     /// The latest events of a journey, newest first.
     stored(uid: JourneyUid) = "journeys:<uid>:events"

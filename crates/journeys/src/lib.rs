@@ -27,6 +27,7 @@ pub use self::{
     keys::FAMILIES,
     live::{Heard, Live, Watcher},
     prompt::Prompt,
+    session::SESSIONS_QUOTA,
     ticket::{TICKET_TIME, Tickets},
     totals::Totals,
     view::{Sync, View, Wish},

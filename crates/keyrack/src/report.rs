@@ -115,6 +115,7 @@ fn of_entitlements(error: &entitlements::Error) -> Option<Verdict> {
             Exit::NotFound
         }
         Error::Limited { .. }
+        | Error::TooManyLimits { .. }
         | Error::AlreadySubscribed { .. }
         | Error::TooManyOpen { .. }
         | Error::Incomplete { .. }
@@ -148,7 +149,7 @@ fn of_journeys(error: &journeys::Error) -> Option<Verdict> {
     let exit = match error {
         Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
         Error::NoSuchJourney { .. } => Exit::NotFound,
-        Error::Refused(_) => Exit::Conflict,
+        Error::Refused(_) | Error::TooManySessions { .. } => Exit::Conflict,
         Error::BadTicket { .. } => Exit::Auth,
         Error::Store(_) => return None,
     };
@@ -262,6 +263,7 @@ fn of_progress(error: &progress::Error) -> Option<Verdict> {
         | Error::UidTaken { .. }
         | Error::BarExists { .. }
         | Error::TooManyBars { .. }
+        | Error::TooManyTraces { .. }
         | Error::StepExists { .. }
         | Error::CannotEditDefaultStep
         | Error::CannotDeleteDefaultStep

@@ -22,7 +22,7 @@ pub const SAMPLING_AGE_DEFAULT: u64 = 604_800;
 pub const NAME_CHARS_MAX: usize = 255;
 /// The most steps of a trace or bar: each update of a trace renews them all.
 pub const STEPS_MAX: u64 = 250;
-/// The most bars of a user; any trace with a new name makes one.
+/// The most bars of a user, unless set otherwise; any trace with a new name makes one.
 pub const BARS_MAX: u64 = 10_000;
 /// The name of the step that every bar has.
 pub const DEFAULT_STEP: &str = "default";

@@ -11,5 +11,5 @@ mod write;
 
 pub(crate) use self::{
     stored::{BarKeys, Stored, With},
-    write::{ATTEMPTS_MAX, Draft, too_many_bars},
+    write::{ATTEMPTS_MAX, Draft},
 };

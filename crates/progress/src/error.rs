@@ -130,10 +130,24 @@ pub enum Error {
     },
 
     /// The user has as many bars as one can have.
-    #[error("there are {max} progress bars already, which is the most; delete some")]
+    #[error(
+        "there are {max} progress bars already, which is the most; delete some, or have \"quota-bars\" raised"
+    )]
     TooManyBars {
         /// The most.
         max: u64,
+    },
+
+    /// The user has as many traces stored as one can have.
+    #[error(
+        "there are {max} traces of this user, as many as one may have; the first is gone in {retry_after_s} s: complete those that \
+         are done, or have \"quota-traces\" raised"
+    )]
+    TooManyTraces {
+        /// The most.
+        max: u64,
+        /// When there is room again, in seconds.
+        retry_after_s: u32,
     },
 
     /// The bar has a step of that name.
@@ -208,6 +222,7 @@ impl Error {
             Error::StepNotFound { .. } => "step_not_found",
             Error::BarExists { .. } => "progress_bar_name_already_exists",
             Error::TooManyBars { .. } => "too_many_progress_bars",
+            Error::TooManyTraces { .. } => "too_many_traces",
             Error::StepExists { .. } => "step_name_already_exists",
             Error::CannotEditDefaultStep => "cannot_edit_default_step",
             Error::CannotDeleteDefaultStep => "cannot_delete_default_step",

@@ -223,6 +223,17 @@ keys! {
         removed = "a trace leaves when it is completed, or when the next one is created a day after it was last heard of",
         example = "pbars-running";
 
+    /// The traces of a user that are stored, so that nobody has more than `quota-traces`. A trace enters when it is created.
+    stored_traces(user_sub: UserSub) = "pbars:<user_sub>:stored"
+        => sorted_set(
+            Json(&json::Array(&json::String)).means("the bar and the trace"),
+            UnixSeconds.means("when the trace has expired for certain; updates renew it, once an hour"),
+        ),
+        origin = Added,
+        ttl = Ttl::Within(90_000),
+        removed = "a trace leaves when the next one is created after it has expired",
+        example = "pbars:alice:stored";
+
     /// On a cluster: how many traces a user created in each month. `tcount:<year>:<month>`, in another slot, is raised to it.
     months(user_sub: UserSub) = "pbars:<user_sub>:months"
         => map(Text.means("year and month with `:` between, the month without leading zero"), POSITIVE.means("traces created")),

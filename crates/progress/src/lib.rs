@@ -75,7 +75,7 @@ pub use self::{
     overview::{BarLine, Users},
     retained::{RetainedStep, RetainedTrace, Sample, SampleStep, Samples},
     running::Underway,
-    service::Progress,
+    service::{Progress, Quotas, TRACES_QUOTA},
     technique::{Method, StepConfig, Technique},
     trace::{ITERATIONS_MAX, NewTrace, Outcome, Trace, TraceFailure, TraceStep, Update},
     usage::{PastUsage, Usage},

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-pub(crate) use self::create::{civil_of, month_of};
+pub(crate) use self::create::{civil_of, month_of, stored_member};
 
 /// How long a trace lives without a word from its client: a day.
 pub(crate) const TTL_SECONDS: u64 = 86_400;
+/// For how much longer a trace counts among its user's: updates renew that once an hour, and clocks may be off.
+pub(crate) const STORED_SLACK_SECONDS: u64 = 3_600;
 /// The most iterations: beyond, scripts could not tell two numbers apart.
 pub const ITERATIONS_MAX: u64 = (1 << 53) - 1;
 

@@ -1,15 +1,37 @@
 --[[
   Takes an amount from a limit, if there is so much left.
 
-  KEYS  1 limit
-  ARGV  1 kind   2 now_ms   3 max   4 period_ms   5 burst   6 amount
-        The kind is window or steady; the burst is only for the latter.
+  KEYS  1 limit   2 held...
+  ARGV  1 kind   2 now_ms   3 max   4 period_ms   5 burst   6 amount   7 quota   8 member   9 granted_until
+        The kind is window or steady; the burst is only for the latter. The quota says how many limits the user may have, 0 for any
+        number. On a cluster the list of those is in another slot, so held is absent: what was granted there is passed on.
   Returns whether it was taken, how much is left, after how many milliseconds it would be allowed (-1: never), and after how
   many milliseconds everything is back.
+  Errors  TOO_MANY_LIMITS  UNCOUNTED
 ]]
-local limit, kind = KEYS[1], ARGV[1]
+--- @include "quota"
+local limit, kind, held = KEYS[1], ARGV[1], KEYS[2]
 local now, max, period = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local burst, amount = tonumber(ARGV[5]), tonumber(ARGV[6])
+local quota, granted_until = tonumber(ARGV[7]), tonumber(ARGV[9])
+
+-- Stores a limit that lasts for some time, and counts it among its user's for that time and a while more, so that not every
+-- change has to be counted. Returns why that is refused, if it is.
+local function store(lasts, more, ...)
+  local counted_until = math.max(tonumber(redis.call('HGET', limit, 'counted_until') or '') or 0, granted_until)
+  if quota > 0 and counted_until < now + lasts then
+    counted_until = now + lasts + more
+    local ends_at = string.format('%d', counted_until)
+    if not held then return redis.error_reply('UNCOUNTED ' .. ends_at) end
+    if not enter_quota(held, ARGV[8], now, ends_at, quota, lasts + more) then
+      return redis.error_reply('TOO_MANY_LIMITS ' .. quota_opens_in(held, now))
+    end
+  end
+  redis.call('DEL', limit)
+  redis.call('HSET', limit, ...)
+  if quota > 0 then redis.call('HSET', limit, 'counted_until', string.format('%d', counted_until)) end
+  redis.call('PEXPIRE', limit, string.format('%d', lasts))
+end
 
 local function window()
   local window_at = tonumber(redis.call('HGET', limit, 'window_at') or '')
@@ -22,9 +44,9 @@ local function window()
   end
   used = used + amount
   if amount > 0 then
-    redis.call('DEL', limit)
-    redis.call('HSET', limit, 'window_at', string.format('%d', window_at), 'used', string.format('%d', used))
-    redis.call('PEXPIRE', limit, string.format('%d', ends_in))
+    local refusal =
+      store(ends_in, 0, 'window_at', string.format('%d', window_at), 'used', string.format('%d', used))
+    if refusal then return refusal end
   end
   return { 1, max - used, 0, used > 0 and ends_in or 0 }
 end
@@ -46,9 +68,10 @@ local function steady()
     return { 0, left, amount > burst and -1 or wait, math.ceil(debt - spare) }
   end
   if amount > 0 then
-    redis.call('DEL', limit)
-    redis.call('HSET', limit, 'taken_at', string.format('%d', now), 'debt_ms', string.format('%.17g', grown))
-    redis.call('PEXPIRE', limit, string.format('%d', math.max(math.ceil(grown), 1)))
+    local lasts = math.max(math.ceil(grown), 1)
+    local refusal = store(lasts, math.ceil(debt_max), 'taken_at', string.format('%d', now), 'debt_ms',
+      string.format('%.17g', grown))
+    if refusal then return refusal end
   end
   return { 1, math.floor((debt_max - grown + spare) / pace), 0, math.max(math.ceil(grown - spare), 0) }
 end

@@ -185,3 +185,62 @@ async fn taken(limit: Limit, steps: &[(u64, u64)]) -> Result<Vec<(u64, u64)>, Te
     }
     Ok(taken)
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_keeps_no_more_limits_than_the_quota_says_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, clock| {
+        let name = LimitName::new("alice:search").expect("a name");
+        let of = |user: &str, max: u64| {
+            Limiter::new(store.clone()).of_user(&crate::world::user(user), max)
+        };
+        let (alice, bob) = (of("alice", 2), of("bob", 2));
+        let take = async |limiter: &Limiter, subject: &str, limit: Limit| {
+            let subject = LimitSubject::new(subject).expect("a subject");
+            limiter.take(&name, &subject, limit, 1).await
+        };
+        let window = Limit::Window { max: 3, period: MINUTE };
+        let steady = Limit::Steady { max: 60, period: MINUTE, burst: 30 };
+        take(&alice, "10.0.0.1", window).await.expect("the first");
+        clock.advance_ms(10_000);
+        take(&alice, "10.0.0.2", steady).await.expect("the second");
+        let room_in = |refused: Result<Verdict, Error>| match refused {
+            Err(Error::TooManyLimits { max: 2, retry_after }) => retry_after.as_secs(),
+            other => panic!("not refused: {other:?}"),
+        };
+        // The steady limit is back after a second, and counts for the 30 that it can last besides.
+        assert_eq!(room_in(take(&alice, "10.0.0.3", window).await), 31);
+        assert!(take(&alice, "10.0.0.1", window).await.expect("one that is there").allowed);
+        assert!(take(&bob, "10.0.0.4", window).await.expect("not hers").allowed);
+        for _ in 0..20 {
+            clock.advance_ms(20_000);
+            for _ in 0..15 {
+                assert!(take(&alice, "10.0.0.2", steady).await.expect("it goes on").allowed);
+            }
+            assert!(take(&alice, "10.0.0.1", window).await.is_ok(), "its window begins anew");
+        }
+        room_in(take(&alice, "10.0.0.3", window).await);
+        clock.advance_ms(60_000);
+        take(&alice, "10.0.0.3", window).await.expect("there is room");
+        assert_clean(&store).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_race_gets_round_the_quota_of_limits_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, _| {
+        let limiter = Limiter::new(store).of_user(&crate::world::user("alice"), 5);
+        let mut taking = tokio::task::JoinSet::new();
+        for n in 0..20 {
+            let limiter = limiter.clone();
+            taking.spawn(async move {
+                let name = LimitName::new("alice:search").expect("a name");
+                let subject = LimitSubject::new(format!("10.0.0.{n}")).expect("a subject");
+                let limit = Limit::Window { max: 3, period: MINUTE };
+                limiter.take(&name, &subject, limit, 1).await.is_ok()
+            });
+        }
+        assert_eq!(taking.join_all().await.into_iter().filter(|taken| *taken).count(), 5);
+    })
+    .await;
+}

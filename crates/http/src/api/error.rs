@@ -126,6 +126,11 @@ impl From<entitlements::Error> for Problem {
                     .detail(detail)
                     .retry_after(u32::try_from(seconds).unwrap_or(u32::MAX))
             }
+            Error::TooManyLimits { retry_after, .. } => {
+                let seconds = retry_after.as_millis().div_ceil(1000).max(1);
+                over_quota("too_many_limits", u32::try_from(seconds).unwrap_or(u32::MAX))
+                    .detail(detail)
+            }
             Error::AlreadySubscribed { .. } => {
                 conflict("already_subscribed").title("the caller has this already").detail(detail)
             }
@@ -183,6 +188,9 @@ impl From<progress::Error> for Problem {
             | Error::CannotEditDefaultStep
             | Error::CannotDeleteDefaultStep => {
                 conflict(word).title("the progress bar cannot become this").detail(detail)
+            }
+            Error::TooManyTraces { retry_after_s, .. } => {
+                over_quota(word, retry_after_s).detail(detail)
             }
             Error::StepMissing { .. } => unavailable(word, GONE_RETRY_S).detail(detail),
             Error::Busy { .. } => unavailable(word, BUSY_RETRY_S).detail(detail),
@@ -247,6 +255,9 @@ impl From<journeys::Error> for Problem {
             }
             Error::Refused(refusal) => {
                 conflict(refusal.word()).title("the event breaks a rule").detail(detail)
+            }
+            Error::TooManySessions { retry_after_s, .. } => {
+                over_quota("too_many_sessions", retry_after_s).detail(detail)
             }
             Error::BadTicket { reason } => {
                 tracing::debug!(reason, "a ticket was denied");
@@ -347,6 +358,13 @@ pub(super) fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Pr
 
 pub(super) fn conflict(kind: &'static str) -> Problem {
     Problem::new(StatusCode::CONFLICT, kind)
+}
+
+/// A user has as much of something as one may have, and it goes by itself.
+fn over_quota(kind: &'static str, retry_after_s: u32) -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, kind)
+        .title("the user has too many of these")
+        .retry_after(retry_after_s)
 }
 
 fn not_found(kind: &'static str) -> Problem {

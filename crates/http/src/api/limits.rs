@@ -21,7 +21,10 @@ use super::{
     error::{bad_name, invalid},
     extract::{Body, segment},
 };
-use crate::{app::App, problem::Problem};
+use crate::{
+    app::App,
+    problem::{Problem, ProblemBody},
+};
 
 /// How much may be done, and how much is to be done now.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -73,7 +76,9 @@ impl FromRequestParts<Arc<App>> for Name {
     params(("name" = String, Path, description = "What is limited, such as `search`")),
     request_body = TakeLimit,
     responses((status = OK, body = TakenLimit),
-              (status = TOO_MANY_REQUESTS, body = TakenLimit, description = "Not allowed; `Retry-After` says when it is")))]
+              (status = TOO_MANY_REQUESTS,
+               content((TakenLimit = "application/json"), (ProblemBody<'static> = "application/problem+json")),
+               description = "Not allowed, or the caller has too many limits (a problem); `Retry-After` says when it is")))]
 pub(super) async fn take(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,
@@ -89,7 +94,7 @@ pub(super) async fn take(
         None => Limit::Window { max: take.max, period },
         Some(burst) => Limit::Steady { max: take.max, period, burst },
     };
-    let limiter = Limiter::new(app.store.clone());
+    let limiter = Limiter::new(app.store.clone()).of_user(&sub, app.limits_max);
     Ok(answer(limiter.take(&name, &subject, limit, take.amount).await?))
 }
 

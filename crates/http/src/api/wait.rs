@@ -38,7 +38,7 @@ mod tests {
     async fn who_finds_no_place_is_told_when_to_come_back() {
         let store = keyrack_store::Store::open("embedded:memory").await.expect("a store");
         let identity = keyrack_identity::Identity::new(store.clone());
-        let app = App::new(store, identity, Vec::new());
+        let app = App::new(store, identity, Vec::new(), Default::default());
         let others = app.waiting.try_acquire_many(WAITING_MAX as u32).expect("all places");
         let refused = place(&app).expect_err("no place").into_response();
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);

@@ -10,6 +10,7 @@ mod events;
 mod jobs;
 mod outages;
 mod queues;
+mod quotas;
 mod recurring;
 mod submit;
 mod worker;

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr};
 
 use keyrack_files::Buckets;
-use keyrack_http::{Access, Billing, ConnectionLimits, Deploys, Server};
+use keyrack_http::{Access, Billing, ConnectionLimits, Deploys, Quotas, Server};
 use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Reach, Role, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
@@ -86,13 +86,21 @@ impl Site {
         billing: Option<Billing>,
         access: Access,
     ) -> Site {
-        Site::built(store, definitions, billing, access, ConnectionLimits::default()).await
+        let (limits, quotas) = (ConnectionLimits::default(), Quotas::default());
+        Site::built(store, definitions, billing, access, limits, quotas).await
     }
 
     /// A server in memory with other limits on connections.
     pub(crate) async fn limited(limits: ConnectionLimits) -> Site {
         let store = Store::open("embedded:memory").await.expect("a store");
-        Site::built(store, Vec::new(), None, Access::default(), limits).await
+        Site::built(store, Vec::new(), None, Access::default(), limits, Quotas::default()).await
+    }
+
+    /// A server in memory with other quotas for each user.
+    pub(crate) async fn rationed(quotas: Quotas) -> Site {
+        let store = Store::open("embedded:memory").await.expect("a store");
+        let limits = ConnectionLimits::default();
+        Site::built(store, Vec::new(), None, Access::default(), limits, quotas).await
     }
 
     async fn built(
@@ -101,6 +109,7 @@ impl Site {
         billing: Option<Billing>,
         access: Access,
         limits: ConnectionLimits,
+        quotas: Quotas,
     ) -> Site {
         let identity = Identity::with_jwt(store.clone(), sign_in()).expect("good settings");
         let hive = Hive::open(store.clone()).await.expect("a hive");
@@ -113,6 +122,7 @@ impl Site {
         let secret = Secret::new(DEPLOY_SECRET).expect("a secret");
         let server = server.with_deploys(Some(Deploys { secret, repos }));
         let server = server.with_billing(billing).with_access(access).with_limits(limits);
+        let server = server.with_quotas(quotas);
         let server = server.with_tickets(Some(Tickets::new(JOURNEY_SECRET).expect("a secret")));
         let files = TempDir::new().expect("a folder");
         let server = server.with_buckets(Some(Buckets::folder(files.path())));

@@ -172,3 +172,38 @@ async fn journeys_are_listed_newest_first_on_every_store() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_has_no_more_sessions_than_the_quota_says_on_every_store() {
+    on_every_store_at(NOW_MS, async |store, clock| {
+        let trips = [Trip::new(&store, numeric()).await, Trip::new(&store, press()).await];
+        let journeys = Journeys::new(store.clone()).with_sessions_quota(2);
+        let start = async |trip: usize, name: &str| {
+            journeys.start_session(&trips[trip].uid, &user(name)).await
+        };
+        let first = start(0, "alice").await.expect("the first");
+        start(1, "alice").await.expect("the second, on another journey");
+        let nowhere = JourneyUid::new("nowhere").expect("a uid");
+        journeys.start_session(&nowhere, &user("bob")).await.expect_err("no journey");
+        for _ in 0..2 {
+            start(0, "bob").await.expect("what did not start does not count");
+        }
+        let room_in = |refused: Result<_, Error>| match refused {
+            Err(Error::TooManySessions { max: 2, retry_after_s }) => retry_after_s,
+            other => panic!("not refused: {other:?}"),
+        };
+        assert_eq!(room_in(start(0, "alice").await), 90_000);
+        let alice = user("alice");
+        for (n, act) in [Act::Join, Act::Like].into_iter().enumerate() {
+            clock.advance_ms(60_000_000);
+            let (journey, journey_time) = (&trips[0].uid, n as f64);
+            let (session, user) = (&first, &alice);
+            let event = keyrack_journeys::NewEvent { journey, session, user, act, journey_time };
+            journeys.event(event).await.expect("an event");
+        }
+        start(1, "alice").await.expect("the second is gone");
+        assert_eq!(room_in(start(0, "alice").await), 90_000, "the first has gone on");
+        assert_clean(&store).await;
+    })
+    .await;
+}

@@ -32,7 +32,7 @@ use super::{
     meter::{Meter, TICK},
     words,
 };
-use crate::{Exit, Globals, printer::visible};
+use crate::{Exit, Globals, printer::visible, quotas::quotas};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -138,7 +138,9 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
 
 /// Opens the store and learns from past runs.
 async fn begin(args: &Args, uid: &TraceUid, globals: &Globals) -> anyhow::Result<Recorder> {
+    let quotas = quotas(&globals.settings)?.progress;
     let progress = Progress::open(globals.open_named_store().await?, hot::keys::hot());
+    let progress = progress.with_quotas(quotas);
     Recorder::begin(progress, args.whose.user.clone(), args.bar.clone(), uid.clone()).await
 }
 

@@ -34,11 +34,12 @@ pub(super) fn works_hot_queue(settings: &Settings) -> Result<bool, Failure> {
 /// Works until told to stop, and then ends what is under way.
 pub(super) async fn run(
     store: Store,
+    quotas: keyrack_progress::Quotas,
     works_hot_queue: bool,
     sweeper: Option<Sweeper>,
     stopping: watch::Receiver<bool>,
 ) {
-    let progress = Progress::open(store.clone(), hot::keys::hot());
+    let progress = Progress::open(store.clone(), hot::keys::hot()).with_quotas(quotas);
     let emptying = empty_outboxes(&progress, stopped(stopping.clone()));
     if !works_hot_queue {
         return emptying.await;

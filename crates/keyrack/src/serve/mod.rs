@@ -30,6 +30,7 @@ use crate::{
     entitlements,
     files::{self, Sweeper},
     globals::WaitArgs,
+    quotas::quotas,
     recommend, recurring,
     settings::{HTTP, METRICS_QUEUES, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
     signals::Signals,
@@ -60,6 +61,8 @@ pub(crate) async fn run(
     let deploys = secrets::deploys(&globals.settings)?;
     let tickets = secrets::tickets(&globals.settings)?;
     let tls = limits::tls(&globals.settings)?;
+    let resp_tls = limits::resp_tls(&globals.settings, tls.as_ref())?;
+    let quotas = quotas(&globals.settings)?;
     let http_limits = limits::http_limits(&globals.settings, limits::raise_file_limit())?;
     globals.say(format_args!("keyrack {}", env!("CARGO_PKG_VERSION")));
 
@@ -105,7 +108,8 @@ pub(crate) async fn run(
         tokio::spawn(scheduler.run(stopped(stopping.clone())));
     }
     tokio::spawn(keep_queues(store.clone(), timings, stopped(stopping.clone())));
-    let working = hot::run(store.clone(), works_hot_queue, sweeper, stopping.clone());
+    let working =
+        hot::run(store.clone(), quotas.progress, works_hot_queue, sweeper, stopping.clone());
     let mut working = tokio::spawn(working);
     let (judging, stop_judging) = (rules::judge_forever(store.clone()), stopped(stopping.clone()));
     tokio::spawn(async move {
@@ -124,6 +128,7 @@ pub(crate) async fn run(
         .with_identity(identity)
         .with_access(access)
         .with_limits(http_limits)
+        .with_quotas(quotas)
         .with_tls(tls)
         .with_billing(billing)
         .with_buckets(files::named_buckets(&globals.settings)?)

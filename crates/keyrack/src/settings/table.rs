@@ -245,6 +245,42 @@ pub(crate) static AUTH_CLIENT_ID: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static QUOTA_LIMITS: Setting = Setting {
+    key: "quota-limits",
+    value_name: "N",
+    help: "How many rate limits one user may keep at a time, over all subjects",
+    default: Some("100000"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static QUOTA_BARS: Setting = Setting {
+    key: "quota-bars",
+    value_name: "N",
+    help: "How many progress bars one user may have",
+    default: Some("10000"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static QUOTA_TRACES: Setting = Setting {
+    key: "quota-traces",
+    value_name: "N",
+    help: "How many traces of progress bars one user may have stored: under way, or ended a while ago",
+    default: Some("10000"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static QUOTA_SESSIONS: Setting = Setting {
+    key: "quota-sessions",
+    value_name: "N",
+    help: "How many sessions on journeys one user may start within a day",
+    default: Some("1000"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static AUTH_JWKS_URL: Setting = Setting {
     key: "auth-jwks-url",
     value_name: "URL",
@@ -497,6 +533,10 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &RECOMMEND_FROM,
     &RECOMMEND_RENAME,
     &RECOMMEND_ZONE,
+    &QUOTA_LIMITS,
+    &QUOTA_BARS,
+    &QUOTA_TRACES,
+    &QUOTA_SESSIONS,
     &RECOMMEND_DATABASE_ZONE,
     &RECOMMEND_BREAK_TEXT,
     &DEPLOY_SECRET,

@@ -5,7 +5,7 @@ use keyrack_store::{Script, script};
 
 use super::stored::{BarKeys, StepRow, Stored, With};
 use crate::{
-    bar::{BARS_MAX, Bar, BarSettings, DEFAULT_STEP, Step},
+    bar::{Bar, BarSettings, DEFAULT_STEP, Step},
     error::Error,
     keys::BarName,
     service::Progress,
@@ -144,21 +144,21 @@ impl Progress {
             .arg("revision", over.map_or("", |stored| &stored.revision))
             .arg("name", name.as_str())
             .arg("created_at", float(draft.bar.created_at))
-            .arg("bars_max", BARS_MAX)
+            .arg("bars_max", self.quotas.bars)
             .arg("forget", u8::from(draft.forget))
             .args("values", draft.values(self))
             .run()
             .await;
-        written.map_err(too_many_bars)
+        written.map_err(|error| self.too_many_bars(error))
     }
-}
 
-/// The one refusal that writing a bar can meet.
-pub(crate) fn too_many_bars(error: keyrack_store::Error) -> Error {
-    match error {
-        keyrack_store::Error::Refused { word, .. } if word == "TOO_MANY_BARS" => {
-            Error::TooManyBars { max: BARS_MAX }
+    /// The one refusal that writing a bar can meet.
+    pub(crate) fn too_many_bars(&self, error: keyrack_store::Error) -> Error {
+        match error {
+            keyrack_store::Error::Refused { word, .. } if word == "TOO_MANY_BARS" => {
+                Error::TooManyBars { max: self.quotas.bars }
+            }
+            error => error.into(),
         }
-        error => error.into(),
     }
 }

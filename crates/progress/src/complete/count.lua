@@ -1,10 +1,10 @@
 --[[
   Counts a completed trace and retains it if the sampling says so. A bar with other steps gets those of the trace first.
 
-  KEYS  1 trace   2 bar   3 steps   4 traces   5 samples   6 bars   7 count   8 stale...
+  KEYS  1 trace   2 bar   3 steps   4 traces   5 samples   6 bars   7 count   8 stored   9 stale...
   ARGV  1 created_at   2 last_updated_at   3 revision   4 trace_uid   5 linger   6 sample_uid   7 sample
         8 technique   9 max_count   10 interval_start   11 age_start   12 ages   13 clip_end   14 count_ttl
-        15 roll   16 evict_roll   17 name   18 bars_max   19 bar_created_at   20 values...
+        15 roll   16 evict_roll   17 name   18 bars_max   19 bar_created_at   20 member   21 gone_at   22 values...
         The first two say which trace was read, the revision which bar. Retained traces from before age_start are dropped if
         ages is 1. The values are those of write_bar, or absent when the steps stay.
   Derives step(<position>) from the trace.
@@ -23,11 +23,11 @@ local is_that_trace = tonumber(stored[1] or '') == tonumber(created_at)
 if not is_that_trace or stored[4] then return 'gone' end
 if not is_as_read(bar, ARGV[3]) then return 'changed' end
 
-if #ARGV >= 20 then
+if #ARGV >= 22 then
   if not enter_list(bars, ARGV[17], ARGV[19], tonumber(ARGV[18])) then return refuse_bar() end
-  write_bar(bar, steps, ARGV, 20)
+  write_bar(bar, steps, ARGV, 22)
   forget_samples(traces, samples)
-  drop_stale(8)
+  drop_stale(9)
 end
 
 call('ZADD', count, 'NX', created_at, ARGV[4])
@@ -81,10 +81,11 @@ end
 local dropped = (ARGV[12] == '1' and drop_old() or 0) + drop_surplus()
 if retained or dropped > 0 then
   call('HINCRBY', bar, 'sampled', 1)
-  drop_stale(8)
+  drop_stale(9)
 end
 
 call('HSET', trace, 'counted', '1')
 call('EXPIRE', trace, ARGV[5])
+call('ZADD', KEYS[8], 'XX', ARGV[21], ARGV[20])
 for position = 1, tonumber(stored[5]) or 0 do call('EXPIRE', step_key(position), ARGV[5]) end
 return retained and 'retained' or 'counted'

@@ -5,14 +5,14 @@ use keyrack_store::{Script, script};
 
 use super::decide::{fits, rebuilt, sample};
 use crate::{
-    bar::{BARS_MAX, bar_name},
-    bars::{ATTEMPTS_MAX, BarKeys, Draft, Stored, With, too_many_bars},
+    bar::bar_name,
+    bars::{ATTEMPTS_MAX, BarKeys, Draft, Stored, With},
     error::Error,
     keys::{self, BarName, TraceUid, Version},
     retained::Sample,
     service::Progress,
     text::float,
-    trace::Trace,
+    trace::{Trace, stored_member},
 };
 
 static COUNT: Script = script!("count.lua", "../include/steps.lua", "../include/bar.lua");
@@ -134,6 +134,7 @@ impl Progress {
             .key("samples", &keys.samples)
             .key("bars", &keys.bars)
             .key("count", &keys::trace_count(user, name, &version))
+            .key("stored", &keys::stored_traces(user))
             .keys("stale", stale.iter().flatten())
             .arg("created_at", float(trace.created_at))
             .arg("last_updated_at", float(trace.last_updated_at))
@@ -152,12 +153,14 @@ impl Progress {
             .arg("roll", float(self.chance.roll()))
             .arg("evict_roll", float(self.chance.roll()))
             .arg("name", name.as_str())
-            .arg("bars_max", BARS_MAX)
+            .arg("bars_max", self.quotas.bars)
             .arg("bar_created_at", float(draft.bar.created_at))
+            .arg("member", stored_member(name, trace_uid))
+            .arg("gone_at", float(self.now() + LINGER_SECONDS as f64))
             .args("values", values)
             .run()
             .await
-            .map_err(too_many_bars)
+            .map_err(|error| self.too_many_bars(error))
     }
 }
 

@@ -1,15 +1,17 @@
 --[[
   Begins a trace. An earlier one with the same uid is gone, all its steps with it.
 
-  KEYS  1 trace   2 events   3 samples   4 months   5 running...
+  KEYS  1 trace   2 events   3 samples   4 months   5 stored   6 running...
   ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month   7 force   8 member   9 silent_since
+        10 stored_member   11 stored_slack   12 traces_max
         The traces under way are kept elsewhere on a cluster, so running is absent there. Without force, a completed trace that has not been counted is not replaced. The month is the field to count in: on a cluster months are counted in a hash of the user's own.
   Derives step(<position>) from the trace.
   Returns how many traces are counted in the month.
-  Errors  UID_TAKEN  UNCOUNTED
+  Errors  UID_TAKEN  UNCOUNTED  TOO_MANY_TRACES
 ]]
 --- @include "steps"
 --- @include "publish"
+--- @include "quota"
 local call = redis.call
 local now, ttl = ARGV[1], ARGV[5]
 
@@ -18,6 +20,12 @@ if call('HEXISTS', KEYS[3], ARGV[2]) == 1 then return redis.error_reply('UID_TAK
 local earlier = call('HMGET', trace, 'current_step', 'done', 'counted')
 if earlier[2] == '1' and not earlier[3] and ARGV[7] ~= '1' then
   return redis.error_reply('UNCOUNTED trace')
+end
+
+local lives = tonumber(ttl) + tonumber(ARGV[11])
+local gone_at = string.format('%.6f', tonumber(now) + lives)
+if not enter_quota(KEYS[5], ARGV[10], now, gone_at, tonumber(ARGV[12]), lives * 1000) then
+  return redis.error_reply('TOO_MANY_TRACES ' .. quota_opens_in(KEYS[5], tonumber(now)))
 end
 
 -- The original forgets how many steps it left behind, so look until there is none.
@@ -30,9 +38,9 @@ call('HSET', trace, 'created_at', now, 'last_updated_at', now, 'current_step', '
 call('EXPIRE', trace, ttl)
 call('HSET', step_key(1), 'step_name', ARGV[3], 'iteration', '0', 'iterations', ARGV[4], 'started_at', now)
 call('EXPIRE', step_key(1), ttl)
-if KEYS[5] then
-  call('ZREMRANGEBYSCORE', KEYS[5], '-inf', ARGV[9])
-  call('ZADD', KEYS[5], now, ARGV[8])
+if KEYS[6] then
+  call('ZREMRANGEBYSCORE', KEYS[6], '-inf', ARGV[9])
+  call('ZADD', KEYS[6], now, ARGV[8])
 end
 publish(KEYS[2], 'created')
 return call('HINCRBY', KEYS[4], ARGV[6], 1)

@@ -4,7 +4,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use keyrack_keys::{Key, Layout, UserSub};
 use keyrack_store::{Script, script};
 
-use super::{NewTrace, TTL_SECONDS, check_iterations};
+use super::{NewTrace, STORED_SLACK_SECONDS, TTL_SECONDS, check_iterations};
 use crate::{
     bar::{DEFAULT_STEP, bar_name, check_step_name},
     error::Error,
@@ -24,7 +24,7 @@ impl Progress {
     /// Begins a trace; watchers are told. A trace with the same uid, under way or completed, is replaced.
     ///
     /// # Errors
-    /// When a value makes no sense or the uid is that of a retained trace; nothing has changed then.
+    /// When a value makes no sense, the uid is that of a retained trace, or the user has too many traces; nothing has changed then.
     pub async fn create_trace(&self, user: &UserSub, new: &NewTrace) -> Result<(), Error> {
         let start = Start::check(new, self.time_of(new.now))?;
         let traces = match self.begin(user, new, &start, false).await {
@@ -43,6 +43,10 @@ impl Progress {
         let traces = traces.map_err(|error| match error {
             keyrack_store::Error::Refused { word, .. } if word == "UID_TAKEN" => {
                 Error::UidTaken { trace: new.uid.clone() }
+            }
+            keyrack_store::Error::Refused { word, detail } if word == "TOO_MANY_TRACES" => {
+                let retry_after_s = detail.and_then(|text| text.parse().ok()).unwrap_or(1);
+                Error::TooManyTraces { max: self.quotas.traces, retry_after_s }
             }
             error => error.into(),
         })?;
@@ -69,6 +73,7 @@ impl Progress {
             .key("events", &keys::trace_events(user, bar, trace_uid))
             .key("samples", &keys::samples(user, bar))
             .key("months", &months)
+            .key("stored", &keys::stored_traces(user))
             .keys("running", &self.running_key())
             .arg("now", float(*now))
             .arg("uid", trace_uid.as_str())
@@ -79,6 +84,9 @@ impl Progress {
             .arg("force", u8::from(force))
             .arg("member", member(user, bar, trace_uid))
             .arg("silent_since", float(now - TTL_SECONDS as f64))
+            .arg("stored_member", stored_member(bar, trace_uid))
+            .arg("stored_slack", STORED_SLACK_SECONDS)
+            .arg("traces_max", self.quotas.traces)
             .run()
             .await
     }
@@ -126,6 +134,11 @@ impl Start {
         let (year, month) = month_of(now)?;
         Ok(Start { bar, trace_uid, now, year, month })
     }
+}
+
+/// How a trace stands among those of its user.
+pub(crate) fn stored_member(bar: &BarName, trace_uid: &TraceUid) -> String {
+    serde_json::json!([bar.as_str(), trace_uid.as_str()]).to_string()
 }
 
 /// The month in which a moment in unix seconds lies.

@@ -1,8 +1,8 @@
 --[[
   Ends a trace whose run has failed.
 
-  KEYS  1 trace   2 events   3 running...
-  ARGV  1 now   2 exit_code   3 signal   4 ttl   5 member
+  KEYS  1 trace   2 events   3 stored   4 running...
+  ARGV  1 now   2 exit_code   3 signal   4 ttl   5 member   6 stored_member   7 stored_slack
         The traces under way are kept elsewhere on a cluster, so running is absent there. What is not known is empty.
   Derives step(<position>) from the trace.
   Errors  TRACE_NOT_FOUND  TRACE_COMPLETED
@@ -24,6 +24,9 @@ if exit_code ~= '' then call('HSET', trace, 'exit_code', exit_code) end
 if signal ~= '' then call('HSET', trace, 'signal', signal) end
 call('EXPIRE', trace, ttl)
 for step = 1, position do call('EXPIRE', step_key(step), ttl) end
-if KEYS[3] then call('ZREM', KEYS[3], ARGV[5]) end
+local lives = tonumber(ttl) + tonumber(ARGV[7])
+call('ZADD', KEYS[3], string.format('%.6f', tonumber(now) + lives), ARGV[6])
+call('EXPIRE', KEYS[3], string.format('%d', lives))
+if KEYS[4] then call('ZREM', KEYS[4], ARGV[5]) end
 publish(KEYS[2], 'failed')
 return redis.status_reply('OK')

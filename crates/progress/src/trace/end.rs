@@ -3,7 +3,7 @@
 use keyrack_keys::{Layout, UserSub};
 use keyrack_store::{Script, script};
 
-use super::{TTL_SECONDS, TraceFailure};
+use super::{STORED_SLACK_SECONDS, TTL_SECONDS, TraceFailure, stored_member};
 use crate::{
     bar::bar_name,
     error::Error,
@@ -36,12 +36,15 @@ impl Progress {
             .call(&self.store)
             .key("trace", &keys::trace(user, &bar, &uid))
             .key("events", &keys::trace_events(user, &bar, &uid))
+            .key("stored", &keys::stored_traces(user))
             .keys("running", &self.running_key())
             .arg("now", float(self.time_of(failure.at)))
             .arg("exit_code", text(failure.exit_code))
             .arg("signal", text(failure.signal))
             .arg("ttl", TTL_SECONDS)
             .arg("member", member(user, &bar, &uid))
+            .arg("stored_member", stored_member(&bar, &uid))
+            .arg("stored_slack", STORED_SLACK_SECONDS)
             .run()
             .await;
         ended.map_err(|error| refusal(error, trace_uid))?;

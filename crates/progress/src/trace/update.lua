@@ -1,8 +1,9 @@
 --[[
   Moves a trace on: a step begins, goes on or ends, and with the last one the trace.
 
-  KEYS  1 trace   2 events   3 queue   4 running...
+  KEYS  1 trace   2 events   3 queue   4 stored   5 running...
   ARGV  1 now   2 step_name   3 iteration   4 iterations   5 done   6 entry   7 ttl   8 steps_max   9 member
+        10 stored_member   11 stored_slack
         The traces under way are kept elsewhere on a cluster, so running is absent there. For a one-off step the iteration is empty and the iterations are 0. The entry is queued when the trace is done.
   Derives step(<position>) from the trace.
   Returns the position of the current step.
@@ -17,7 +18,7 @@ local done = ARGV[5] == '1'
 
 local function refuse(word, detail) return redis.error_reply(word .. ' ' .. detail) end
 
-local stored = call('HMGET', trace, 'current_step', 'done', 'failed_at')
+local stored = call('HMGET', trace, 'current_step', 'done', 'failed_at', 'last_updated_at')
 local position = tonumber(stored[1])
 if not position then return refuse('TRACE_NOT_FOUND', 'there is none') end
 if stored[2] == '1' or stored[3] then return refuse('TRACE_COMPLETED', 'it has ended') end
@@ -63,8 +64,15 @@ call('HSET', trace, 'last_updated_at', now)
 -- All steps, or a trace that runs for days would lose its first ones.
 call('EXPIRE', trace, ARGV[7])
 for step = 1, position do call('EXPIRE', step_key(step), ARGV[7]) end
-if KEYS[4] then
-  if done then call('ZREM', KEYS[4], ARGV[9]) else call('ZADD', KEYS[4], now, ARGV[9]) end
+-- It counts among the user's for as long as it lives. That has an hour to spare, so the first update in each hour is enough.
+local function hour(at) return math.floor((tonumber(at) or 0) / 3600) end
+if hour(now) ~= hour(stored[4]) then
+  local lives = tonumber(ARGV[7]) + tonumber(ARGV[11])
+  call('ZADD', KEYS[4], string.format('%.6f', tonumber(now) + lives), ARGV[10])
+  call('EXPIRE', KEYS[4], string.format('%d', lives))
+end
+if KEYS[5] then
+  if done then call('ZREM', KEYS[5], ARGV[9]) else call('ZADD', KEYS[5], now, ARGV[9]) end
 end
 publish(KEYS[2], 'updated')
 return position

@@ -6,7 +6,7 @@
 use keyrack_keys::{Layout, UserSub};
 use keyrack_store::{Script, script};
 
-use super::{TTL_SECONDS, Update, check_iterations};
+use super::{STORED_SLACK_SECONDS, TTL_SECONDS, Update, check_iterations, stored_member};
 use crate::{
     bar::{STEPS_MAX, bar_name, check_step_name},
     complete::Handled,
@@ -71,6 +71,7 @@ impl Progress {
             .key("trace", &keys::trace(user, &bar, &trace_uid))
             .key("events", &keys::trace_events(user, &bar, &trace_uid))
             .key("queue", &queue)
+            .key("stored", &keys::stored_traces(user))
             .keys("running", &self.running_key())
             .arg("now", float(self.time_of(update.now)))
             .arg("step_name", &update.step_name)
@@ -81,6 +82,8 @@ impl Progress {
             .arg("ttl", TTL_SECONDS)
             .arg("steps_max", STEPS_MAX)
             .arg("member", member(user, &bar, &trace_uid))
+            .arg("stored_member", stored_member(&bar, &trace_uid))
+            .arg("stored_slack", STORED_SLACK_SECONDS)
             .run()
             .await;
         moved.map_err(|error| refusal(error, update))?;

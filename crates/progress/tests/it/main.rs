@@ -14,6 +14,7 @@ mod listing;
 mod model;
 mod outages;
 mod overview;
+mod quotas;
 mod recounting;
 mod rig;
 mod rules;

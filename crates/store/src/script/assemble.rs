@@ -3,11 +3,14 @@
 use super::{Source, numbers::with_numbers, unused::without_unused};
 
 /// What every script may include without bringing a file: `publish(channel, message)`, by the command that the store's
-/// layout wants.
-const PUBLISH: (&str, &str) = (
-    "publish",
-    "local function publish(channel, message)\n  return redis.call('@PUBLISH', channel, message)\nend\n",
-);
+/// layout wants, and how a user's quota is kept.
+const SHARED: [(&str, &str); 2] = [
+    (
+        "publish",
+        "local function publish(channel, message)\n  return redis.call('@PUBLISH', channel, message)\nend\n",
+    ),
+    ("quota", include_str!("include/quota.lua")),
+];
 
 /// The whole script. Each include stands once, where it is first asked for. A server reads all of a script that goes
 /// along whole, so remarks are left out, and so is what nothing uses.
@@ -65,10 +68,9 @@ impl<'a> Assembly<'a> {
     }
 
     fn find(&self, name: &str) -> Option<&'a str> {
-        if name == PUBLISH.0 {
-            return Some(PUBLISH.1);
-        }
-        self.source.includes.iter().find(|(file, _)| stem(file) == name).map(|(_, text)| *text)
+        let shared = SHARED.iter().find(|(shared, _)| *shared == name);
+        let own = || self.source.includes.iter().find(|(file, _)| stem(file) == name);
+        shared.or_else(own).map(|(_, text)| *text)
     }
 }
 
