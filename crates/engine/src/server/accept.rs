@@ -53,10 +53,18 @@ impl Phase {
     }
 }
 
+/// Whether clients are spoken to in secret.
+pub(super) enum Security {
+    Plain,
+    #[cfg(feature = "tls")]
+    Tls(tokio_rustls::TlsAcceptor),
+}
+
 /// Everything a listener looks after.
 pub(super) struct Acceptor {
     shared: Arc<Shared>,
     listener: TcpListener,
+    security: Security,
     phases: watch::Receiver<Phase>,
     connections: JoinSet<()>,
     mailboxes: HashMap<Id, Mailbox>,
@@ -74,12 +82,14 @@ impl Acceptor {
         shared: Arc<Shared>,
         config: Config,
         listener: TcpListener,
+        security: Security,
         phases: watch::Receiver<Phase>,
     ) -> Acceptor {
         Acceptor {
             config,
             shared,
             listener,
+            security,
             phases,
             connections: JoinSet::new(),
             mailboxes: HashMap::new(),
@@ -119,7 +129,7 @@ impl Acceptor {
             if let Some(state) = &mut state {
                 state.stats.rejected_connections += 1;
             }
-            return turn_away(&stream);
+            return self.turn_away(&stream);
         }
         let (mailbox, inbox) = mailbox(self.config.pending_output_max);
         let mut seat = Seat::new(self.shared.clone(), mailbox.clone(), about);
@@ -151,7 +161,13 @@ impl Acceptor {
         let times = Times::new(self.config.auth_timeout_s);
         let shared = self.shared.clone();
         let connection = Connection { shared, stream, input: Input::default(), peer, times };
-        let task = self.connections.spawn(connection.run());
+        let task = match &self.security {
+            Security::Plain => self.connections.spawn(connection.run()),
+            #[cfg(feature = "tls")]
+            Security::Tls(acceptor) => {
+                self.connections.spawn(connection.run_over_tls(acceptor.clone()))
+            }
+        };
         self.mailboxes.insert(task.id(), mailbox);
     }
 
@@ -159,10 +175,17 @@ impl Acceptor {
     async fn turn_one_away(&mut self) {
         self.spare = None;
         if let Ok(Ok((stream, _))) = timeout(ACCEPT_PAUSE, self.listener.accept()).await {
-            turn_away(&stream);
+            self.turn_away(&stream);
         }
         self.spare = files::spare();
         tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+
+    fn turn_away(&self, stream: &TcpStream) {
+        if matches!(self.security, Security::Plain) {
+            // A fresh socket has room for a line.
+            let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
+        }
     }
 
     /// Does what is due from time to time.
@@ -184,11 +207,6 @@ impl Acceptor {
             }
         }
     }
-}
-
-fn turn_away(stream: &TcpStream) {
-    // A fresh socket has room for a line.
-    let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
 }
 
 async fn all_ended(connections: &mut JoinSet<()>) {

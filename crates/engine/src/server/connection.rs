@@ -7,22 +7,20 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    net::TcpStream,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     input::Input,
     output::Closed,
     peer::{Next, Peer},
+    stream::Stream,
 };
 use crate::{engine::Shared, session::Delivery};
 
-/// A socket and the client behind it.
-pub(super) struct Connection {
+/// A stream and the client behind it.
+pub(super) struct Connection<S> {
     pub(super) shared: Arc<Shared>,
-    pub(super) stream: TcpStream,
+    pub(super) stream: S,
     pub(super) input: Input,
     pub(super) peer: Peer,
     pub(super) times: Times,
@@ -67,11 +65,12 @@ enum Event {
     Delivered(Delivery),
 }
 
-impl Connection {
+impl<S: Stream> Connection<S> {
     /// Serves the client until one side hangs up.
     pub(super) async fn run(mut self) {
-        // Whoever ended it, there is nobody left to tell.
+        // Whoever ended it, there is nobody left to tell why.
         let _: Result<(), Closed> = self.serve().await;
+        poll_fn(|cx| Poll::Ready(self.stream.say_goodbye(cx))).await;
     }
 
     async fn serve(&mut self) -> Result<(), Closed> {

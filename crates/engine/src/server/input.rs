@@ -6,9 +6,9 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use tokio::{io::AsyncReadExt, net::TcpStream};
+use tokio::io::AsyncReadExt;
 
-use super::pool;
+use super::{pool, stream::Stream};
 use crate::resp::{Limits, Parser, ProtocolError};
 
 /// A read is not worth its system call with less room than this.
@@ -35,11 +35,11 @@ impl Input {
     /// Waits for bytes and takes what is there; 0 at the end of the stream.
     pub(super) fn poll_read(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut impl Stream,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         // Only take a buffer when there is something to put into it.
-        ready!(stream.poll_read_ready(cx))?;
+        ready!(stream.poll_ready(cx))?;
         self.make_room();
         // Short reads tell tokio that the socket is empty, which saves asking it again.
         let read = pin!(stream.read_buf(&mut self.buffer)).poll(cx);

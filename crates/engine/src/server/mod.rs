@@ -2,7 +2,8 @@
 //!
 //! One task listens ([`accept`]) and one task per client reads, runs and answers ([`connection`]). Whatever has
 //! arrived is run under one lock ([`peer`]) and answered with one write. Buffers are borrowed from a pool while there
-//! is something in them ([`pool`]), so an idle client costs little more than its socket.
+//! is something in them ([`pool`]), so an idle client costs little more than its socket. What is said about a socket holds
+//! for TLS too ([`stream`]).
 
 mod accept;
 mod bind;
@@ -15,12 +16,15 @@ mod output;
 mod peer;
 mod pool;
 mod seat;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::{io, net::SocketAddr};
 
 use tokio::{net::ToSocketAddrs, sync::watch};
 
-use self::accept::{Acceptor, Phase};
+use self::accept::{Acceptor, Phase, Security};
 use crate::engine::Engine;
 
 impl Engine {
@@ -33,6 +37,27 @@ impl Engine {
     /// # Errors
     /// When the address cannot be listened on.
     pub async fn listen(&self, address: impl ToSocketAddrs) -> io::Result<Listener> {
+        self.listen_with(address, Security::Plain).await
+    }
+
+    /// The same for clients that speak TLS. Those who do not are told so and hung up on.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    #[cfg(feature = "tls")]
+    pub async fn listen_tls(
+        &self,
+        address: impl ToSocketAddrs,
+        config: std::sync::Arc<tokio_rustls::rustls::ServerConfig>,
+    ) -> io::Result<Listener> {
+        self.listen_with(address, Security::Tls(config.into())).await
+    }
+
+    async fn listen_with(
+        &self,
+        address: impl ToSocketAddrs,
+        security: Security,
+    ) -> io::Result<Listener> {
         let listener = bind::bind(address).await?;
         let local_addr = listener.local_addr()?;
         let (phase, phases) = watch::channel(Phase::Running);
@@ -43,7 +68,7 @@ impl Engine {
             }
             self.shared().until_free().await;
         };
-        let acceptor = Acceptor::new(self.shared().clone(), config, listener, phases);
+        let acceptor = Acceptor::new(self.shared().clone(), config, listener, security, phases);
         tokio::spawn(async move {
             acceptor.run().await;
             drop(ended);

@@ -1,8 +1,8 @@
 //! Answers on their way to a client.
 
-use tokio::{io::AsyncWriteExt, net::TcpStream};
+use tokio::io::AsyncWriteExt;
 
-use super::pool;
+use super::{pool, stream::Stream};
 use crate::{
     engine::Shared,
     reply::{Error, Reply},
@@ -58,7 +58,7 @@ impl Output {
     /// Sends everything once it may be sent. Gives up when the client is to be cut off.
     pub(super) async fn send(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut impl Stream,
         shared: &Shared,
         inbox: &Inbox,
     ) -> Result<(), Closed> {
@@ -83,7 +83,9 @@ impl Output {
                 biased;
                 written = async {
                     shared.shown(self.seen).await;
-                    stream.write_all(&self.buffer).await
+                    stream.write_all(&self.buffer).await?;
+                    // TLS may still have something of it; a socket has not.
+                    stream.flush().await
                 } => written.map_err(|_| Closed)?,
                 () = inbox.hung_up() => return Err(Closed),
             }

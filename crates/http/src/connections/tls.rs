@@ -39,6 +39,11 @@ impl Tls {
         Ok(Tls(Arc::new(config)))
     }
 
+    /// The same for another port.
+    pub fn config(&self) -> Arc<ServerConfig> {
+        self.0.clone()
+    }
+
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.0.clone())
     }

@@ -8,8 +8,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use crate::{
     Exit, Failure, duration,
     settings::{
-        HTTP_BODY_TIMEOUT, HTTP_CONNECTIONS, HTTP_HEAD_TIMEOUT, HTTP_IDLE_TIMEOUT, Setting,
-        Settings, TLS_CERT, TLS_KEY,
+        HTTP_BODY_TIMEOUT, HTTP_CONNECTIONS, HTTP_HEAD_TIMEOUT, HTTP_IDLE_TIMEOUT, RESP_TLS,
+        Setting, Settings, TLS_CERT, TLS_KEY,
     },
 };
 
@@ -57,6 +57,17 @@ pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, Failure> {
             let message = format!("\"{}\" is missing: TLS takes both", missing.key);
             Err(Failure::new(Exit::Usage, message).hint(format!("set it by {}", missing.ways())))
         }
+    }
+}
+
+/// The certificate for Redis clients, if they are to speak TLS.
+pub(super) fn resp_tls(settings: &Settings, tls: Option<&Tls>) -> Result<Option<Tls>, Failure> {
+    match settings.get(&RESP_TLS).value.as_deref() {
+        None => Ok(tls.cloned()),
+        Some("off") => Ok(None),
+        Some("on") if tls.is_some() => Ok(tls.cloned()),
+        Some("on") => Err(wrong(&RESP_TLS, "it takes a certificate: tls-cert and tls-key")),
+        Some(other) => Err(wrong(&RESP_TLS, &format!("\"{other}\" is neither on nor off"))),
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) async fn run(
     let listener = TcpListener::from_std(listener)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     globals.say(format_args!("  http   {scheme}://{} (the dashboard)", listener.local_addr()?));
-    let resp = listen_for_redis_clients(&store, &addresses, globals).await?;
+    let resp = listen_for_redis_clients(&store, &addresses, resp_tls.as_ref(), globals).await?;
     let scheduler = scheduler(&store, globals).await?;
     let identity = sign_in::identity(&store, globals)?;
     access::greet_first_admin(&identity, globals).await;
@@ -132,7 +132,7 @@ pub(crate) async fn run(
         .with_tls(tls)
         .with_billing(billing)
         .with_buckets(files::named_buckets(&globals.settings)?)
-        .with_reach(reach(&store, resp.as_ref(), &globals.settings))
+        .with_reach(reach(&store, resp.as_ref(), resp_tls.is_some(), &globals.settings))
         .with_metrics_queues(metrics_queues(&globals.settings)?)
         .with_deploys(deploys)
         .with_tickets(tickets)
@@ -259,6 +259,7 @@ async fn keep_queues(store: Store, care: Care, stop: impl Future<Output = ()>) {
 async fn listen_for_redis_clients(
     store: &Store,
     addresses: &Addresses,
+    tls: Option<&Tls>,
     globals: &Globals,
 ) -> anyhow::Result<Option<Listener>> {
     let settings = &globals.settings;
@@ -271,10 +272,13 @@ async fn listen_for_redis_clients(
     let Some(resp) = &addresses.resp else { return Ok(None) };
     set_password(store, settings).await?;
     leave_descriptors(store).await?;
-    let listener = engine.listen(&resp[..]).await;
+    let listener = match tls {
+        None => engine.listen(&resp[..]).await,
+        Some(tls) => engine.listen_tls(&resp[..], tls.config()).await,
+    };
     let listener = listener.map_err(|error| bind_failed(settings, &RESP, &error))?;
-    let address = listener.local_addr();
-    globals.say(format_args!("  resp   {address} (redis-cli -p {})", address.port()));
+    let (address, flag) = (listener.local_addr(), if tls.is_some() { "--tls " } else { "" });
+    globals.say(format_args!("  resp   {address} (redis-cli {flag}-p {})", address.port()));
     Ok(Some(listener))
 }
 
@@ -285,7 +289,8 @@ fn reach(store: &Store, resp: Option<&Listener>, settings: &Settings) -> Option<
     }
     let address = resp?.local_addr();
     let has_password = settings.get(&RESP_PASSWORD).value.is_some();
-    Some(format!("redis://{}{address}", if has_password { ":PASSWORD@" } else { "" }))
+    let scheme = if is_tls { "rediss" } else { "redis" };
+    Some(format!("{scheme}://{}{address}", if has_password { ":PASSWORD@" } else { "" }))
 }
 
 /// Clients over TCP have to give the password; connections in this process do not.

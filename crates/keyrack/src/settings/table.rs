@@ -113,7 +113,7 @@ pub(crate) static HTTP_IDLE_TIMEOUT: Setting = Setting {
 pub(crate) static TLS_CERT: Setting = Setting {
     key: "tls-cert",
     value_name: "FILE",
-    help: "The certificate with its chain, as PEM, to serve HTTPS instead of HTTP",
+    help: "The certificate with its chain, as PEM, to serve HTTPS instead of HTTP, and Redis clients over TLS",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -521,6 +521,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &REVENUE_CAT_URL,
     &REVENUE_CAT_KEY,
     &REVENUE_CAT_STRIPE_KEY,
+    &RESP_TLS,
     &STRIPE_URL,
     &STRIPE_KEY,
     &STRIPE_PRICE,

@@ -5,6 +5,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     os::unix::process::ExitStatusExt as _,
+    path::Path,
     process::Command,
     time::Duration,
 };
@@ -295,17 +296,23 @@ fn half_sent_requests_stop_neither_health_checks_nor_redis_clients() {
     assert!(serve.get("/livez").0.starts_with("HTTP/1.1 200 "));
 }
 
+/// Makes a certificate that nobody vouches for, and its key.
+fn make_certificate(dir: &Path) {
+    let subject = "-subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1";
+    // rustls takes no certificate of an authority for that of a server.
+    let line = format!(
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out cert.pem {subject} \
+         -addext basicConstraints=critical,CA:FALSE"
+    );
+    let mut openssl = Command::new("openssl");
+    let made = openssl.args(line.split(' ')).current_dir(dir).output().expect("openssl runs");
+    assert!(made.status.success(), "{made:?}");
+}
+
 #[test]
 fn https_is_served_to_curl_with_a_certificate() {
     let dir = folder();
-    let subject = "-subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1";
-    let line = format!(
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out cert.pem {subject}"
-    );
-    let mut openssl = Command::new("openssl");
-    let made =
-        openssl.args(line.split(' ')).current_dir(dir.path()).output().expect("openssl runs");
-    assert!(made.status.success(), "{made:?}");
+    make_certificate(dir.path());
     let serve = Serve::start_with(dir.path(), "--tls-cert cert.pem --tls-key key.pem", &[]);
     let address = serve.words().lines().find_map(|line| {
         line.trim()
@@ -331,6 +338,82 @@ fn https_is_served_to_curl_with_a_certificate() {
         .output()
         .expect("curl runs");
     assert!(!plain.status.success() && plain.stdout.is_empty(), "{plain:?}");
+}
+
+#[test]
+fn redis_clients_speak_tls_with_the_same_certificate() {
+    let dir = folder();
+    make_certificate(dir.path());
+    let serve = Serve::start_with(dir.path(), "--tls-cert cert.pem --tls-key key.pem", &[]);
+    let port = resp_port(&serve, "--tls ");
+    let cli = |more: &[&str]| {
+        let mut cli = Command::new("redis-cli");
+        cli.args(["-h", "localhost", "-p", &port]).args(more);
+        cli.current_dir(dir.path()).output().expect("redis-cli runs")
+    };
+    let large = "x".repeat(100_000);
+    let trusting = ["--tls", "--cacert", "cert.pem"];
+    let set = cli(&[&trusting[..], &["SET", "k", &large]].concat());
+    assert_eq!(String::from_utf8_lossy(&set.stdout), "OK\n", "{set:?}");
+    let got = cli(&[&trusting[..], &["GET", "k"]].concat());
+    assert_eq!(String::from_utf8_lossy(&got.stdout).trim_end(), large);
+    let stranger = cli(&["--tls", "PING"]);
+    assert!(!String::from_utf8_lossy(&stranger.stdout).contains("PONG"), "{stranger:?}");
+
+    let root_cert = std::fs::read(dir.path().join("cert.pem")).expect("a certificate");
+    let certificates = redis::TlsCertificates { client_tls: None, root_cert: Some(root_cert) };
+    let url = format!("rediss://localhost:{port}");
+    let client = redis::Client::build_with_tls(url, certificates).expect("a client");
+    let mut connection = client.get_connection().expect("a connection");
+    let mut pipeline = redis::pipe();
+    for n in 0..1_000 {
+        pipeline.cmd("ECHO").arg(&large[..1_000 + n]);
+    }
+    let echoed: Vec<String> = pipeline.query(&mut connection).expect("answers");
+    assert!(echoed.iter().enumerate().all(|(n, text)| text.len() == 1_000 + n));
+    let mut waiting = client.get_connection().expect("another connection");
+    let waiter = std::thread::spawn(move || {
+        redis::cmd("BLPOP").arg("list").arg(0).query::<(String, String)>(&mut waiting)
+    });
+    redis::cmd("RPUSH").arg("list").arg("one").exec(&mut connection).expect("pushed");
+    let popped = waiter.join().expect("no panic").expect("popped");
+    assert_eq!(popped, ("list".into(), "one".into()));
+
+    // Who speaks plainly is told so, and gets nothing else.
+    let mut plain = TcpStream::connect(format!("127.0.0.1:{port}")).expect("a connection");
+    plain.write_all(b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n").expect("sent");
+    let mut answer = String::new();
+    plain.read_to_string(&mut answer).expect("an answer");
+    assert_eq!(answer, "-ERR this port takes TLS only, as with redis-cli --tls\r\n");
+    let plain = redis::Client::open(format!("redis://localhost:{port}")).expect("a client");
+    assert!(plain.get_connection().is_err());
+    redis::cmd("PING").exec(&mut connection).expect("others are not held up");
+}
+
+#[test]
+fn redis_clients_can_be_left_without_tls() {
+    let dir = folder();
+    make_certificate(dir.path());
+    let flags = "--tls-cert cert.pem --tls-key key.pem --resp-tls off";
+    let serve = Serve::start_with(dir.path(), flags, &[]);
+    let port = resp_port(&serve, "");
+    let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).expect("a client");
+    let mut connection = client.get_connection().expect("a connection");
+    redis::cmd("PING").exec(&mut connection).expect("an answer");
+    let run = Run::line("serve --resp-tls on");
+    assert_eq!(run.code, Some(2));
+    let message = "error: \"resp-tls\": it takes a certificate: tls-cert and tls-key";
+    assert_eq!(run.failure().0, message);
+}
+
+/// The RESP port of a server, which tells how redis-cli reaches it.
+fn resp_port(serve: &Serve, flag: &str) -> String {
+    let words = serve.words();
+    let line = words.lines().find(|line| line.trim_start().starts_with("resp "));
+    let line = line.expect("a line about the port");
+    let port = line.rsplit(' ').next().expect("a port").trim_end_matches(')');
+    assert!(line.ends_with(&format!("(redis-cli {flag}-p {port})")), "{line}");
+    port.to_owned()
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod limits;
 mod order;
 mod script;
 mod stop;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::{future::Future, net::SocketAddr, time::Duration};
 
