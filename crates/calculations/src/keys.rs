@@ -353,18 +353,18 @@ keys! {
             created_at: UnixMs,
         }),
         origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
-        removed = "deleting the token",
+        secret = true, removed = "deleting the token",
         example = "calculations:token:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
     /// The digest of each project's token.
     tokens(account: Account) = "calculations:tokens:<account>"
-        => map(Id(&Project::KIND).means("a project"), Id(&TokenDigest::KIND).means("the digest of its token")),
+        => map(Id(&Project::KIND).means("a project"), Secret(&Id(&TokenDigest::KIND)).means("the digest of its token")),
         origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
         removed = "deleting the token takes it out", example = "calculations:tokens:7";
 
     /// Tokens that may make and delete tokens, by their digests.
     admin_tokens() = "calculations:admins"
-        => map(Id(&TokenDigest::KIND).means("the digest of a token"), UnixMs.means("when it was last used")),
+        => map(Secret(&Id(&TokenDigest::KIND)).means("the digest of a token"), UnixMs.means("when it was last used")),
         origin = Added, database = Database::Main, shard = Shard::Front("calculations"),
         removed = "taking the right away", example = "calculations:admins";
 

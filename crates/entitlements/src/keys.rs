@@ -89,13 +89,14 @@ keys! {
     customer(user_sub: UserSub) = "entitlements:customer:<user_sub>"
         => hash(fields! {
             /// The user's id at RevenueCat. Nobody else may learn it: who knows it can read what the user bought.
-            revenue_cat_id: Text,
+            revenue_cat_id: Secret(&Text),
             /// When it was made.
             created_at: UnixSeconds,
             /// The user's id at Stripe, once a checkout was started.
-            stripe_customer_id: Optional(&Text),
+            stripe_customer_id: Optional(&Secret(&Text)),
         }),
         origin = Added,
+        secret = true,
         removed = "never: there is one for each user",
         example = "entitlements:customer:alice";
 
@@ -105,7 +106,7 @@ keys! {
             /// Who wants to buy.
             user_sub: Id(&UserSub::KIND),
             /// The session's id at Stripe.
-            stripe_session_id: Text,
+            stripe_session_id: Secret(&Text),
             /// When it was started.
             created_at: UnixSeconds,
             /// When Stripe was last asked about it.
@@ -119,21 +120,24 @@ keys! {
         }),
         origin = Added,
         shard = Shard::Front("checkout"),
+        secret = true,
         removed = "deleted when it is paid or has expired; the sweep finds out",
         example = "checkout:session:oseh_oscs_AAECAwQFBgcICQoLDA0ODw";
 
     /// The checkouts that are open, by the time of their next check.
     checkouts_due() = "checkout:stripe:due"
-        => sorted_set(Refers(&checkout_session::FAMILY).means("the checkout"), UnixSeconds.means("when Stripe is to be asked next")),
+        => sorted_set(Secret(&Refers(&checkout_session::FAMILY)).means("the checkout"), UnixSeconds.means("when Stripe is to be asked next")),
         origin = Added,
+        secret = true,
         shard = Shard::Front("checkout"),
         removed = "members leave with their session",
         example = "checkout:stripe:due";
 
     /// The open checkouts of a user, by the time of their start.
     checkouts(user_sub: UserSub) = "checkout:open:<user_sub>"
-        => sorted_set(Refers(&checkout_session::FAMILY).means("the checkout"), UnixSeconds.means("when it was started")),
+        => sorted_set(Secret(&Refers(&checkout_session::FAMILY)).means("the checkout"), UnixSeconds.means("when it was started")),
         origin = Added,
+        secret = true,
         shard = Shard::Front("checkout"),
         removed = "members leave with their session",
         example = "checkout:open:alice";
@@ -149,14 +153,13 @@ keys! {
             taken_at: Optional(&UnixMs),
             /// Steady rate: how many milliseconds it took then to pay off everything that was taken.
             debt_ms: Optional(&Float),
+            /// Until when it counts among those of its user, if one has a quota of limits.
+            counted_until: Optional(&UnixMs),
         }),
         origin = Added,
         shard = Shard::Part("subject"),
         ttl = Ttl::Required,
-            /// Until when it counts among those of its user, if one has a quota of limits.
-            counted_until: Optional(&UnixMs),
         example = "limits:search:alice";
-}
 
     /// The limits that a user keeps, so that nobody has more than `quota-limits`. A limit enters before it is first stored.
     limits_held(user_sub: UserSub) = "limits-held:<user_sub>"
@@ -168,3 +171,4 @@ keys! {
         ttl = Ttl::Required,
         removed = "a limit leaves when the next one enters after it has expired",
         example = "limits-held:alice";
+}

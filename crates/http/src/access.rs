@@ -51,6 +51,8 @@ pub struct Access {
     pub origins: Vec<String>,
     /// Whether anybody may watch a trace who knows its names. Unless said, only where nobody needs a token.
     pub public_traces: Option<bool>,
+    /// Whether published routes of calculations take a project's token from the URL. Unless said, only where nobody needs a token.
+    pub url_tokens: Option<bool>,
     /// The proxies that are believed when they say for whom they speak.
     pub trusted_proxies: Vec<Network>,
 }
@@ -59,6 +61,11 @@ impl Access {
     /// Whether anybody may watch a trace who knows its names.
     pub(crate) fn has_public_traces(&self) -> bool {
         self.public_traces.unwrap_or(self.auth == Auth::Local)
+    }
+
+    /// Whether published routes of calculations take a project's token from the URL.
+    pub(crate) fn takes_url_tokens(&self) -> bool {
+        self.url_tokens.unwrap_or(self.auth == Auth::Local)
     }
 }
 

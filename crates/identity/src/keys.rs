@@ -23,7 +23,7 @@ const CHANGE: json::Schema = json::Object(&[
 ]);
 
 keys! {
-    owner = "identity", origin = Added, shard = Shard::Word("identity");
+    owner = "identity", origin = Added, shard = Shard::Word("identity"), secret = true;
 
     /// The public keys with which tokens are signed, as the identity provider published them.
     ///
@@ -31,6 +31,7 @@ keys! {
     jwks() = "cognito:jwks"
         => string(Json(&json::Array(&json::Map(&json::Any))).means("the `keys` of the provider's key set")),
         shard = Shard::Whole,
+        secret = false,
         origin = Document(&["000", "001"]),
         ttl = Ttl::Within(3_600),
         example = "cognito:jwks";
@@ -53,13 +54,13 @@ keys! {
             /// How far it reaches: the whole server, or what is its user's own, which it is when absent.
             reach: Optional(&Words(&["own", "server"])),
             /// The token with which its user signed in, if this one is a session: it ends with that one.
-            parent: Optional(&Id(&TokenUid::KIND)),
+            parent: Optional(&Secret(&Id(&TokenUid::KIND))),
             /// When it was created.
             created_at: UnixSeconds,
             /// When it stops working; absent if it does not.
             expires_at: Optional(&UnixSeconds),
             /// The SHA-256 of the secret, in hex.
-            digest: Text,
+            digest: Secret(&Text),
         }),
         shard = Shard::Front("identity"),
         removed = "its user deletes it; of expired ones the newest 100 of a user are kept",
@@ -67,7 +68,7 @@ keys! {
 
     /// The tokens of a user, expired ones included.
     tokens(user_sub: UserSub) = "identity:tokens:<user_sub>"
-        => sorted_set(Id(&TokenUid::KIND).means("the token"), UnixSeconds.means("when it expires; 0 if it does not")),
+        => sorted_set(Secret(&Id(&TokenUid::KIND)).means("the token"), UnixSeconds.means("when it expires; 0 if it does not")),
         shard = Shard::Front("identity"),
         removed = "deleting a token takes it out; the oldest expired ones leave when a new one comes",
         example = "identity:tokens:alice";

@@ -6,6 +6,9 @@ use tokio::time::{Duration, Instant};
 /// How long after the end of a journey, beside the lookback, there may still be something to see.
 const AFTER_END_S: f64 = 10.0;
 
+/// How long before the beginning and after the end of a journey a watcher's clock may be. No clock is that wrong.
+const AROUND_S: f64 = 3_600.0;
+
 /// What a watcher asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct Wish {
@@ -60,6 +63,17 @@ pub struct View {
 }
 
 impl View {
+    /// Says why a watcher cannot be at that time on a journey of so many seconds: they may come early and stay a little.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn check_time(journey_time: f64, duration_seconds: f64) -> Result<(), String> {
+        if (-AROUND_S..=duration_seconds + AROUND_S).contains(&journey_time) {
+            return Ok(());
+        }
+        Err(format!("{journey_time}; the journey lasts from 0 to {duration_seconds} seconds"))
+    }
+
     /// A view by a clock that was found out.
     pub fn synced(wish: Wish, sync: Sync) -> View {
         let elapsed = sync.received.saturating_duration_since(sync.sent).as_secs_f64();
@@ -155,6 +169,17 @@ mod tests {
         let ends_at = View::at(WISH, start, -3.0).ends_at(60.0);
         assert_eq!(ends_at.duration_since(start).as_secs_f64().round(), 75.0);
         assert_eq!(View::at(WISH, start, 100.0).ends_at(60.0), start);
+    }
+
+    #[test]
+    fn clocks_are_near_their_journey() {
+        for time in [-3_600.0, -0.5, 0.0, 60.0, 3_660.0] {
+            View::check_time(time, 60.0).expect("a good time");
+        }
+        for time in [-1e9, -3_601.0, 3_661.0, 1e9, f64::INFINITY, f64::NAN] {
+            let refused = View::check_time(time, 60.0).expect_err("no time");
+            assert!(refused.ends_with("lasts from 0 to 60 seconds"), "{refused}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct Row {
     pub encoding: String,
     /// May it be absent?
     pub optional: bool,
+    /// May only admins see it?
+    pub secret: bool,
     /// What it means.
     pub prose: String,
 }
@@ -24,6 +26,7 @@ impl Content {
             name,
             encoding: value.encoding.to_string(),
             optional: false,
+            secret: value.encoding.is_secret(),
             prose: line(value.prose),
         };
         match self {
@@ -39,6 +42,7 @@ impl Content {
                     name: field.name,
                     encoding: field.encoding.to_string(),
                     optional: field.optional(),
+                    secret: field.encoding.is_secret(),
                     prose: line(field.prose),
                 })
                 .collect(),
@@ -67,6 +71,9 @@ impl Family {
             .join("\n\n")
     }
 }
+
+/// What a secret family is.
+pub const SECRET: &str = "names and content are for admins only";
 
 /// Prose on one line.
 pub(crate) fn line(prose: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::describe::line;
+use crate::describe::{SECRET, line};
 use crate::family::{Database, Family, Listed};
 use crate::key::Layout;
 use crate::registry::Registry;
@@ -23,6 +23,8 @@ files by `cargo xtask docs`; edit those, not this.
   script while its slot moves between nodes, so a script sees all keys of its slot or does not run.
 - Unix times in seconds may have a fraction; in milliseconds they are whole.
 - Fields marked *optional* may be absent.
+- What is marked *secret* is shown to admins only, on the dashboard, over HTTP and in reports; whoever reads the database itself sees
+  it.
 - The key documents: 000 progress bars; 001 hot queue, recurring jobs, files, entitlements, journeys, deploys;
   002 calculations; 003 Bee job queue; 004 post recommender.
 ";
@@ -85,6 +87,9 @@ fn write_family(page: &mut String, family: &Family) -> fmt::Result {
     if !family.removed.is_empty() {
         writeln!(page, "- Removed: {}", family.removed)?;
     }
+    if family.secret {
+        writeln!(page, "- Secret: {SECRET}")?;
+    }
     for listed in family.listed {
         writeln!(page, "- {listed}")?;
     }
@@ -109,7 +114,9 @@ fn write_family(page: &mut String, family: &Family) -> fmt::Result {
     for row in family.content.rows() {
         let name = if kind == "field" { format!("`{}`", row.name) } else { row.name.to_owned() };
         let optional = if row.optional { ", *optional*" } else { "" };
-        writeln!(page, "| {name} | {}{optional} | {} |", cell(&row.encoding), cell(&row.prose))?;
+        let secret = if row.secret { ", *secret*" } else { "" };
+        let (encoding, prose) = (cell(&row.encoding), cell(&row.prose));
+        writeln!(page, "| {name} | {encoding}{optional}{secret} | {prose} |")?;
     }
     Ok(())
 }

@@ -46,6 +46,8 @@ pub enum Encoding {
     OrEmpty(&'static Encoding),
     /// A value of this form in a field that may be absent.
     Optional(&'static Encoding),
+    /// A value of this form that only admins may see. No page, message or report shows it to others.
+    Secret(&'static Encoding),
 }
 
 /// A whole number that cannot be negative.
@@ -73,6 +75,10 @@ impl Encoding {
                 return family.parts.iter().try_for_each(|slot| check_id(&slot.kind, value));
             }
             Self::Optional(inner) => return inner.check(value),
+            // The value itself stands in no message.
+            Self::Secret(inner) => {
+                return inner.check(value).map_err(|_| format!("expected {inner} (secret)"));
+            }
             Self::OrEmpty(inner) => {
                 return if value.is_empty() { Ok(()) } else { inner.check(value) };
             }
@@ -110,8 +116,17 @@ impl Encoding {
     pub fn target(&self) -> Option<&'static Family> {
         match self {
             Self::Refers(family) => Some(family),
-            Self::OrEmpty(inner) | Self::Optional(inner) => inner.target(),
+            Self::OrEmpty(inner) | Self::Optional(inner) | Self::Secret(inner) => inner.target(),
             _ => None,
+        }
+    }
+
+    /// May only admins see values of this form?
+    pub const fn is_secret(&self) -> bool {
+        match self {
+            Self::Secret(_) => true,
+            Self::OrEmpty(inner) | Self::Optional(inner) => inner.is_secret(),
+            _ => false,
         }
     }
 }
@@ -196,7 +211,7 @@ impl fmt::Display for Encoding {
                 Ok(())
             }
             Self::OrEmpty(inner) => write!(f, "{inner}, or empty"),
-            Self::Optional(inner) => write!(f, "{inner}"),
+            Self::Optional(inner) | Self::Secret(inner) => write!(f, "{inner}"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::describe::{Row, line};
+use crate::describe::{Row, SECRET, line};
 use crate::family::Family;
 use crate::key::Layout;
 use crate::registry::{Parsed, Registry};
@@ -68,6 +68,9 @@ impl fmt::Display for Explanation {
         if !family.removed.is_empty() {
             writeln!(f, "removed     {}", family.removed)?;
         }
+        if family.secret {
+            writeln!(f, "secret      {}", SECRET)?;
+        }
         writeln!(f, "owner       {}", family.owner_crate())?;
         writeln!(f, "from        {}", family.origin)?;
         writeln!(f, "on cluster  {}", self.cluster)?;
@@ -81,9 +84,10 @@ impl fmt::Display for Explanation {
         }
         writeln!(f, "\ncontent")?;
         let names = self.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-        for Row { name, encoding, optional, prose } in &self.rows {
+        for Row { name, encoding, optional, secret, prose } in &self.rows {
             let optional = if *optional { " (optional)" } else { "" };
-            writeln!(f, "  {name:names$}  {encoding}{optional}: {prose}")?;
+            let secret = if *secret { " (secret)" } else { "" };
+            writeln!(f, "  {name:names$}  {encoding}{optional}{secret}: {prose}")?;
         }
         Ok(())
     }

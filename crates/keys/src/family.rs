@@ -41,6 +41,9 @@ pub struct Family {
     pub known_by: KnownBy,
     /// A key of the family under its documented name.
     pub example: &'static str,
+    /// Whether only admins may see the keys at all: their names tell of tokens, or what is in them is about people only.
+    /// Single values are marked by [`Encoding::Secret`].
+    pub secret: bool,
     /// Where the keys of a hash have to be named, by what stands in one of their fields.
     pub listed: &'static [Listed],
     /// What has to stand in a field of the keys that members name.
@@ -294,6 +297,7 @@ impl Family {
         origin: Origin::Added,
         known_by: KnownBy::Name,
         example: "",
+        secret: false,
         listed: &[],
         holds: None,
     };
@@ -306,6 +310,11 @@ impl Family {
     /// Is it a family of channels rather than of keys?
     pub const fn is_channel(&self) -> bool {
         matches!(self.content, Content::Channel(_))
+    }
+
+    /// Is there anything about its keys that only admins may see?
+    pub fn has_secrets(&self) -> bool {
+        self.secret || self.content.rows().iter().any(|row| row.secret)
     }
 
     /// Do its names carry a hash tag on a cluster?

@@ -28,7 +28,7 @@ mod describe;
 mod docs;
 mod explain;
 
-pub use describe::Row;
+pub use describe::{Row, SECRET};
 pub use docs::{docs, docs_of};
 pub use encoding::{COUNT, Encoding, POSITIVE};
 pub use explain::{ExplainedPart, Explanation};

@@ -4,6 +4,9 @@ use keyrack_keys::{Content, Encoding, Field, Holds, Listed, Parsed};
 use redis::{Pipeline, Value};
 
 use crate::finding::{Faults, quoted};
+
+/// What stands in a message for a value that only admins may see.
+const HIDDEN: &str = "(hidden)";
 use crate::rule::Rule;
 
 /// Members, fields or items read at once: a few hundred keep the server busy for well under a millisecond.
@@ -54,6 +57,8 @@ pub(crate) struct Reference {
     pub(crate) what: String,
     /// The raw key it names.
     pub(crate) target: String,
+    /// The same for messages.
+    pub(crate) target_shown: String,
     /// What has to stand in a field of that key.
     pub(crate) holds: Option<Holds>,
 }
@@ -88,16 +93,16 @@ impl Reading {
                 for (name, value) in pairs(&values) {
                     self.value("member", Rule::BadMember, &member.encoding, parsed, name);
                     if let Err(reason) = score.encoding.check(value) {
-                        let place = quoted(name);
-                        let detail = format!("score of {place}: {reason}");
-                        self.faults.add(Rule::BadScore, place, detail);
+                        let detail =
+                            format!("score of {}: {reason}", shown(&member.encoding, name));
+                        self.faults.add(Rule::BadScore, quoted(name), detail);
                     }
                 }
             }
             Content::Map { field, value } => {
                 for (name, text) in pairs(&values) {
                     self.value("field name", Rule::BadMember, &field.encoding, parsed, name);
-                    self.field(&quoted(name), &value.encoding, parsed, text);
+                    self.field(&shown(&field.encoding, name), &value.encoding, parsed, text);
                 }
             }
             Content::Hash(fields) => {
@@ -193,11 +198,18 @@ impl Reading {
     fn refer(&mut self, what: &str, encoding: &Encoding, parsed: Option<&Parsed>, value: &[u8]) {
         let target = parsed.and_then(|parsed| parsed.target(encoding, value));
         if let Some(target) = target {
-            let what = format!("{what} {}", quoted(value));
+            let what = format!("{what} {}", shown(encoding, value));
+            let target_shown =
+                if encoding.is_secret() { HIDDEN.to_owned() } else { target.clone() };
             let holds = parsed.and_then(|parsed| parsed.family.holds);
-            self.references.push(Reference { what, target, holds });
+            self.references.push(Reference { what, target, target_shown, holds });
         }
     }
+}
+
+/// A value for a message.
+fn shown(encoding: &Encoding, value: &[u8]) -> String {
+    if encoding.is_secret() { HIDDEN.to_owned() } else { quoted(value) }
 }
 
 /// The next cursor, and the strings of a reply.

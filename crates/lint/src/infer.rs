@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
-use keyrack_keys::Registry;
+use keyrack_keys::{Family, Registry};
 use keyrack_store::{Error, Keyspace, Store};
 use redis::{Pipeline, Value};
 use serde::Serialize;
@@ -123,19 +123,18 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Which of these keys belong to a declared family.
-    async fn are_declared(
+    /// The declared families that these keys belong to.
+    async fn families(
         &self,
         keyspace: &Keyspace,
         keys: &[Vec<u8>],
-    ) -> Result<Vec<bool>, Error> {
+    ) -> Result<Vec<Option<&'static Family>>, Error> {
         let names: Vec<_> = keys
             .iter()
             .map(|raw| (raw.as_slice(), self.registry.family_of(raw).map(|(family, _)| family)))
             .collect();
         let ask = async |pipeline: &Pipeline| keyspace.pipeline(pipeline).await;
-        let families = self.recogniser.belong(self.registry, keyspace.db(), &names, ask).await?;
-        Ok(families.iter().map(Option::is_some).collect())
+        self.recogniser.belong(self.registry, keyspace.db(), &names, ask).await
     }
 }
 
@@ -157,11 +156,11 @@ async fn take_down(
                 return Ok(keys);
             }
             inference.keys += batch.len() as u64;
-            let are_declared = known.are_declared(keyspace, &batch).await?;
+            let families = known.families(keyspace, &batch).await?;
             let batch: Vec<String> = batch
                 .into_iter()
-                .zip(are_declared)
-                .filter_map(|(raw, is_declared)| inference.sort_out(options, raw, is_declared))
+                .zip(families)
+                .filter_map(|(raw, family)| inference.sort_out(options, raw, family))
                 .collect();
             keys.extend(meet(keyspace, at, batch).await?);
             progress(Progress { keys: inference.keys, keys_total });
@@ -171,14 +170,14 @@ async fn take_down(
 }
 
 impl Inference {
-    /// The name, unless it is declared already or could not be.
+    /// The name, unless it is declared already or could not be. What is secret is never an example.
     fn sort_out(
         &mut self,
         options: &InferOptions,
         raw: Vec<u8>,
-        is_declared: bool,
+        declared: Option<&Family>,
     ) -> Option<String> {
-        if !options.all && is_declared {
+        if declared.is_some_and(|family| !options.all || family.has_secrets()) {
             self.declared += 1;
             return None;
         }

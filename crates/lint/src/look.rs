@@ -154,7 +154,7 @@ impl Looker<'_> {
                 }
                 if let Some((rule, wrong)) = reference.fault(accepted(reply)?) {
                     let detail =
-                        format!("{} refers to {}, {wrong}", reference.what, reference.target);
+                        format!("{} refers to {}, {wrong}", reference.what, reference.target_shown);
                     views[*i].reading.faults.add(rule, &reference.what, detail);
                 }
             }

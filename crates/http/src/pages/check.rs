@@ -7,7 +7,7 @@ use std::sync::{
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use keyrack_lint::{Options, Pace, Report, Severity};
+use keyrack_lint::{Finding, Options, Pace, Report, Severity};
 use keyrack_store::Store;
 use parking_lot::Mutex;
 
@@ -90,6 +90,30 @@ struct Row {
     is_problem: bool,
 }
 
+impl Row {
+    /// Those who are no admins learn that something is wrong with a secret key, and not with which.
+    fn of(finding: &Finding, sees_secrets: bool) -> Row {
+        let family = finding.family.clone().unwrap_or_default();
+        let declared = keyrack_contract::registry().get(&family);
+        let is_hidden = !sees_secrets && declared.is_some_and(|family| family.secret);
+        let db = finding.db.to_string();
+        Row {
+            code: finding.rule.code(),
+            link: match is_hidden {
+                true => format!("/keys/{family}"),
+                false => link::with_query("/key", &[("name", &finding.key), ("db", &db)]),
+            },
+            key: if is_hidden { "hidden".to_owned() } else { finding.key.clone() },
+            detail: match is_hidden {
+                true => "admins see what".to_owned(),
+                false => finding.detail.clone(),
+            },
+            family,
+            is_problem: finding.severity() == Severity::Problem,
+        }
+    }
+}
+
 struct Everything;
 
 impl View for Everything {
@@ -141,19 +165,9 @@ impl LintPage {
                 (format!("{} {}", rule.code(), rule.title()), human::count(*n), is_problem)
             })
             .collect();
-        self.findings = (report.findings.iter())
-            .map(|finding| Row {
-                code: finding.rule.code(),
-                link: link::with_query(
-                    "/key",
-                    &[("name", &finding.key), ("db", &finding.db.to_string())],
-                ),
-                key: finding.key.clone(),
-                family: finding.family.clone().unwrap_or_default(),
-                detail: finding.detail.clone(),
-                is_problem: finding.severity() == Severity::Problem,
-            })
-            .collect();
+        let sees_secrets = self.frame.caller.is_admin();
+        self.findings =
+            report.findings.iter().map(|finding| Row::of(finding, sees_secrets)).collect();
         self.left_out = report.left_out();
     }
 }

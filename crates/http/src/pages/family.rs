@@ -11,9 +11,9 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use keyrack_keys::{Family, Layout, Row, Slot};
+use keyrack_keys::{Family, Layout, Row, SECRET, Slot};
 
-use super::{Frame, Visit, assets, key::is_for_admins, link, live::still};
+use super::{Frame, Visit, assets, link, live::still};
 use crate::{app::App, problem::Problem};
 
 /// How many keys are shown, and for how long they are looked for: a family may have a few among millions of others.
@@ -67,7 +67,7 @@ pub(crate) async fn family(
     let counts = if family.is_channel() { None } else { app.census.latest().await };
     let count = counts.and_then(|counts| counts.shown(family));
     // Without the keys the page still says what they would be.
-    let is_hidden = is_for_admins(family.example) && !visit.frame.caller.is_admin();
+    let is_hidden = family.secret && !visit.frame.caller.is_admin();
     let (keys, is_all) = match is_hidden {
         // The names themselves tell of users.
         true => (Vec::new(), false),
@@ -144,6 +144,9 @@ fn facts(family: &Family, count: Option<String>) -> Vec<(&'static str, String)> 
     }
     if !family.removed.is_empty() {
         facts.push(("Removed", family.removed.to_owned()));
+    }
+    if family.secret {
+        facts.push(("Secret", SECRET.to_owned()));
     }
     facts.push(("Owner", family.owner.to_owned()));
     facts.push(("From", family.origin.to_string()));

@@ -66,7 +66,14 @@ pub(crate) async fn key(State(app): State<Arc<App>>, visit: Visit) -> Response {
         };
         let db: Option<i64> = form::number("db", &wanted.db)?;
         let found = match database(&app.store, db).await? {
-            Some(store) => found(&store, &raw, explanation.as_ref()).await?,
+            Some(store) => {
+                let reader = content::Reader {
+                    content: explanation.as_ref().map(|explanation| explanation.family.content),
+                    parsed: keyrack_contract::registry().parse(raw.as_bytes()),
+                    sees_secrets: visit.frame.caller.is_admin(),
+                };
+                found(&store, &raw, &reader).await?
+            }
             None => None,
         };
         let is_channel = explanation.as_ref().is_some_and(|it| it.family.is_channel());
@@ -83,19 +90,15 @@ pub(crate) async fn key(State(app): State<Arc<App>>, visit: Visit) -> Response {
     }
 }
 
-/// The beginnings of keys that tell of users what nobody else may know: their tokens and what they did, and by which names
-/// those who sell know them. Who has such a name can read what its user bought.
-const FOR_ADMINS: [&str; 3] = ["identity", "entitlements:customer", "checkout:"];
-
-/// Whether a key is for admins only. On a cluster a name has braces, and they may stand anywhere.
-pub(super) fn is_for_admins(name: &str) -> bool {
-    let name = name.replace(['{', '}'], "");
-    FOR_ADMINS.iter().any(|beginning| name.starts_with(beginning))
-}
-
-/// Refuses keys about users to those who are no admins, here as everywhere.
+/// Refuses keys that are declared as secret to those who are no admins.
 fn check_reader(name: &str, frame: &Frame) -> Result<(), Problem> {
-    if is_for_admins(name) && !frame.caller.is_admin() {
+    let is_secret = |name: &str| {
+        let explanation = keyrack_contract::registry().explain(name.as_bytes());
+        explanation.is_some_and(|explanation| explanation.family.secret)
+    };
+    // On a cluster a name has braces, and they may stand anywhere.
+    let without_braces = || name.replace(['{', '}'], "");
+    if !frame.caller.is_admin() && (is_secret(name) || is_secret(&without_braces())) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "forbidden")
             .title("the token does not allow this")
             .detail("keys about users and tokens take the role admin"));
@@ -125,7 +128,7 @@ impl From<Explanation> for Explained {
 async fn found(
     store: &Store,
     raw: &str,
-    explanation: Option<&Explanation>,
+    reader: &content::Reader,
 ) -> Result<Option<Found>, keyrack_store::Error> {
     let mut about = redis::pipe();
     about.cmd("TYPE").arg(raw).cmd("PTTL").arg(raw).cmd("MEMORY").arg("USAGE").arg(raw);
@@ -134,7 +137,7 @@ async fn found(
     if kind == "none" {
         return Ok(None);
     }
-    let content = content::read(store, raw, &kind, explanation).await?;
+    let content = content::read(store, raw, &kind, reader).await?;
     Ok(Some(Found {
         ttl: u64::try_from(ttl).map_or("never".into(), |ms| format!("in {}", when::span(ms))),
         memory: memory.map(human::bytes).unwrap_or_default(),

@@ -16,6 +16,7 @@ use keyrack_entitlements::{
 };
 use keyrack_identity::{Error, SESSION_TIME_S};
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     Frame, Visit, assets, form,
@@ -129,6 +130,9 @@ impl Failures {
         let address =
             client.filter(|client| client.is_own).map(|client| client.address.to_string());
         let prefix: String = token.chars().take(PREFIX_CHARS).collect();
+        // Somebody may have typed a password here, and names of keys are no secret.
+        let digest = Sha256::digest(prefix.as_bytes());
+        let prefix = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         // Limits of callers have a colon in their names, so none of them is one of these.
         let counted = [("sign-in", address), ("sign-in-token", Some(prefix))];
         let counted = counted.into_iter().filter_map(|(name, subject)| {

@@ -5,6 +5,7 @@
 
 mod matrix;
 mod own;
+mod secrecy;
 mod table;
 
 use keyrack_http::{Access, Auth};

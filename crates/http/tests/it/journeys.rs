@@ -216,6 +216,26 @@ async fn a_watcher_gets_events_with_their_data() {
 }
 
 #[tokio::test]
+async fn a_watcher_whose_clock_is_nowhere_near_the_journey_is_refused() {
+    let stage = Stage::new().await;
+    for time in [-1e9, 1e9] {
+        let mut client = Client::connect(&stage.site).await;
+        client.say(stage.authorize()).await;
+        client.hear("sync_request").await;
+        let times = json!({"receive_timestamp": time, "transmit_timestamp": time});
+        client.say(json!({"type": "sync_response", "data": times})).await;
+        let told = client.hear("error").await;
+        assert_eq!(told["code"], 422, "{told}");
+        assert!(told["message"].as_str().is_some_and(|text| text.contains("from 0 to 60")));
+        assert_eq!(client.closed().await, 1008);
+        let path = format!("/api/1/journeys/{}/live?jwt={}", stage.uid, stage.jwt);
+        let refused = stage.site.get(&format!("{path}&journey_time={time}")).await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some("journey_time"));
+    }
+}
+
+#[tokio::test]
 async fn a_watcher_who_is_not_admitted_is_told_why() {
     let stage = Stage::new().await;
     let tickets = Tickets::new(JOURNEY_SECRET).expect("a secret");

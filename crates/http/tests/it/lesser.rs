@@ -1,5 +1,6 @@
 //! Small things that went wrong once.
 
+use keyrack_http::{Access, Auth};
 use keyrack_identity::Role;
 use serde_json::json;
 
@@ -85,8 +86,21 @@ async fn tokens_of_projects_are_taken_from_urls_only_where_that_is_published() {
     let token = project_token(&site, "7", "2").await;
     let path = format!("/api/1/calculations/settings?access_token={token}");
     site.get(&path).await.problem(401, "token_missing");
-    let published = site.get(&format!("/api/1.0/event/d/k?access_token={token}")).await;
-    assert_ne!(published.status, 401, "{published:?}");
+    let published = format!("/api/1.0/event/d/k?access_token={token}");
+    let read = site.get(&published).await;
+    assert_ne!(read.status, 401, "{read:?}");
+
+    for (url_tokens, is_taken) in [(None, false), (Some(true), true)] {
+        let access = Access { auth: Auth::Required, url_tokens, ..Access::default() };
+        let site = Site::letting_in(access).await;
+        let token = project_token(&site, "7", "2").await;
+        let path = format!("/api/1.0/event/d/k?access_token={token}");
+        let read = site.get(&path).await;
+        assert_eq!(read.status != 401, is_taken, "{url_tokens:?}: {read:?}");
+        let headers = [("Access-Token", token.as_str())];
+        let read = site.send("GET", "/api/1.0/event/d/k", &headers, "").await;
+        assert_ne!(read.status, 401, "{read:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The dashboard as any client sees it, without running its script.
 
+use futures_util::StreamExt as _;
 use keyrack_store::Store;
 use serde_json::json;
 
@@ -187,6 +188,37 @@ async fn going_on_shows_every_job_once() {
         seen.dedup();
         assert_eq!((n, seen.len()), (120, 120), "{filter}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_of_thousands_of_queues_is_bounded_and_shared() {
+    const QUEUES: usize = 2_000;
+    let site = Site::start().await;
+    let submit = async |n: usize| {
+        let path = format!("/api/1/queues/q{n}/jobs");
+        assert_eq!(site.post(&path, json!({"data": ["hay"]})).await.status, 201);
+    };
+    let submitting = futures_util::stream::iter(0..QUEUES).for_each_concurrent(16, submit);
+    submitting.await;
+    let commands = async || {
+        let mut cmd = redis::cmd("INFO");
+        let told: String =
+            cmd.arg("stats").query_async(&mut site.store.connection()).await.expect("statistics");
+        let line = told.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+        line.and_then(|number| number.trim().parse::<usize>().ok()).expect("a number")
+    };
+    let before = commands().await;
+    site.page("/find?text=nobody").await;
+    let by_one = commands().await - before;
+    let before = commands().await;
+    let started = std::time::Instant::now();
+    let looks = (0..20).map(|_| site.page("/find?text=nowhere"));
+    futures_util::future::join_all(looks).await;
+    // It looks for 0.6 s; the rest is a machine that has other things to do.
+    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+    let asked = commands().await - before;
+    // How far one gets in its time differs.
+    assert!(asked < 5 * by_one.max(QUEUES), "20 cost {asked} commands, one {by_one}");
 }
 
 #[tokio::test]

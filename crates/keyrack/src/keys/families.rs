@@ -93,6 +93,7 @@ pub(super) fn as_json(family: &Family) -> Value {
             "name": row.name,
             "encoding": row.encoding,
             "optional": row.optional,
+            "secret": row.secret,
             "meaning": row.prose,
         })
     });
@@ -106,6 +107,7 @@ pub(super) fn as_json(family: &Family) -> Value {
         "content": content.collect::<Vec<_>>(),
         "ttl": (!matches!(family.content, Content::Channel(_))).then(|| family.ttl.to_string()),
         "removed": family.removed,
+        "secret": family.secret,
         "database": family.database.to_string(),
         "owner": family.owner,
         "origin": family.origin.to_string(),

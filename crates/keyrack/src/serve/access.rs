@@ -7,6 +7,7 @@ use crate::{
     Exit, Failure, Globals,
     settings::{
         AUTH, HOSTS, ORIGINS, PUBLIC_TRACES, READ_ONLY, Setting, Settings, TRUSTED_PROXIES,
+        URL_TOKENS,
     },
 };
 
@@ -22,12 +23,6 @@ pub(super) fn access(settings: &Settings) -> Result<Access, Failure> {
         "off" => false,
         other => return Err(wrong(&READ_ONLY, other)),
     };
-    let public_traces = match settings.get(&PUBLIC_TRACES).value.as_deref() {
-        None => None,
-        Some("on") => Some(true),
-        Some("off") => Some(false),
-        Some(other) => return Err(wrong(&PUBLIC_TRACES, other)),
-    };
     let trusted_proxies = listed(settings, &TRUSTED_PROXIES).map(|text| {
         text.parse::<Network>().map_err(|reason| {
             let message = format!("\"trusted-proxies\": {reason}");
@@ -41,9 +36,20 @@ pub(super) fn access(settings: &Settings) -> Result<Access, Failure> {
         origins: listed(settings, &ORIGINS)
             .map(|origin| origin.trim_end_matches('/').to_owned())
             .collect(),
-        public_traces,
+        public_traces: switch(settings, &PUBLIC_TRACES)?,
+        url_tokens: switch(settings, &URL_TOKENS)?,
         trusted_proxies: trusted_proxies.collect::<Result<_, _>>()?,
     })
+}
+
+/// Whether a setting is on, if it is set at all.
+fn switch(settings: &Settings, setting: &'static Setting) -> Result<Option<bool>, Failure> {
+    match settings.get(setting).value.as_deref() {
+        None => Ok(None),
+        Some("on") => Ok(Some(true)),
+        Some("off") => Ok(Some(false)),
+        Some(other) => Err(wrong(setting, other)),
+    }
 }
 
 /// What commas set apart in a setting.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use keyrack_engine::{Engine, Listener, Recovery};
-use keyrack_http::{Server, human};
+use keyrack_http::{Server, Tls, human};
 use keyrack_jobs::{
     bee::{Care, Hive, Keeper},
     recurring::{self as scheduler, Recurring, Scheduler},
@@ -283,7 +283,12 @@ async fn listen_for_redis_clients(
 }
 
 /// By which URL commands reach the store while the server runs; `None` if they cannot.
-fn reach(store: &Store, resp: Option<&Listener>, settings: &Settings) -> Option<String> {
+fn reach(
+    store: &Store,
+    resp: Option<&Listener>,
+    is_tls: bool,
+    settings: &Settings,
+) -> Option<String> {
     if store.engine().is_none() {
         return Some(store.to_string());
     }

@@ -137,6 +137,15 @@ pub(crate) static RESP: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static RESP_TLS: Setting = Setting {
+    key: "resp-tls",
+    value_name: "on|off",
+    help: "Whether Redis clients of the embedded store have to speak TLS; on when there is a certificate",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static RESP_PASSWORD: Setting = Setting {
     key: "resp-password",
     value_name: "TEXT",
@@ -209,6 +218,15 @@ pub(crate) static PUBLIC_TRACES: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static URL_TOKENS: Setting = Setting {
+    key: "url-tokens",
+    value_name: "on|off",
+    help: "Whether published routes of calculations (/api/1.0) take a project's token from the URL, where logs keep it; off when auth is \"required\" and on otherwise",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static TRUSTED_PROXIES: Setting = Setting {
     key: "trusted-proxies",
     value_name: "ADDRS",
@@ -223,24 +241,6 @@ pub(crate) static READ_ONLY: Setting = Setting {
     value_name: "on|off",
     help: "Whether nobody may change anything over HTTP",
     default: Some("off"),
-    flag: FlagScope::Serve,
-    secret: false,
-};
-
-pub(crate) static AUTH_ISSUER: Setting = Setting {
-    key: "auth-issuer",
-    value_name: "URL",
-    help: "Who signs the tokens that users sign in with, as their \"iss\" says",
-    default: None,
-    flag: FlagScope::Serve,
-    secret: false,
-};
-
-pub(crate) static AUTH_CLIENT_ID: Setting = Setting {
-    key: "auth-client-id",
-    value_name: "TEXT",
-    help: "For whom they are signed, as their \"aud\" says",
-    default: None,
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -277,6 +277,24 @@ pub(crate) static QUOTA_SESSIONS: Setting = Setting {
     value_name: "N",
     help: "How many sessions on journeys one user may start within a day",
     default: Some("1000"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static AUTH_ISSUER: Setting = Setting {
+    key: "auth-issuer",
+    value_name: "URL",
+    help: "Who signs the tokens that users sign in with, as their \"iss\" says",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static AUTH_CLIENT_ID: Setting = Setting {
+    key: "auth-client-id",
+    value_name: "TEXT",
+    help: "For whom they are signed, as their \"aud\" says",
+    default: None,
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -503,6 +521,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &TLS_CERT,
     &TLS_KEY,
     &RESP,
+    &RESP_TLS,
     &RESP_PASSWORD,
     &TIMINGS,
     &METRICS_QUEUES,
@@ -511,8 +530,13 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &HOSTS,
     &ORIGINS,
     &PUBLIC_TRACES,
+    &URL_TOKENS,
     &TRUSTED_PROXIES,
     &READ_ONLY,
+    &QUOTA_LIMITS,
+    &QUOTA_BARS,
+    &QUOTA_TRACES,
+    &QUOTA_SESSIONS,
     &AUTH_ISSUER,
     &AUTH_CLIENT_ID,
     &AUTH_JWKS_URL,
@@ -521,7 +545,6 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &REVENUE_CAT_URL,
     &REVENUE_CAT_KEY,
     &REVENUE_CAT_STRIPE_KEY,
-    &RESP_TLS,
     &STRIPE_URL,
     &STRIPE_KEY,
     &STRIPE_PRICE,
@@ -534,10 +557,6 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &RECOMMEND_FROM,
     &RECOMMEND_RENAME,
     &RECOMMEND_ZONE,
-    &QUOTA_LIMITS,
-    &QUOTA_BARS,
-    &QUOTA_TRACES,
-    &QUOTA_SESSIONS,
     &RECOMMEND_DATABASE_ZONE,
     &RECOMMEND_BREAK_TEXT,
     &DEPLOY_SECRET,

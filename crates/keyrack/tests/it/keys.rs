@@ -188,6 +188,29 @@ fn lint_of_one_family_with_a_limit_tells_what_it_leaves_out() {
 }
 
 #[test]
+fn reports_about_secret_values_do_not_tell_them() {
+    let long = "hushhush".repeat(40);
+    let server = seeded(&[
+        &format!("HSET calculations:tokens:7 2 {long}"),
+        &format!("HSET calculations:admins {long} never"),
+        "HSET identity:token:ep_ut_uid_x digest hushhush parent hushhush role none",
+        &format!("ZADD identity:tokens:alice 1 {long}"),
+        "ZADD checkout:open:alice 1 hushhush",
+        "HSET entitlements:customer:alice revenue_cat_id hushhush created_at never",
+    ]);
+    for line in ["keys lint", "keys lint --json", "keys infer", "keys infer --all", "store stats"] {
+        let run = Run::line(&format!("{line} --store {}", server.url()));
+        assert!(run.code != Some(2) && !run.stdout.is_empty(), "{run:?}");
+        assert!(!run.stdout.contains("hushhush") && !run.stderr.contains("hushhush"), "{run:?}");
+    }
+    let run = lint(&server, "");
+    assert!(run.stdout.contains("field (hidden): expected unix time"), "{run:?}");
+    let explained = printed("keys explain entitlements:customer:alice");
+    assert!(explained.contains("secret      names and content are for admins only"), "{explained}");
+    assert!(explained.contains("revenue_cat_id      text (secret): "), "{explained}");
+}
+
+#[test]
 fn lint_of_an_unreachable_store_ends_with_6() {
     let run = Run::line("keys lint --store redis://127.0.0.1:1");
     assert_eq!(run.code, Some(6), "{run:?}");

@@ -218,7 +218,9 @@ impl Writer<'_> {
                 self.value(&form)
             }
             Encoding::OrEmpty(_) if self.dice.below(2) == 0 => String::new(),
-            Encoding::OrEmpty(inner) | Encoding::Optional(inner) => self.value(inner),
+            Encoding::OrEmpty(inner) | Encoding::Optional(inner) | Encoding::Secret(inner) => {
+                self.value(inner)
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whose project a request is about.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use axum::{
     extract::{FromRequestParts, MatchedPath, Path},
@@ -13,6 +13,9 @@ use keyrack_calculations::{
 
 use super::super::error::invalid;
 use crate::{access, app::App, problem::Problem};
+
+/// Whether the log has been told of tokens in URLs.
+static WARNED: Once = Once::new();
 
 /// A project, and the data of the account that it belongs to.
 pub(super) struct Caller {
@@ -35,7 +38,8 @@ impl Caller {
     }
 }
 
-/// The token is in the header `Access-Token`, in `Authorization: Bearer …`, or, on published routes, in the query as `access_token`.
+/// The token is in the header `Access-Token`, in `Authorization: Bearer …`, or, on published routes where that is allowed, in the
+/// query as `access_token`.
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Problem;
 
@@ -44,11 +48,18 @@ impl FromRequestParts<Arc<App>> for Caller {
         // URLs end up in logs and histories. Only the published routes take tokens there, because their clients send them so.
         let route = parts.extensions.get::<MatchedPath>().map_or("", |route| route.as_str());
         let in_query = || {
-            if !route.starts_with("/api/1.0/") {
+            if !route.starts_with("/api/1.0/") || !app.access.takes_url_tokens() {
                 return None;
             }
             let mut pairs = form_urlencoded::parse(query.as_bytes());
-            pairs.find(|(name, _)| name == "access_token").map(|(_, token)| token.into_owned())
+            let (_, token) = pairs.find(|(name, _)| name == "access_token")?;
+            WARNED.call_once(|| {
+                tracing::warn!(
+                    "a client sends a project's token in the URL, where logs keep it: have it send the header Access-Token, and \
+                     set url-tokens = \"off\""
+                );
+            });
+            Some(token.into_owned())
         };
         let Some(token) = in_headers(&parts.headers).map(str::to_owned).or_else(in_query) else {
             return Err(Problem::new(StatusCode::UNAUTHORIZED, "token_missing")

@@ -104,10 +104,10 @@ impl Client {
                 Err("transmit_timestamp: it is before receive_timestamp; answer after receiving"
                     .into())
             }
-            SyncResponse { receive_timestamp: at, .. } if !is_near(at, duration) => Err(format!(
-                "receive_timestamp: {at}; the journey lasts from 0 to {duration} seconds"
-            )),
-            answer => Ok(answer),
+            answer => match View::check_time(answer.receive_timestamp, duration) {
+                Ok(()) => Ok(answer),
+                Err(reason) => Err(format!("receive_timestamp: {reason}")),
+            },
         });
         let SyncResponse { receive_timestamp, transmit_timestamp } = match answer {
             Ok(answer) => answer,
@@ -178,12 +178,6 @@ impl Client {
         );
         self.0.send(text.into()).await
     }
-}
-
-/// Whether a client may be there on a journey: it may come early and stay a little, and no clock is that wrong.
-fn is_near(journey_time: f64, duration: f64) -> bool {
-    const AROUND_S: f64 = 3_600.0;
-    (-AROUND_S..=duration + AROUND_S).contains(&journey_time)
 }
 
 /// The journey, and how long it lasts, if the client may watch it.

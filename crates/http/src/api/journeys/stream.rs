@@ -65,12 +65,11 @@ pub(super) async fn live(
         let (field, reason) = reason.split_once(": ").unwrap_or(("", &reason));
         return Err(invalid(field, reason));
     }
-    if !request.journey_time.is_finite() {
-        return Err(invalid("journey_time", "it is no number; give seconds"));
-    }
     check_ticket(&app, &request.jwt, &uid)?;
     let place = watch::place(&app)?;
     let journey = app.journeys.journey(&uid).await?;
+    View::check_time(request.journey_time, journey.duration_seconds)
+        .map_err(|reason| invalid("journey_time", reason))?;
     let view = View::at(wish, Instant::now(), request.journey_time);
     let ends_at = view.ends_at(journey.duration_seconds);
     let watcher = app.live.watch(&uid, view).await?;

@@ -1,7 +1,6 @@
 //! What a key holds, line by line: never more than a page of it, whatever its size.
 
-use keyrack_contract::registry;
-use keyrack_keys::{Content, Encoding, Explanation, Parsed};
+use keyrack_keys::{Content, Encoding, Parsed};
 use keyrack_store::{Error, Store};
 
 use crate::{
@@ -41,12 +40,8 @@ pub(super) async fn read(
     store: &Store,
     raw: &str,
     kind: &str,
-    explanation: Option<&Explanation>,
+    reader: &Reader,
 ) -> Result<Read, Error> {
-    let reader = Reader {
-        parsed: registry().parse(raw.as_bytes()),
-        content: explanation.map(|explanation| explanation.family.content),
-    };
     let mut connection = store.connection();
     let max = LINES_MAX as isize;
     let read = match kind {
@@ -96,11 +91,16 @@ pub(super) async fn read(
     Ok(read)
 }
 
-/// Knows what values mean.
-struct Reader {
-    parsed: Option<Parsed>,
-    content: Option<Content>,
+/// Knows what values mean, and for whom they are.
+pub(super) struct Reader {
+    pub(super) parsed: Option<Parsed>,
+    pub(super) content: Option<Content>,
+    /// Whether values that are declared as secret are shown.
+    pub(super) sees_secrets: bool,
 }
+
+/// What others see of them.
+const HIDDEN: &str = "hidden; admins see it";
 
 impl Reader {
     fn many<T>(
@@ -126,7 +126,12 @@ impl Reader {
     }
 
     fn field(&self, field: &[u8], value: &[u8]) -> Line {
-        let name = keyrack_lint::printable(field);
+        let name = match self.content {
+            Some(Content::Map { field: declared, .. }) if self.hides(&declared.encoding) => {
+                HIDDEN.to_owned()
+            }
+            _ => keyrack_lint::printable(field),
+        };
         let declared = match self.content {
             Some(Content::Hash(fields)) => fields
                 .iter()
@@ -171,19 +176,26 @@ impl Reader {
         }
     }
 
+    fn hides(&self, encoding: &Encoding) -> bool {
+        encoding.is_secret() && !self.sees_secrets
+    }
+
     fn line(&self, name: &str, value: &[u8], declared: Option<(Encoding, &str)>) -> Line {
+        let is_hidden = declared.is_some_and(|(encoding, _)| self.hides(&encoding));
+        let value = if is_hidden { HIDDEN.as_bytes() } else { value };
         let cut = &value[..value.len().min(VALUE_BYTES_MAX)];
         let mut text = keyrack_lint::printable(cut);
         if cut.len() < value.len() {
             text.push('…');
         }
-        let target = declared.and_then(|(encoding, _)| {
+        let declared_as = declared.filter(|_| !is_hidden);
+        let target = declared_as.and_then(|(encoding, _)| {
             self.parsed.as_ref().and_then(|parsed| parsed.target(&encoding, value))
         });
         Line {
             name: name.to_owned(),
             value: text,
-            meaning: declared
+            meaning: declared_as
                 .and_then(|(encoding, _)| moment(&encoding, value))
                 .unwrap_or_default(),
             prose: declared
@@ -198,7 +210,9 @@ impl Reader {
 fn moment(encoding: &Encoding, value: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(value).ok()?;
     let ms = match encoding {
-        Encoding::Optional(inner) | Encoding::OrEmpty(inner) => return moment(inner, value),
+        Encoding::Optional(inner) | Encoding::OrEmpty(inner) | Encoding::Secret(inner) => {
+            return moment(inner, value);
+        }
         Encoding::UnixMs => text.parse::<f64>().ok()?,
         Encoding::UnixSeconds => text.parse::<f64>().ok()? * 1000.0,
         _ => return None,
