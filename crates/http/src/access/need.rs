@@ -69,6 +69,12 @@ pub(super) fn action(method: &Method, route: &str) -> Option<String> {
         (_, "/bulk/{id}/stop") => "bulk_stopped",
         (_, "/calculations/{account}/{project}/rules") => "rule_made",
         (_, "/calculations/{account}/{project}/rules/{number}/delete") => "rule_deleted",
+        (_, "/calculations/{account}/{project}/{dimension}/{key}/delete-key") => {
+            "calculation_key_deleted"
+        }
+        (_, "/calculations/{account}/{project}/{dimension}/{key}/delete-value") => {
+            "calculation_value_deleted"
+        }
         (_, "/recurring/{name}/run") => "recurring_run",
         (_, "/recurring/{name}/pause") => "recurring_paused",
         (_, "/recurring/{name}/resume") => "recurring_resumed",

@@ -1,7 +1,8 @@
 //! The pages about calculations: accounts with their projects here, then `project` with its keys, and `key` with its chart.
 //!
-//! `plot` works out the chart; `rules` are what people make and delete on these pages.
+//! `plot` works out the chart; `rules` are what people make and delete on these pages, `delete` takes back values and keys.
 
+mod delete;
 mod key;
 mod plot;
 mod project;
@@ -41,6 +42,11 @@ pub(super) fn router() -> Router<Arc<App>> {
         .route("/calculations/{account}/{project}/rules", post(rules::create))
         .route("/calculations/{account}/{project}/rules/{number}/delete", post(rules::delete))
         .route("/calculations/{account}/{project}/{dimension}/{key}", get(key::key))
+        .route("/calculations/{account}/{project}/{dimension}/{key}/delete-key", post(delete::key))
+        .route(
+            "/calculations/{account}/{project}/{dimension}/{key}/delete-value",
+            post(delete::value),
+        )
 }
 
 #[derive(Template)]

@@ -1,6 +1,10 @@
 //! The pages of the calculations.
 
-use keyrack_calculations::{Accounts, Event, Ledger, Rule, account, keys::RuleType, project};
+use keyrack_calculations::{
+    Accounts, Event, Ledger, Rule, account, dimension, dimension_key,
+    keys::{Calculation, Interval, RuleType},
+    project,
+};
 use keyrack_identity::Role;
 use keyrack_testkit::on_every_store;
 
@@ -130,6 +134,41 @@ async fn rules_are_made_and_deleted_by_forms() {
 }
 
 #[tokio::test]
+async fn values_and_keys_are_deleted_by_forms_on_every_store() {
+    on_every_store(async |store| {
+        let site = Site::on_store(store, Vec::new()).await;
+        let ledger = ledger(&site).await;
+        let at = ["2014-05-05 00:00:00 Z", "2014-05-06 00:00:00 Z"];
+        // A dimension may be called as something else in the path is.
+        record(&ledger, vec![value_of("rules", "5", 3, at[0]), value_of("rules", "5", 4, at[1])])
+            .await;
+        let path = "/calculations/7/2/rules/5";
+        assert!(site.page(path).await.contains("2 values"));
+        let delete = async |what: &str, form: &str| {
+            site.follow(&site.form(&format!("{path}/delete-{what}"), form).await).await
+        };
+        // The same second, written otherwise.
+        let left = delete("value", "at=2014-05-05T00%3A00%3A00Z").await;
+        assert!(left.contains("is deleted") && left.contains("1 value<"), "{left}");
+        let again = delete("value", "at=2014-05-05+00%3A00%3A00+Z").await;
+        assert!(again.contains("there is no value at"), "{again}");
+        let wrong = delete("value", "at=yesterday").await;
+        assert!(wrong.contains("at: "), "{wrong}");
+        let project = project("2").expect("a project");
+        let names = (dimension("rules").expect("a name"), dimension_key("5").expect("a name"));
+        let id = ledger.key(&project, &names.0, &names.1);
+        let sums = ledger.result(&id, Calculation::Sum, Interval::Days).await.expect("sums");
+        assert_eq!(sums, [("2014-05-06".to_owned(), "4".to_owned())].into());
+        let gone = delete("key", "").await;
+        assert!(gone.contains("rules / 5 is deleted"), "{gone}");
+        assert_eq!(site.get(path).await.status, 404);
+        assert_eq!(ledger.values_len(&id).await.expect("a number"), 0);
+        assert!(delete("key", "").await.contains("there is no key"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn those_who_may_only_look_are_offered_no_forms() {
     let site = Site::start().await;
     furnish(&site).await;
@@ -138,10 +177,13 @@ async fn those_who_may_only_look_are_offered_no_forms() {
     for path in [PYTHON, "/calculations/7/2"] {
         let page = site.send("GET", path, &headers, "").await;
         assert!(page.status == 200 && page.body.contains("sum by weeks"), "{page:?}");
-        assert!(!page.body.contains("/rules"), "{page:?}");
+        assert!(!page.body.contains("/rules") && !page.body.contains("/delete-"), "{page:?}");
     }
-    let refused = site.send("POST", "/calculations/7/2/rules/1/delete", &headers, "back=%2F").await;
-    assert_eq!(refused.status, 403, "{refused:?}");
+    let python = |what: &str| format!("{PYTHON}/delete-{what}");
+    for path in ["/calculations/7/2/rules/1/delete", &python("key"), &python("value")] {
+        let refused = site.send("POST", path, &headers, "back=%2F").await;
+        assert_eq!(refused.status, 403, "{path}: {refused:?}");
+    }
 }
 
 #[tokio::test]

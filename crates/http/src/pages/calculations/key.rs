@@ -45,6 +45,7 @@ pub(super) struct KeyPage {
     account_link: String,
     project_link: String,
     dimension_link: String,
+    page_link: String,
     values: String,
     calculations: Vec<Choice>,
     intervals: Vec<Choice>,
@@ -147,6 +148,7 @@ impl View for OneKey {
             calculation: chosen.calculation.map_or("", Calculation::as_str),
             interval: chosen.interval.as_str(),
             trend: drawn.trend.map(|trend| self.wanted.tell(trend, chosen, &page_link)),
+            page_link,
             plot: drawn.plot,
             statistics: statistics(&ledger, &id, &declared, chosen.interval).await?,
             rules: rules
