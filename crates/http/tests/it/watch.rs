@@ -497,6 +497,20 @@ async fn unknown_users_and_unknown_traces_look_alike() {
     assert_eq!(seen[0], seen[1]);
 }
 
+#[tokio::test]
+async fn a_bar_of_the_command_line_is_watched_though_its_user_never_had_a_token() {
+    let site = Site::start().await;
+    let local = keyrack_keys::UserSub::new("local").expect("a subject");
+    let progress = site.progress();
+    let (pbar_name, uid, step_name) = ("import".to_owned(), "t".to_owned(), "load".to_owned());
+    let trace = NewTrace { pbar_name, uid, step_name, iterations: None, now: progress.now() };
+    progress.create_trace(&local, &trace).await.expect("begun");
+    let mut client = Client::connect(&site).await;
+    client.say(json!({"sub": "local", "pbar_name": "import", "uid": "t"})).await;
+    client.is_ready().await;
+    check(&client.hear().await, "load", false);
+}
+
 /// A server that asks everybody for a token.
 async fn locked(public_traces: Option<bool>) -> Stage {
     let access = Access { auth: Auth::Required, public_traces, ..Access::default() };

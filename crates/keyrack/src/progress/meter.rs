@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -21,6 +21,8 @@ pub(super) struct Meter {
     /// The streams of a command that have begun a line and not ended it, such as a question. The bar stays away meanwhile.
     open_lines: Arc<Mutex<u8>>,
     is_drawn: bool,
+    /// Whether what the command writes to stdout stands on a terminal too.
+    is_out_shown: bool,
 }
 
 /// A stream of a command.
@@ -48,7 +50,8 @@ impl Meter {
             if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(FULL), target);
         let is_drawn = !bar.is_hidden();
-        Meter { bar, open_lines: Arc::default(), is_drawn }
+        let is_out_shown = io::stdout().is_terminal();
+        Meter { bar, open_lines: Arc::default(), is_drawn, is_out_shown }
     }
 
     /// Whether anybody sees it.
@@ -108,6 +111,10 @@ impl Meter {
         text: &[u8],
         write: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
+        if matches!(stream, Stream::Out) && !self.is_out_shown {
+            // It goes to a file or a pipe, where no bar is in its way.
+            return write();
+        }
         let mut open_lines = self.open_lines();
         let (before, ends_line) = (*open_lines, text.ends_with(b"\n"));
         *open_lines = if ends_line { before & !(stream as u8) } else { before | stream as u8 };
@@ -130,7 +137,7 @@ impl Meter {
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
         let mut open_lines = self.open_lines();
-        if self.is_drawn && std::mem::take(&mut *open_lines) & Stream::Err as u8 != 0 {
+        if self.is_drawn && std::mem::take(&mut *open_lines) != 0 {
             // Nobody is left to see it when stderr is gone.
             let _ = writeln!(io::stderr());
         }
