@@ -1,9 +1,11 @@
 //! What an event costs: through the library and through HTTP, embedded and on redis, at few and at a million values, and against
 //! recomputing everything with each event.
 //!
-//! `crates/calculations/examples/measure_calculations` does what is measured here; `http` sends lines to a server.
+//! `crates/calculations/examples/measure_calculations` does most of what is measured here; `http` sends events to a server, `import` reads
+//! them from a file.
 
 mod http;
+mod import;
 
 use std::path::PathBuf;
 
@@ -22,6 +24,12 @@ const EVENTS: u64 = 100_000;
 const MANY: u64 = 1_000_000;
 /// Values at which everything is recomputed.
 const BASELINE: u64 = 10_000;
+
+/// Clients that send single events at once.
+const CLIENTS: u64 = 64;
+/// Ten times what a first version did on a machine of two cores.
+const IMPORT_MIN: f64 = 39_000.0;
+const POSTS_MIN: f64 = 2_410.0;
 
 /// What is measured where.
 #[derive(Clone, Copy)]
@@ -60,6 +68,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let sections = [
         speed(&programs, EVENTS / scale)?,
         full(&programs, EVENTS / 5 / scale)?,
+        as_used(&programs, scale)?,
         cost(&programs, scale)?,
     ];
     let about = format!(
@@ -115,6 +124,34 @@ fn full(programs: &Programs, events: u64) -> Result<Section> {
         whole(events as f64)
     );
     Ok(Section { title: "Everything for one key", words, table, limits: Vec::new() })
+}
+
+/// Everything for one key as users do it: importing a file, and single requests.
+fn as_used(programs: &Programs, scale: u64) -> Result<Section> {
+    let (values, posts) = (MANY / scale, EVENTS / 2 / scale);
+    let mut table = Table::new(&["store", "import, values/s", "single POSTs, events/s"]);
+    let mut limits = Vec::new();
+    for place in Place::ALL {
+        let imported = import::rate(&programs.keyrack, place, values)?;
+        let posted = http::singles(&programs.keyrack, place, posts, CLIENTS)?;
+        table.add(vec![place.name().to_owned(), whole(imported), whole(posted)]);
+        for (what, measured, least) in
+            [("import", imported, IMPORT_MIN), ("single POSTs", posted, POSTS_MIN)]
+        {
+            limits.push(Limit {
+                what: format!("{}: {what} a second", place.name()),
+                measured,
+                bound: Bound::AtLeast(least),
+            });
+        }
+    }
+    let words = format!(
+        "One key with all calculations over all seven intervals: `keyrack calc import` of {} values a second apart, and {} events, one \
+         in each `POST /api/1.0/event`, by {CLIENTS} clients at once. The embedded store is on disk with fsync before each answer.",
+        whole(values as f64),
+        whole(posts as f64)
+    );
+    Ok(Section { title: "Everything for one key, as users do it", words, table, limits })
 }
 
 /// What one event costs, at few values and at many.
