@@ -15,6 +15,8 @@ mod bench;
 
 mod fuzz;
 
+mod campaign;
+
 mod shell;
 mod step;
 
@@ -34,7 +36,9 @@ usage: cargo xtask <command>
   bench [NAME]    measure against redis-server; without a name, list what there is
   fuzz [--seconds N] [--memory] [TARGET]
                   feed all fuzz targets, or one of them, for some seconds each;
-                  with --memory, also look for misuse of memory";
+                  with --memory, also look for misuse of memory
+  campaign [--minutes N] [--seed S] [--write] [--list] [FAULT|STORE...]
+                  inject faults into real stores while clients submit jobs, and count what was lost";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -57,6 +61,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["docs", "--pictures"] => docs::pictures(),
         ["bench", rest @ ..] => bench::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["campaign", rest @ ..] => campaign::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())
