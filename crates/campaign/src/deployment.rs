@@ -37,6 +37,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const LINT_INTERVAL: Duration = Duration::from_secs(2);
 /// How many jobs one look at the store asks for.
 const CHUNK: usize = 500;
+/// How many jobs that ran twice are told of.
+const REPEATS_MAX: usize = 3;
 
 /// A store in use. Its parts are dropped in this order.
 pub(crate) struct Deployment<S> {
@@ -77,6 +79,8 @@ pub(crate) struct Outcome {
     /// Jobs that did not end, and queues and slots that stayed out of reach.
     pub(crate) unreachable: Vec<String>,
     pub(crate) run_twice: usize,
+    /// The story of the first few of these.
+    pub(crate) repeats: Vec<String>,
     pub(crate) started_early: usize,
     pub(crate) longest_gap_ms: u64,
     pub(crate) lint: Vec<String>,
@@ -167,7 +171,8 @@ impl<S: Servers> Deployment<S> {
             acknowledged: acknowledged.len(),
             lost: damage.lost,
             unreachable: damage.unreachable,
-            run_twice: reading.run_twice(),
+            run_twice: reading.run_twice().count(),
+            repeats: repeats(&hive, &reading).await?,
             started_early: reading.started_early(),
             longest_gap_ms: reading.longest_gap_ms,
             lint: lint_until_clean(&hive).await?,
@@ -242,6 +247,24 @@ fn count_damage(
     let completed = acknowledged.iter().map(Jid::as_str).filter(|jid| !open.contains(jid));
     let never_run = completed.filter(|jid| !reading.has_run(jid));
     damage.lost.extend(never_run.map(|jid| format!("{jid}: completed without having run")));
+}
+
+/// When the first few jobs that ran twice were started, and what the store knows of them; times are seconds since the load began.
+async fn repeats(hive: &Hive, reading: &Reading) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for (jid, runs) in reading.run_twice().take(REPEATS_MAX) {
+        let seconds = |ms: &u64| format!("{:.1}", ms.saturating_sub(reading.began_ms) as f64 / 1e3);
+        let starts: Vec<String> = runs.starts_ms.iter().map(seconds).collect();
+        let [job] = &hive.jobs(&[Jid::new(jid)?]).await?[..] else { continue };
+        let history = job.as_ref().map(Job::history).unwrap_or_default();
+        let submitted = history.first().map_or(0.0, |entry| entry.timestamp);
+        let history: Vec<String> = history
+            .iter()
+            .map(|entry| format!("{} +{:.1}", entry.event, (entry.timestamp - submitted) / 1e3))
+            .collect();
+        lines.push(format!("{jid}: started at {}; {}", starts.join(", "), history.join(", ")));
+    }
+    Ok(lines)
 }
 
 /// The problems that are still there after sweeps had time to heal them.

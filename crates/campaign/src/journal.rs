@@ -49,6 +49,7 @@ pub(crate) struct Runs {
 pub(crate) struct Reading {
     pub(crate) acknowledged: HashMap<String, Acknowledged>,
     pub(crate) runs: HashMap<String, Runs>,
+    pub(crate) began_ms: u64,
     /// Errors that clients met and should not have, with how often.
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) longest_gap_ms: u64,
@@ -89,6 +90,7 @@ impl Journal {
         let starts = runs.values().flat_map(|runs| runs.starts_ms.iter().copied()).collect();
         let gap = |moments| longest_gap_ms(self.began_ms, until_ms, moments);
         Reading {
+            began_ms: self.began_ms,
             longest_gap_ms: gap(written.acknowledged_ms.clone()).max(gap(starts)),
             acknowledged: written.acknowledged.clone(),
             errors: written.errors.clone(),
@@ -108,9 +110,10 @@ impl Journal {
 }
 
 impl Reading {
-    /// Jobs that were started more than once.
-    pub(crate) fn run_twice(&self) -> usize {
-        self.runs.values().filter(|runs| runs.starts_ms.len() > 1).count()
+    /// Jobs that were started more than once, and when.
+    pub(crate) fn run_twice(&self) -> impl Iterator<Item = (&str, &Runs)> {
+        let runs = self.runs.iter().map(|(jid, runs)| (jid.as_str(), runs));
+        runs.filter(|(_, runs)| runs.starts_ms.len() > 1)
     }
 
     /// Jobs that were started before their time.
@@ -175,10 +178,11 @@ mod tests {
         let reading = Reading {
             acknowledged: [("a".into(), job(1000)), ("b".into(), job(1000))].into(),
             runs: parse_runs("start a 990\nend a 991\nstart b 500\nstart b 501\n"),
+            began_ms: 0,
             errors: BTreeMap::new(),
             longest_gap_ms: 0,
         };
-        assert_eq!((reading.started_early(), reading.run_twice()), (1, 1));
+        assert_eq!((reading.started_early(), reading.run_twice().count()), (1, 1));
         assert!(reading.has_run("a") && !reading.has_run("b"));
     }
 }

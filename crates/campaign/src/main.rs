@@ -80,6 +80,8 @@ fn main() -> ExitCode {
                 seed: args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
                 selection: args.faults,
             };
+            // A fault that cannot be carried out is told of in its row.
+            std::panic::set_hook(Box::new(|_| {}));
             campaign::run(&plan).and_then(|table| {
                 println!("\n{}", table.text());
                 if args.write {

@@ -46,6 +46,7 @@ struct Row {
     longest_gap_ms: u64,
     lint: u64,
     started_early: u64,
+    errors: u64,
     /// Faults that could not be carried out, or after which the store could not be judged.
     broken: u64,
 }
@@ -145,6 +146,7 @@ impl Row {
         self.longest_gap_ms = self.longest_gap_ms.max(outcome.longest_gap_ms);
         self.lint += outcome.lint.len() as u64;
         self.started_early += outcome.started_early as u64;
+        self.errors += outcome.errors.len() as u64;
     }
 
     fn cells(&self, store: StoreKind, fault: Fault) -> [String; 9] {
@@ -169,6 +171,7 @@ impl Row {
             (run_twice, "jobs run twice, which this fault does not explain"),
             (self.started_early, "jobs started before their time"),
             (self.lint, "lint findings"),
+            (self.errors, "kinds of errors that do not tell clients to try again"),
             (self.broken, "times the fault could not be carried out or judged"),
         ];
         let counts = counts.into_iter().filter(|(n, _)| *n > 0);
@@ -195,6 +198,7 @@ fn told(store: StoreKind, fault: Fault, outcome: &Outcome) -> String {
         ("unreachable", &outcome.unreachable),
         ("lint", &outcome.lint),
         ("error", &outcome.errors),
+        ("ran twice", &outcome.repeats),
     ];
     for (kind, lines) in kinds {
         for line in lines.iter().take(DETAILS_MAX) {

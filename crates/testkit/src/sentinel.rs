@@ -98,22 +98,21 @@ impl Sentinel {
             masters.peek().is_some() && masters.all(|port| port == new.port())
         });
         wait_until("the new master to take writes", || {
-            new.info("role").as_deref() == Some("master")
+            new.try_info("role").as_deref() == Some("master")
         });
         new.addr()
     }
 
     /// Has the sentinels swap master and replica, as an operator does before maintenance, and waits until they agree.
-    ///
-    /// # Panics
-    /// When the sentinels refuse.
     pub fn fail_over(&self) -> SocketAddr {
         self.wait_until_watched();
         let old = self.master_index();
         let mut cmd = redis::cmd("SENTINEL");
         cmd.arg("FAILOVER").arg(MASTER_NAME);
-        cmd.exec(&mut self.sentinels[0].connection())
-            .unwrap_or_else(|error| panic!("the sentinels refuse to fail over: {error}"));
+        // They refuse for as long as the last failover is not over for all of them.
+        wait_until("the sentinels to begin a failover", || {
+            cmd.exec(&mut self.sentinels[0].connection()).is_ok()
+        });
         let new = &self.servers[1 - old];
         wait_until("the sentinels to agree on a new master", || {
             self.sentinels.iter().filter_map(master_port).all(|port| port == new.port())
