@@ -24,6 +24,9 @@ use crate::Error;
 const SWEEP_EVERY: Duration = Duration::from_secs(2);
 /// How long nobody may listen on a worker's channel before it counts as gone: longer than a reconnect takes.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
+/// The time between two questions to a worker on whose channel nobody listens. Who listens in between was away twice for a moment, as
+/// when a server restarts twice, and not for all that time.
+const SUSPECTS_EVERY: Duration = Duration::from_millis(250);
 /// Workers asked in one sweep: many workers share the work of watching each other.
 const ASKED_MAX: usize = 16;
 /// The clocks of two machines drift apart by far less in this time.
@@ -85,6 +88,24 @@ impl Watch {
         Ok(())
     }
 
+    /// Asks the workers again on whose channel nobody listened; those that listen now are not suspected any more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn ask_suspects(&mut self) -> Result<(), Error> {
+        let suspects: Vec<WorkerId> = self.silent.keys().cloned().collect();
+        for worker in suspects {
+            if self.hive.is_listening(&self.queue, &worker).await? {
+                self.silent.remove(&worker);
+            }
+        }
+        Ok(())
+    }
+
+    fn has_suspects(&self) -> bool {
+        !self.silent.is_empty()
+    }
+
     /// The workers on whose channel nobody has listened for too long.
     async fn gone(&mut self) -> Result<Vec<WorkerId>, Error> {
         let mut workers = self.listening_workers().await?;
@@ -131,8 +152,9 @@ pub(super) async fn take_care(shared: &Shared, care: Care, info: WorkerInfo) {
     let mut watch = Watch::new(&shared.hive, shared.queue.clone(), care);
     let mut beats = interval(care.heartbeat);
     let mut sweeps = interval(SWEEP_EVERY);
+    let mut questions = interval(SUSPECTS_EVERY);
     let mut adjustments = interval(ADJUST_CLOCK_EVERY);
-    for ticks in [&mut beats, &mut sweeps, &mut adjustments] {
+    for ticks in [&mut beats, &mut sweeps, &mut questions, &mut adjustments] {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     }
     adjustments.reset();
@@ -141,6 +163,7 @@ pub(super) async fn take_care(shared: &Shared, care: Care, info: WorkerInfo) {
         let done = tokio::select! {
             _ = beats.tick() => beat(shared, care, &info, &mut orphans).await,
             _ = sweeps.tick() => watch.sweep().await,
+            _ = questions.tick(), if watch.has_suspects() => watch.ask_suspects().await,
             _ = adjustments.tick() => shared.hive.adjust_clock().await,
         };
         if let Err(error) = done {

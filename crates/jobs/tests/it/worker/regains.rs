@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use keyrack_jobs::bee::{
-    Care, Hive, Status,
+    Care, Hive, Status, WorkerInfo,
     keys::{self, WorkerId},
-    worker::{Settings, Stop, Worker},
+    worker::{Settings, Stop, Watch, Worker},
 };
 use keyrack_testkit::wait_until_async;
 use tokio::sync::Semaphore;
@@ -61,4 +61,51 @@ async fn last_heartbeat(hive: &Hive, worker: &WorkerId) -> u64 {
     let score: Option<u64> =
         cmd.query_async(&mut hive.store().connection()).await.expect("a reply");
     score.unwrap_or_default()
+}
+
+/// Longer than nobody may listen on a worker's channel.
+const TOO_LONG: Duration = Duration::from_millis(2100);
+
+/// A worker that has a job, and says that it listens on its channel.
+async fn busy_worker(hive: &Hive) -> WorkerId {
+    let worker = hive.new_worker(&queue()).expect("an id");
+    let info = WorkerInfo {
+        started_at: hive.now_ms(),
+        concurrency: 1,
+        lock_ms: Care::KEYRACK.lock.as_millis() as u64,
+        listens: true,
+        isolates: true,
+        stop_ms: None,
+    };
+    submit(hive, 1).await;
+    let claimed = hive.claim(&queue(), &worker, 1, Care::KEYRACK.lock).await.expect("claimed");
+    assert_eq!(claimed.jobs.len(), 1);
+    hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("alive");
+    worker
+}
+
+async fn jobs_of(hive: &Hive, worker: &WorkerId) -> usize {
+    let lock = Care::KEYRACK.lock;
+    hive.heartbeat(&queue(), worker, lock, None).await.expect("a heartbeat").len()
+}
+
+#[tokio::test]
+async fn a_worker_that_was_away_twice_for_a_moment_keeps_its_jobs_and_one_that_is_gone_loses_them()
+{
+    let hive = hive("embedded:memory").await;
+    let worker = busy_worker(&hive).await;
+    let mut watch = Watch::new(&hive, queue(), Care::KEYRACK);
+    watch.sweep().await.expect("it is away");
+    let listening = hive.store().subscribe(&[keys::worker_events(&worker, &queue().group())]);
+    let listening = listening.await.expect("a subscription");
+    watch.ask_suspects().await.expect("it is back");
+    drop(listening);
+    tokio::time::sleep(TOO_LONG).await;
+    watch.sweep().await.expect("it is away again");
+    assert_eq!(jobs_of(&hive, &worker).await, 1);
+
+    watch.ask_suspects().await.expect("it is still away");
+    tokio::time::sleep(TOO_LONG).await;
+    watch.sweep().await.expect("it was away all the time");
+    assert_eq!(jobs_of(&hive, &worker).await, 0);
 }
