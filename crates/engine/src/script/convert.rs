@@ -146,12 +146,16 @@ struct Builder {
 
 impl Builder {
     fn reply_of_top(&mut self, stack: &mut Stack<'_>, depth: usize) -> Result<Reply, Raised> {
+        // Its place is counted by whoever made room for it.
+        stack.spend(size_of::<Reply>(), self.held)?;
         if depth > DEPTH_MAX || stack.context().is_deep() || !stack.reserve(8) {
             return Ok(Reply::Error(Error::fixed("ERR reached lua stack limit")));
         }
         let length = stack.bytes(-1).len();
-        self.held += size_of::<Reply>() + length;
-        stack.spend(size_of::<Reply>() + length, self.held)?;
+        if length > 0 {
+            self.held += length;
+            stack.spend(length, self.held)?;
+        }
         Ok(match stack.kind(-1) {
             Kind::String => Reply::Bulk(stack.bytes(-1).to_vec()),
             Kind::Number => Reply::Int(number::to_i64(stack.number(-1))),
@@ -220,15 +224,46 @@ impl Builder {
         Ok(reply)
     }
 
+    /// Adds `item` to `items`, and counts what these take when they grow.
+    #[inline]
+    fn push<T>(
+        &mut self,
+        stack: &mut Stack<'_>,
+        items: &mut Vec<T>,
+        item: T,
+    ) -> Result<(), Raised> {
+        if items.len() == items.capacity() {
+            self.make_room(stack, items, items.capacity().max(4))?;
+        }
+        items.push(item);
+        Ok(())
+    }
+
+    /// Counts `more` places in `items`, and makes them.
+    fn make_room<T>(
+        &mut self,
+        stack: &mut Stack<'_>,
+        items: &mut Vec<T>,
+        more: usize,
+    ) -> Result<(), Raised> {
+        self.held += more * size_of::<T>();
+        // What grows exists twice for a moment.
+        stack.spend(0, self.held + items.capacity() * size_of::<T>())?;
+        items.reserve_exact(more);
+        Ok(())
+    }
+
     fn array_reply(&mut self, stack: &mut Stack<'_>, depth: usize) -> Result<Reply, Raised> {
-        let mut items = Vec::with_capacity(stack.length(-1).min(1 << 10));
+        let mut items = Vec::new();
+        self.make_room(stack, &mut items, stack.length(-1).min(1 << 10))?;
         for position in 1.. {
             stack.raw_get_at(-1, position);
             if stack.kind(-1) == Kind::Nil {
                 stack.pop(1);
                 break;
             }
-            items.push(self.reply_of_top(stack, depth + 1)?);
+            let item = self.reply_of_top(stack, depth + 1)?;
+            self.push(stack, &mut items, item)?;
             stack.pop(1);
         }
         Ok(Reply::Array(items))
@@ -243,7 +278,7 @@ impl Builder {
             stack.pop(1);
             let value = self.reply_of_top(stack, depth + 1)?;
             stack.pop(1);
-            pairs.push((key, value));
+            self.push(stack, &mut pairs, (key, value))?;
         }
         Ok(Reply::Map(pairs))
     }
@@ -253,7 +288,8 @@ impl Builder {
         stack.push_nil();
         while stack.next(-2) {
             stack.pop(1);
-            members.push(self.reply_of_top(stack, depth + 1)?);
+            let member = self.reply_of_top(stack, depth + 1)?;
+            self.push(stack, &mut members, member)?;
         }
         Ok(Reply::Set(members))
     }

@@ -144,6 +144,22 @@ fn values_made_in_one_call_respect_the_memory_limit() {
 }
 
 #[test]
+fn a_reply_takes_no_more_memory_than_is_counted() {
+    // Much is announced and little comes, many times over.
+    runs_out_of_memory(&format!(
+        "{FORGED} local r = {{}} for i = 1, 1000 do r[i] = t end return r"
+    ));
+    // Most of it lies where nesting ends.
+    let nested = "local t = {} for i = 1, 7000 do t[i] = t end return t";
+    runs_out_of_memory(nested);
+    is_stopped(nested);
+    runs_out_of_memory("local t = {} for i = 1, 100 do t[i] = {map = {t, t, t}} end return t");
+    runs_out_of_memory(
+        "local t = {} for i = 1, 100 do t[i] = {set = {[t] = 1, [{t}] = 1}} end return t",
+    );
+}
+
+#[test]
 fn a_caught_memory_error_does_not_raise_the_limit() {
     let answer = eval_with(
         SMALL,
