@@ -96,8 +96,8 @@ async fn a_worker_that_was_away_twice_for_a_moment_keeps_its_jobs_and_one_that_i
     let worker = busy_worker(&hive).await;
     let mut watch = Watch::new(&hive, queue(), Care::KEYRACK);
     watch.sweep().await.expect("it is away");
-    let listening = hive.store().subscribe(&[keys::worker_events(&worker, &queue().group())]);
-    let listening = listening.await.expect("a subscription");
+    let channels = [keys::worker_events(&worker, &queue().group())];
+    let listening = hive.store().subscribe(&channels).await.expect("a subscription");
     watch.ask_suspects().await.expect("it is back");
     drop(listening);
     tokio::time::sleep(TOO_LONG).await;
