@@ -43,10 +43,7 @@ pub(super) fn router() -> Router<Arc<App>> {
         .route("/calculations/{account}/{project}/rules/{number}/delete", post(rules::delete))
         .route("/calculations/{account}/{project}/{dimension}/{key}", get(key::key))
         .route("/calculations/{account}/{project}/{dimension}/{key}/delete-key", post(delete::key))
-        .route(
-            "/calculations/{account}/{project}/{dimension}/{key}/delete-value",
-            post(delete::value),
-        )
+        .route("/calculations/{account}/{project}/{dimension}/{key}/delete-value", post(delete::at))
 }
 
 #[derive(Template)]

@@ -87,7 +87,9 @@ async fn the_same_key_gives_the_same_job() {
     assert_ne!(first.json()["jid"], other.json()["jid"]);
     let reused = send("order 7", r#"{"data": ["b"]}"#).await;
     reused.problem(422, "idempotency_key_reused");
-    for options in [r#""priority": 3"#, r#""delay": 5"#, r#""ttl": 1"#, r#""tags": ["t"]"#, r#""tenant": "a""#] {
+    for options in
+        [r#""priority": 3"#, r#""delay": 5"#, r#""ttl": 1"#, r#""tags": ["t"]"#, r#""tenant": "a""#]
+    {
         let reused = send("order 7", &format!(r#"{{"data": ["a", 1.5], {options}}}"#)).await;
         reused.problem(422, "idempotency_key_reused");
     }

@@ -66,7 +66,8 @@ async fn an_end_told_twice_counts_once_and_is_answered_alike() {
     let older = json!({"worker": "mailer", "attempt": 0, "result": [1]});
     site.post(&complete, older).await.problem(409, "job_lost");
     let settle = async |result: Json| {
-        let outcome = json!({"jid": jid.as_str(), "attempt": 1, "end": "completed", "result": result});
+        let outcome =
+            json!({"jid": jid.as_str(), "attempt": 1, "end": "completed", "result": result});
         let body = json!({"worker": "mailer", "outcomes": [outcome]});
         site.post("/api/1/queues/emails/settle", body).await.ok()["verdicts"].clone()
     };

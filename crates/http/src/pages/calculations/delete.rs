@@ -66,7 +66,7 @@ struct At {
 }
 
 /// `POST /calculations/{account}/{project}/{dimension}/{key}/delete-value`
-pub(super) async fn value(
+pub(super) async fn at(
     State(app): State<Arc<App>>,
     Path(names): Path<Names>,
     body: Bytes,

@@ -112,7 +112,11 @@ fn completed_job_is_not_canceled() {
 fn limits_are_set_one_by_one_and_lifted() {
     let world = World::new();
     assert_eq!(world.run("jobs limits q").code, Some(3), "no such queue yet");
-    assert_eq!(world.run("jobs limits q --concurrency 4").code, Some(3), "nor is one made by chance");
+    assert_eq!(
+        world.run("jobs limits q --concurrency 4").code,
+        Some(3),
+        "nor is one made by chance"
+    );
     assert_eq!(
         world.printed("jobs limits q --create --concurrency 4 --rate 10/1s"),
         "4 at once\n10 starts in 1s\n"
