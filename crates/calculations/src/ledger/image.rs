@@ -50,12 +50,15 @@ pub(crate) enum Kind {
 /// A value with its time.
 type Moment = (Stamp, Decimal);
 
+/// A field of the stored values, and what it becomes: another value, or nothing.
+type Change = (String, Option<String>);
+
 /// The values with each time in the one form in which it is stored, and the fields that are not.
 ///
 /// Of several ways to write one time, the stored form counts; without it, the last in the order of texts.
 pub(crate) fn in_stored_form(
     mut values: Vec<(String, String)>,
-) -> (Vec<(String, String)>, Vec<(String, Option<String>)>) {
+) -> (Vec<(String, String)>, Vec<Change>) {
     values.sort_unstable();
     let stored = |time: &str| time.parse::<Stamp>().map(|stamp| stamp.as_str().to_owned());
     let others = |(time, _): &&(String, String)| stored(time).is_ok_and(|stored| stored != *time);

@@ -70,7 +70,11 @@ impl<S: Stream> Connection<S> {
     pub(super) async fn run(mut self) {
         // Whoever ended it, there is nobody left to tell why.
         let _: Result<(), Closed> = self.serve().await;
-        poll_fn(|cx| Poll::Ready(self.stream.say_goodbye(cx))).await;
+        poll_fn(|cx| {
+            self.stream.say_goodbye(cx);
+            Poll::Ready(())
+        })
+        .await;
     }
 
     async fn serve(&mut self) -> Result<(), Closed> {
