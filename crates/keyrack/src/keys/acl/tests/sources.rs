@@ -10,8 +10,8 @@ pub(super) struct Source {
     pub(super) text: String,
 }
 
-/// Crates that are a server themselves, or only start some.
-const OTHERS: &[&str] = &["engine", "testkit"];
+/// Crates that are a server themselves, or operate some as an administrator does.
+const OTHERS: &[&str] = &["campaign", "engine", "testkit"];
 
 /// Every Rust file and script of the crates that talk to a server.
 pub(super) fn all() -> Vec<Source> {
