@@ -222,7 +222,7 @@ fn unpack_some(stack: &mut Stack<'_>, limit: Option<i32>, offset: i32) -> Outcom
     if limit.is_some() {
         stack.push_nil();
     }
-    let mut reader = Reader { rest: &data[start..] };
+    let mut reader = Reader { rest: &data[start..], held: length };
     let mut count = 0;
     while !reader.rest.is_empty() && limit.is_none_or(|limit| count < limit) {
         if !stack.reserve(4) {
@@ -246,6 +246,8 @@ fn unpack_some(stack: &mut Stack<'_>, limit: Option<i32>, offset: i32) -> Outcom
 /// Packed data being read.
 struct Reader<'a> {
     rest: &'a [u8],
+    /// Bytes of the copy that is read.
+    held: usize,
 }
 
 /// Why packed data cannot be read.
@@ -340,7 +342,7 @@ enum Open {
 fn unpack_value(stack: &mut Stack<'_>, reader: &mut Reader<'_>) -> Result<(), Raised> {
     let mut open: Vec<Open> = Vec::new();
     loop {
-        stack.spend(VALUE_UNITS, 0)?;
+        stack.spend(VALUE_UNITS, reader.held)?;
         let value = match read(reader) {
             Ok(value) => value,
             Err(Broken::Short) => return Err(stack.error("Missing bytes in input.")),
@@ -351,7 +353,7 @@ fn unpack_value(stack: &mut Stack<'_>, reader: &mut Reader<'_>) -> Result<(), Ra
             Value::Boolean(value) => stack.push_bool(value),
             Value::Number(value) => stack.push_number(value),
             Value::String(bytes) => {
-                stack.spend(bytes.len(), bytes.len())?;
+                stack.spend(bytes.len(), reader.held + bytes.len())?;
                 stack.push_bytes(bytes);
             }
             Value::Array(length) => {

@@ -68,6 +68,10 @@ fn a_panic_at_any_native_call_leaves_the_machine_whole() {
             let sound = "redis.call('set', 'k1', 'v') return {redis.call('get', 'k1'), ARGV[1]}";
             let answer = render(&run(&mut scripts, sound, &mut Toy::default()));
             assert_eq!(answer, "[\"v\" \"a1\"]", "after a fault at {at} of {body}");
+            // The message handler is found where it is expected.
+            let answer = render(&run(&mut scripts, "error('x')", &mut Toy::default()));
+            let expected = "-ERR user_script:1: x script: <sha>, on @user_script:1.";
+            assert_eq!(answer, expected, "after a fault at {at} of {body}");
         }
     }
     assert!(faults > 40, "only {faults} faults were injected");

@@ -409,25 +409,27 @@ fn names_and_values_in_messages_are_cut() {
 
 #[test]
 fn copies_outside_of_the_machine_count_against_the_memory() {
-    let s = "local s = ('x'):rep(1500000) ";
+    // Two texts that leave less than two more of their size.
+    let texts = "local s = ('x'):rep(1200000) local q = '\"' .. s .. '\"' collectgarbage() ";
     for body in [
-        "return cjson.decode('\"' .. s .. '\"')",
-        "s = nil return cmsgpack.unpack('\\219\\0\\22\\227\\96' .. ('x'):rep(1500000))",
-        "return struct.unpack('c1500000', s)",
-        "return struct.pack('ss', s, s)",
-        "return {cmsgpack.pack(s)}",
-        "return cjson.encode(s)",
-        "return redis.error_reply(s)",
+        "return #cjson.decode(q)",
+        "return #cjson.encode(s)",
+        "q = nil local p = '\\219\\0\\18\\79\\128' .. s collectgarbage() return #cmsgpack.unpack(p)",
+        "return #cmsgpack.pack(s)",
+        "return #struct.unpack('c1200000', s)",
+        "return #struct.pack('s', s)",
+        "return #s:gsub('x', 'x')",
+        "return #redis.error_reply(s).err",
         "return {err = s}",
         "return {ok = s}",
         "return {verbatim_string = {string = s, format = 'txt'}}",
         "error(s)",
         "error({err = s})",
-        "return redis.call('echo', s) .. redis.call('echo', s)",
+        "local a = redis.call('echo', s .. 1) local b = redis.call('echo', s) return #a",
     ] {
         let mut scripts = Scripts::new(SMALL);
-        let answer = render(&run(&mut scripts, &format!("{s} {body}"), &mut Toy::default()));
-        assert!(answer.contains("not enough memory"), "{body}: {:.200}", answer);
+        let answer = render(&run(&mut scripts, &format!("{texts} {body}"), &mut Toy::default()));
+        assert!(answer.contains("not enough memory"), "{body}: {answer:.200}");
         assert_eq!(render(&run(&mut scripts, "return 1", &mut Toy::default())), ":1");
     }
 }
