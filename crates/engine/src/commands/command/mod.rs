@@ -127,20 +127,36 @@ fn getkeys(_ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     if !command.takes(args.len()) {
         return Err(Error::fixed("ERR Invalid number of arguments specified for command"));
     }
-    if let Keys::Counted { at, .. } = command.keys
-        && !is_count_of_keys(args, at)
-    {
-        return match command.group {
-            // A script may have no keys at all.
-            Group::Scripting => Ok(Reply::Array(Vec::new())),
-            _ => Err(Error::fixed("ERR Invalid arguments specified for command")),
-        };
+    if let Keys::Counted { at, with_dest } = command.keys {
+        let count = args.get(at).copied().unwrap_or_default();
+        let fits = |n: i64| (1..(args.len() - at) as i64).contains(&n);
+        if !parse_int(count).is_some_and(fits) {
+            let n = i64::from(atoi(count));
+            return match command.group {
+                _ if fits(n) => {
+                    // What Redis reads leniently it also lists in another order.
+                    let dest = with_dest.then_some(args[1]);
+                    Ok(Reply::bulks(args[at + 1..][..n as usize].iter().copied().chain(dest)))
+                }
+                // A script may have no keys at all.
+                Group::Scripting => Ok(Reply::Array(Vec::new())),
+                _ => Err(Error::fixed("ERR Invalid arguments specified for command")),
+            };
+        }
     }
     Ok(Reply::bulks(command.keys.of(args)))
 }
 
-/// Whether the argument at `at` is a number of keys that all follow it.
-fn is_count_of_keys(args: &[&[u8]], at: usize) -> bool {
-    let n = args.get(at).and_then(|n| parse_int(n)).and_then(|n| usize::try_from(n).ok());
-    n.is_some_and(|n| (1..args.len() - at).contains(&n))
+/// The number at the start of a text as C's `atoi` reads it, which Redis uses here: cut to 32 bits, and 0 for no number.
+fn atoi(text: &[u8]) -> i32 {
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        Some((b'+', rest)) => (false, rest),
+        _ => (false, text),
+    };
+    let digits = digits.iter().take_while(|digit| digit.is_ascii_digit());
+    let n =
+        digits.fold(0_i64, |n, digit| n.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
+    (if negative { n.wrapping_neg() } else { n }) as i32
 }

@@ -65,6 +65,7 @@ fn a_panic_at_any_native_call_leaves_the_machine_whole() {
                 break;
             }
             faults += 1;
+            assert_eq!(scripts.machine.stack().top(), 0, "after a fault at {at} of {body}");
             let sound = "redis.call('set', 'k1', 'v') return {redis.call('get', 'k1'), ARGV[1]}";
             let answer = render(&run(&mut scripts, sound, &mut Toy::default()));
             assert_eq!(answer, "[\"v\" \"a1\"]", "after a fault at {at} of {body}");

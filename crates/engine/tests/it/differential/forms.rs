@@ -60,7 +60,8 @@ pub(crate) const DATA: &[&str] = &[
     // Connections and the server.
     "PING", "PING $v", "ECHO $v", "SELECT $d", "SELECT 0", "CLIENT GETNAME", "CLIENT SETNAME $f",
     "CLIENT SETNAME $any", "CONFIG GET appendonlyx*", "COMMAND COUNT x", "COMMAND GETKEYS MSET a 1 b 2",
-    "COMMAND GETKEYS ZUNIONSTORE d 2 a b", "COMMAND GETKEYS $any", "OBJECT $any $k", "CLIENT $any", "PUBSUB NUMPAT",
+    "COMMAND GETKEYS ZUNIONSTORE d 2 a b", "COMMAND GETKEYS ZUNIONSTORE d 1e3 a b", "COMMAND GETKEYS ZUNION 4294967298 a b",
+    "COMMAND GETKEYS SINTERCARD x a", "COMMAND GETKEYS EVAL x 1x a b", "COMMAND GETKEYS $any", "OBJECT $any $k", "CLIENT $any", "PUBSUB NUMPAT",
     "PUBSUB NUMSUB $ch $ch", "PUBSUB CHANNELS $glob", "PUBSUB SHARDNUMSUB $ch", "PUBLISH $ch $v", "SPUBLISH $ch $v",
     "MULTI", "EXEC", "DISCARD", "WATCH $k $k", "UNWATCH", "HELLO 3", "HELLO 2", "HELLO $i", "AUTH $v", "AUTH $v $v",
     "FLUSHDB ASYNC|SYNC?", "FLUSHDB x", "NOSUCHCOMMAND $v $v",
