@@ -2,12 +2,13 @@
 //!
 //! Every figure that the engine promises is measured and required here; others are printed for information.
 
+mod before;
 mod growth;
 mod in_process;
 mod memory;
 mod tcp;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -24,10 +25,14 @@ const PARTS: &[(&str, Measure)] = &[
     ("growth", growth::run),
 ];
 
-/// Measures all parts, or the one named; fails at the end when a requirement was missed.
+/// Measures all parts, or the one named, or (`before PROGRAM`) against an earlier engine.
+///
+/// Fails at the end when a requirement was missed.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let parts: Vec<_> = match arguments {
         [] => PARTS.iter().collect(),
+        ["before", program] => return before::run(&Programs::build()?, program.as_ref()),
+        ["before"] => bail!("before what? Name the keyrack-engine program of an earlier build"),
         [name] => PARTS.iter().filter(|(known, _)| known == name).collect(),
         [_, other, ..] => bail!("unknown argument \"{other}\""),
     };
@@ -64,17 +69,20 @@ impl Programs {
 
     /// The engine as a server, without persistence like the reference.
     fn engine(&self) -> Result<Server> {
-        let program = self.folder.join("keyrack-engine");
-        Server::start("keyrack-engine", program, |command, port, _| {
-            command.args(["--port", &port.to_string()]);
-        })
-        .context("the engine does not start")
+        engine("keyrack-engine", &self.folder.join("keyrack-engine"))
     }
 
     /// The program that calls a script from many tasks.
     fn script_rate(&self) -> PathBuf {
         self.folder.join("examples/script_rate")
     }
+}
+
+fn engine(name: &str, program: &Path) -> Result<Server> {
+    Server::start(name, program, |command, port, _| {
+        command.args(["--port", &port.to_string()]);
+    })
+    .with_context(|| format!("{} does not start", program.display()))
 }
 
 #[cfg(test)]

@@ -45,6 +45,12 @@ impl Table {
         self.rows.iter().map(|row| row.name.as_str())
     }
 
+    /// The rows with these names, as a table.
+    pub(super) fn only(&self, names: &[&str]) -> Self {
+        let rows = self.rows.iter().filter(|row| names.contains(&row.name.as_str()));
+        Self { rows: rows.cloned().collect(), ..Self::new(&self.subject, &self.reference) }
+    }
+
     /// Fails with the names of all rows whose ratio lies outside `range`.
     pub(super) fn require(&self, range: std::ops::RangeInclusive<f64>) -> Result<()> {
         let outside: Vec<String> = self
@@ -129,6 +135,12 @@ test  redis-server          ours   ratio  per cpu
 GET           1500          3000    2.00     1.25
 ";
         assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn requirement_of_one_row_leaves_the_others_alone() {
+        table().only(&["GET"]).require(2.0..=2.0).unwrap();
+        table().only(&["SET -P 16"]).require(2.0..=2.0).unwrap_err();
     }
 
     #[test]

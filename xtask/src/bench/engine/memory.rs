@@ -1,6 +1,6 @@
 //! How much memory the same data takes.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::super::server::Server;
 use super::super::table::{Row, Table};
@@ -29,16 +29,24 @@ const FILLINGS: &[(&str, Line)] = &[
     }),
 ];
 
-/// Fills servers and asks them what they use; what the system gives them is shown beside it.
+/// Requires that the engine uses little more than redis-server.
 pub(super) fn run(programs: &Programs) -> Result<()> {
-    let mut used = Table::new("keyrack-engine", "redis-server");
-    let mut resident = Table::new("keyrack-engine", "redis-server");
+    measure(|| programs.engine(), Server::redis)?.require(0.0..=RATIO_MAX)
+}
+
+/// Fills both servers and prints what they use, and what the system gives them.
+pub(super) fn measure(
+    subject: impl Fn() -> Result<Server>,
+    reference: impl Fn() -> Result<Server>,
+) -> Result<Table> {
+    let (mut used, mut resident) = (None, None);
     for (name, line) in FILLINGS {
-        let (reference, subject) = (Server::redis()?, programs.engine()?);
+        let (subject, reference) = (subject()?, reference()?);
         for server in [&reference, &subject] {
             server.feed((0..N).map(line))?;
         }
         for (table, field) in [(&mut used, "used_memory"), (&mut resident, "used_memory_rss")] {
+            let table = table.get_or_insert_with(|| Table::new(subject.name(), reference.name()));
             table.add(Row {
                 name: (*name).to_owned(),
                 subject: subject.info(field)? / MIB,
@@ -47,7 +55,8 @@ pub(super) fn run(programs: &Programs) -> Result<()> {
             });
         }
     }
+    let (used, resident) = used.zip(resident).context("nothing was measured")?;
     println!("MiB in use\n{used}");
     println!("MiB resident, for information\n{resident}");
-    used.require(0.0..=RATIO_MAX)
+    Ok(used)
 }
