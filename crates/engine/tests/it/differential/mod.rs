@@ -34,14 +34,13 @@ fn setting(name: &str) -> Option<u64> {
 #[test]
 fn every_reply_and_the_keyspace_equal_those_of_redis() {
     let world = World::start();
-    if let Some(seed) = setting("KEYRACK_SEED") {
-        return check(&world, seed);
-    }
-    // The same commands each time, so that a change is judged by what it changes; a longer search, which somebody
-    // asks for to find more, begins elsewhere each time.
-    let (n, first) = match setting("KEYRACK_COMMANDS") {
-        None => (COMMANDS as u64, 1),
-        Some(n) => (n, std::process::id() as u64 * 1_000_003),
+    // The same commands each time, so that a change is judged by what it changes; a longer search,
+    // which somebody asks for to find more, begins elsewhere each time.
+    let (n, first) = match (setting("KEYRACK_COMMANDS"), setting("KEYRACK_SEED")) {
+        (None, None) => (COMMANDS as u64, 1),
+        (None, Some(seed)) => return check(&world, seed),
+        (Some(n), Some(seed)) => (n, seed),
+        (Some(n), None) => (n, std::process::id() as u64 * 1_000_003),
     };
     let mut n_run = 0;
     for seed in first.. {
@@ -54,6 +53,17 @@ fn every_reply_and_the_keyspace_equal_those_of_redis() {
     crate::say(&format!("{n_run} commands"));
 }
 
+/// Prints the seed when the test panics elsewhere than at a difference, as when a server hangs.
+struct SeedOfPanic(u64);
+
+impl Drop for SeedOfPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            crate::say(&format!("repeat with KEYRACK_SEED={}", self.0));
+        }
+    }
+}
+
 fn is_large(seed: u64) -> bool {
     seed.is_multiple_of(LARGE_RUNS)
 }
@@ -63,6 +73,7 @@ fn run_len(seed: u64) -> usize {
 }
 
 fn check(world: &World, seed: u64) {
+    let _announced = SeedOfPanic(seed);
     let steps = steps(seed, run_len(seed), is_large(seed));
     if let Err(first) = world.run(&steps) {
         let (steps, difference) = shrink(world, &steps[..steps.len().min(first.at + 1)], first);

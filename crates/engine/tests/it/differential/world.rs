@@ -144,7 +144,9 @@ impl Run {
         if args.last().is_some_and(|timeout| timeout != b"0") {
             return self.clients[client].compare_next();
         }
-        keyrack_testkit::wait_until("an answer or a wait", || {
+        let shown: Vec<_> = args.iter().map(|word| word.escape_ascii().to_string()).collect();
+        let what = format!("an answer to {} or a wait", shown.join(" "));
+        keyrack_testkit::wait_until(&what, || {
             let (redis, engine) = self.n_blocked();
             let pair = &mut self.clients[client];
             (redis > n_before || pair.redis.is_ready())
