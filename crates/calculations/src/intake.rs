@@ -38,15 +38,15 @@ const STORE_RETRY: Duration = Duration::from_millis(500);
 
 /// What an intake has done so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct IntakeCounts {
     /// Events that were stored.
     pub stored: u64,
     /// Entries that were refused.
     pub refused: u64,
 }
 
-impl std::ops::AddAssign for Taken {
-    fn add_assign(&mut self, more: Taken) {
+impl std::ops::AddAssign for IntakeCounts {
+    fn add_assign(&mut self, more: IntakeCounts) {
         self.stored += more.stored;
         self.refused += more.refused;
     }
@@ -76,16 +76,16 @@ impl Intake {
     pub async fn run(
         &self,
         stop: impl Future<Output = ()>,
-        mut tell: impl FnMut(Taken),
-    ) -> Result<Taken, Error> {
+        mut tell: impl FnMut(IntakeCounts),
+    ) -> Result<IntakeCounts, Error> {
         let mut stop = std::pin::pin!(stop);
-        let mut all = Taken::default();
+        let mut all = IntakeCounts::default();
         loop {
             let step = async {
                 match self.step().await {
                     Err(error) if error.is_transient() => {
                         tokio::time::sleep(STORE_RETRY).await;
-                        Ok(Taken::default())
+                        Ok(IntakeCounts::default())
                     }
                     done => done,
                 }
@@ -95,7 +95,7 @@ impl Intake {
                 () = &mut stop => break,
                 done = step => done?,
             };
-            if done != Taken::default() {
+            if done != IntakeCounts::default() {
                 all += done;
                 tell(all);
             }
@@ -109,8 +109,8 @@ impl Intake {
     ///
     /// # Errors
     /// When the store failed.
-    pub async fn drain(&self) -> Result<Taken, Error> {
-        let mut all = Taken::default();
+    pub async fn drain(&self) -> Result<IntakeCounts, Error> {
+        let mut all = IntakeCounts::default();
         loop {
             let (mut entries, with_others) = self.take().await?;
             if entries.is_empty() && with_others == 0 {
@@ -125,7 +125,7 @@ impl Intake {
     }
 
     /// Takes some entries in, after waiting for the first.
-    async fn step(&self) -> Result<Taken, Error> {
+    async fn step(&self) -> Result<IntakeCounts, Error> {
         let (mut entries, _) = self.take().await?;
         if entries.is_empty() {
             entries.extend(self.wait().await?);
@@ -159,9 +159,9 @@ impl Intake {
     }
 
     /// Stores entries that were taken, and puts them away.
-    async fn store(&self, entries: Vec<Vec<u8>>) -> Result<Taken, Error> {
+    async fn store(&self, entries: Vec<Vec<u8>>) -> Result<IntakeCounts, Error> {
         if entries.is_empty() {
-            return Ok(Taken::default());
+            return Ok(IntakeCounts::default());
         }
         let texts: Vec<String> =
             entries.iter().map(|entry| String::from_utf8_lossy(entry).into_owned()).collect();
@@ -172,7 +172,7 @@ impl Intake {
                 () = tokio::time::sleep(HEARTBEAT) => self.heartbeat().await?,
             }
         };
-        let taken = Taken { stored, refused: refused.len() as u64 };
+        let taken = IntakeCounts { stored, refused: refused.len() as u64 };
         let is_away: bool = PUT_AWAY
             .call(self.accounts.store())
             .key("taken", &self.taken())
@@ -183,7 +183,7 @@ impl Intake {
             .run()
             .await?;
         // Whoever sees to them counts them.
-        Ok(if is_away { taken } else { Taken::default() })
+        Ok(if is_away { taken } else { IntakeCounts::default() })
     }
 
     async fn heartbeat(&self) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! An account's data: its projects, their values and results, rules and output events.
 //!
-//! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `group`, `look`, `change` and `commit`;
+//! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `group`, `snapshot`, `change` and `commit`;
 //! `image` says what should be stored, and `build` makes it so; `read` tells results; `rules`, `judge` and `due` are about rules.
 
 mod build;
@@ -8,17 +8,17 @@ mod change;
 mod commit;
 mod delete;
 mod due;
+mod expected_state;
 mod extremes;
 mod group;
-mod image;
 mod judge;
 mod key;
 mod live;
-mod look;
 mod read;
 mod record;
 mod rules;
 mod said;
+mod snapshot;
 
 use std::{
     collections::HashMap,
@@ -35,7 +35,7 @@ pub use self::{
     key::KeyId,
     live::{Changed, Live},
     read::{Direction, POINTS_MAX, Point, Trend},
-    record::Told,
+    record::EventResults,
     rules::OutputEvent,
 };
 use crate::{

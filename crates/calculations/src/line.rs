@@ -8,7 +8,7 @@ use crate::{
     accounts::{Accounts, Grant},
     error::Error,
     event::{self, Event, EventBody},
-    ledger::Told,
+    ledger::EventResults,
 };
 
 /// An event, and whose it is.
@@ -83,8 +83,8 @@ impl Accounts {
     ///
     /// # Errors
     /// When the store failed; some of the events may have been stored.
-    pub async fn record(&self, lines: Vec<Line>) -> Result<Told, Error> {
-        let mut told: Told = Vec::new();
+    pub async fn record(&self, lines: Vec<Line>) -> Result<EventResults, Error> {
+        let mut told: EventResults = Vec::new();
         told.resize_with(lines.len(), || Ok(()));
         let mut groups: HashMap<Grant, (Vec<usize>, Vec<Event>)> = HashMap::new();
         for (at, line) in lines.into_iter().enumerate() {

@@ -3,27 +3,27 @@
 use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 use crate::{
-    company::{Deed, Timed},
-    dice::Dice,
+    random::Random,
+    scenario::{Action, TimedAction},
 };
 
 /// What a department will do: the next thing, whenever it is asked.
 pub(crate) trait Plan: Send + std::fmt::Debug {
     /// The next thing, not before the last one.
-    fn next(&mut self, dice: &mut Dice) -> Timed;
+    fn next(&mut self, random: &mut Random) -> TimedAction;
 }
 
 /// Deeds by the time at which they are due; of those due at once, the one entered first comes first.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    due: BTreeMap<(Duration, u64), Deed>,
+    due: BTreeMap<(Duration, u64), Action>,
     entered: u64,
 }
 
 impl Agenda {
     /// Enters a deed.
-    pub(crate) fn enter(&mut self, at: Duration, deed: impl Into<Deed>) {
-        self.due.insert((at, self.entered), deed.into());
+    pub(crate) fn enter(&mut self, at: Duration, action: impl Into<Action>) {
+        self.due.insert((at, self.entered), action.into());
         self.entered += 1;
     }
 
@@ -33,8 +33,8 @@ impl Agenda {
     }
 
     /// Takes out the next deed.
-    pub(crate) fn take(&mut self) -> Option<Timed> {
-        self.due.pop_first().map(|((at, _), deed)| Timed { at, deed })
+    pub(crate) fn take(&mut self) -> Option<TimedAction> {
+        self.due.pop_first().map(|((at, _), action)| TimedAction { at, action })
     }
 }
 

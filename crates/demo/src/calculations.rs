@@ -11,7 +11,7 @@ use keyrack_calculations::{
 };
 use keyrack_store::Store;
 
-use crate::{agenda::Plan, company::Timed, dice::Dice, error::Error, mark::MARK};
+use crate::{agenda::Plan, error::Error, mark::MARK, random::Random, scenario::TimedAction};
 
 /// The one project.
 const PROJECT: &str = "demo-shop";
@@ -40,7 +40,7 @@ const GROWTH_PERCENT_PER_HOUR: u64 = 2;
 
 /// What is done: a value comes in.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Deed {
+pub(crate) struct Action {
     series: usize,
     value: u64,
 }
@@ -52,32 +52,32 @@ pub(crate) struct Calculations {
 }
 
 impl Plan for Calculations {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
-        self.at += Duration::from_millis(dice.between(200, 1_200));
-        let series = dice.below(SERIES.len() as u64) as usize;
+    fn next(&mut self, random: &mut Random) -> TimedAction {
+        self.at += Duration::from_millis(random.between(200, 1_200));
+        let series = random.below(SERIES.len() as u64) as usize;
         let (_, _, low, high) = SERIES[series];
         // A rush now and then is what the rules are for.
-        let rush = if dice.percent(4) { 4 } else { 1 };
-        let value = dice.between(low, high) * rush;
-        Timed { at: self.at, deed: Deed { series, value }.into() }
+        let rush = if random.percent(4) { 4 } else { 1 };
+        let value = random.between(low, high) * rush;
+        TimedAction { at: self.at, action: Action { series, value }.into() }
     }
 }
 
 /// Where values are taken in.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     ledger: Ledger,
     project: Project,
 }
 
-impl Desk {
-    pub(crate) async fn open(store: Store) -> Result<Desk, Error> {
+impl Driver {
+    pub(crate) async fn open(store: Store) -> Result<Driver, Error> {
         let ledger = Accounts::open(store).ledger(&account(MARK)?).await?;
-        Ok(Desk { ledger, project: project(PROJECT)? })
+        Ok(Driver { ledger, project: project(PROJECT)? })
     }
 
     /// Makes rules, and takes in the values of the last day and a half.
-    pub(crate) async fn begin(&self, dice: &mut Dice) -> Result<(), Error> {
+    pub(crate) async fn begin(&self, random: &mut Random) -> Result<(), Error> {
         for rule in rules()? {
             self.ledger.create_rule(&self.project, &rule).await?;
         }
@@ -89,16 +89,16 @@ impl Desk {
                 let ago = PAST_GAP * u32::try_from(step).unwrap_or(u32::MAX);
                 let hours = (PAST.saturating_sub(ago)).as_secs() / 3600;
                 let value =
-                    dice.between(*low, *high) * (100 + hours * GROWTH_PERCENT_PER_HOUR) / 100;
+                    random.between(*low, *high) * (100 + hours * GROWTH_PERCENT_PER_HOUR) / 100;
                 let at = now.saturating_sub(ago.as_millis() as u64);
-                events.push(event(&Deed { series, value }, at)?);
+                events.push(event(&Action { series, value }, at)?);
             }
         }
         self.record(events).await
     }
 
-    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
-        let event = event(&deed, self.ledger.store().now_ms())?;
+    pub(crate) async fn perform(&self, action: Action) -> Result<(), Error> {
+        let event = event(&action, self.ledger.store().now_ms())?;
         self.record(vec![event]).await
     }
 
@@ -110,11 +110,11 @@ impl Desk {
     }
 }
 
-fn event(deed: &Deed, now_ms: u64) -> Result<Event, Refused> {
-    let (dimension, key, ..) = SERIES[deed.series];
+fn event(action: &Action, now_ms: u64) -> Result<Event, Refused> {
+    let (dimension, key, ..) = SERIES[action.series];
     let now = Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(0)).unwrap_or_default();
     let at = now.strftime("%Y-%m-%d %H:%M:%S +0000").to_string();
-    Event::new(dimension, key, &deed.value.to_string(), &at, &INTERVALS, &CALCULATIONS)
+    Event::new(dimension, key, &action.value.to_string(), &at, &INTERVALS, &CALCULATIONS)
 }
 
 /// Rules of both kinds; the first fires in every good hour.

@@ -13,9 +13,9 @@ use keyrack_store::{Keyspace, Script, Store};
 use self::{journeys::Journeys, members::trim};
 use crate::{
     error::Error,
+    foreign_keys::Walk,
     mark::{MARK, Marks},
     record::Record,
-    survey::Walk,
 };
 
 static FORGET_ACCOUNT: Script = keyrack_store::script!("clean/forget_account.lua");
@@ -32,7 +32,7 @@ const PASSES_MAX: usize = 5;
 
 /// What was taken away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct CleanReport {
     /// Keys.
     pub keys: u64,
     /// Members of keys that others use too.
@@ -44,7 +44,7 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// [`Error::Running`] when the demo still runs, or when the store fails; cleaning again goes on.
-pub async fn clean(store: &Store, registry: &Registry) -> Result<Cleaned, Error> {
+pub async fn clean(store: &Store, registry: &Registry) -> Result<CleanReport, Error> {
     let record = Record::new(store.clone());
     if !record.take_patiently().await? {
         return Err(Error::Running);
@@ -59,14 +59,14 @@ pub(crate) async fn sweep(
     store: &Store,
     registry: &Registry,
     record: &Record,
-) -> Result<Cleaned, Error> {
-    let Some(written) = record.read().await? else { return Ok(Cleaned::default()) };
+) -> Result<CleanReport, Error> {
+    let Some(written) = record.read().await? else { return Ok(CleanReport::default()) };
     let database = account_database(store).await?;
     let databases = database.filter(|number| *number != 0).into_iter().collect();
     let journeys = Journeys::find(store, registry, written.started_at).await?;
     let marks = Marks { known: journeys.uids(), databases };
-    let broom = Broom { registry, marks, claims: written.claims };
-    let mut cleaned = Cleaned::default();
+    let broom = CleanRules { registry, marks, claims: written.claims };
+    let mut cleaned = CleanReport::default();
     for _ in 0..PASSES_MAX {
         let before = cleaned;
         for keyspace in store.keyspaces().await? {
@@ -85,32 +85,32 @@ pub(crate) async fn sweep(
 }
 
 /// What goes by which rule.
-struct Broom<'a> {
+struct CleanRules<'a> {
     registry: &'a Registry,
     marks: Marks,
     claims: Vec<String>,
 }
 
 /// What becomes of a key.
-enum Fate {
+enum CleanAction {
     Goes,
     /// Others use it too.
     IsTrimmed(&'static Family),
     Stays,
 }
 
-impl Broom<'_> {
-    async fn sweep(&self, keyspace: &Keyspace, cleaned: &mut Cleaned) -> Result<(), Error> {
+impl CleanRules<'_> {
+    async fn sweep(&self, keyspace: &Keyspace, cleaned: &mut CleanReport) -> Result<(), Error> {
         let (mut keys, mut shared) = (Walk::new(keyspace), Vec::new());
         while let Some(batch) = keys.next().await? {
             let mut delete = redis::pipe();
             for raw in batch {
                 match self.fate(keyspace.db(), &raw) {
-                    Fate::Goes => {
+                    CleanAction::Goes => {
                         delete.cmd("UNLINK").arg(raw);
                     }
-                    Fate::IsTrimmed(family) => shared.push((raw, family)),
-                    Fate::Stays => {}
+                    CleanAction::IsTrimmed(family) => shared.push((raw, family)),
+                    CleanAction::Stays => {}
                 }
             }
             for reply in keyspace.pipeline(&delete).await? {
@@ -124,23 +124,23 @@ impl Broom<'_> {
         Ok(())
     }
 
-    fn fate(&self, db: i64, raw: &[u8]) -> Fate {
+    fn fate(&self, db: i64, raw: &[u8]) -> CleanAction {
         if self.marks.databases.contains(&db) {
-            return Fate::Goes;
+            return CleanAction::Goes;
         }
         // What nobody has declared, the demo has not written.
-        let Some(parsed) = self.registry.parse(raw) else { return Fate::Stays };
+        let Some(parsed) = self.registry.parse(raw) else { return CleanAction::Stays };
         match parsed.family {
-            family if family.owner == "demo" || journeys::is_journey(family) => Fate::Stays,
-            _ if self.marks.is_on_key(&parsed) || self.is_claimed(&parsed) => Fate::Goes,
+            family if family.owner == "demo" || journeys::is_journey(family) => CleanAction::Stays,
+            _ if self.marks.is_on_key(&parsed) || self.is_claimed(&parsed) => CleanAction::Goes,
             // The field of the demo's account goes with its number.
             family
                 if is_shared(family)
                     && family.name != calculations::account_databases::FAMILY.name =>
             {
-                Fate::IsTrimmed(family)
+                CleanAction::IsTrimmed(family)
             }
-            _ => Fate::Stays,
+            _ => CleanAction::Stays,
         }
     }
 

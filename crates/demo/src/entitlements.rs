@@ -8,10 +8,10 @@ use keyrack_store::Store;
 use crate::{
     agenda::{Agenda, Plan},
     billing::{Billing, PRO},
-    company::Timed,
-    dice::Dice,
     error::Error,
     people::Person,
+    random::Random,
+    scenario::TimedAction,
 };
 
 /// When the provider first fails, how long it does, and how long after that the next time.
@@ -24,7 +24,7 @@ const KNOWN: u64 = 40;
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     /// Somebody opens the app.
     Read(Person),
     /// Somebody has just paid, and wants to know.
@@ -44,7 +44,7 @@ pub(crate) struct Entitlements {
 }
 
 impl Plan for Entitlements {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
+    fn next(&mut self, random: &mut Random) -> TimedAction {
         loop {
             if self.agenda.next_at().is_some_and(|at| at < self.planned)
                 && let Some(timed) = self.agenda.take()
@@ -53,14 +53,14 @@ impl Plan for Entitlements {
             }
             let outage_at = *self.outage_at.get_or_insert(FIRST_OUTAGE);
             let at = self.planned;
-            let whom = Person::any(dice);
+            let whom = Person::any(random);
             self.agenda.enter(
                 at,
-                if dice.percent(10) { Deed::ReadForced(whom) } else { Deed::Read(whom) },
+                if random.percent(10) { Action::ReadForced(whom) } else { Action::Read(whom) },
             );
-            self.planned += Duration::from_millis(dice.between(150, 900));
+            self.planned += Duration::from_millis(random.between(150, 900));
             if self.planned > outage_at {
-                self.plan_outage(outage_at, dice);
+                self.plan_outage(outage_at, random);
             }
         }
     }
@@ -68,34 +68,35 @@ impl Plan for Entitlements {
 
 impl Entitlements {
     /// More people than the breaker lets through ask in the meantime.
-    fn plan_outage(&mut self, at: Duration, dice: &mut Dice) {
-        self.agenda.enter(at, Deed::Outage);
+    fn plan_outage(&mut self, at: Duration, random: &mut Random) {
+        self.agenda.enter(at, Action::Outage);
         let askers = ERRORS_MAX + 4;
         for asker in 1..=askers {
-            self.agenda.enter(at + OUTAGE / askers * asker, Deed::ReadForced(Person::any(dice)));
+            self.agenda
+                .enter(at + OUTAGE / askers * asker, Action::ReadForced(Person::any(random)));
         }
-        self.agenda.enter(at + OUTAGE, Deed::Recovery);
+        self.agenda.enter(at + OUTAGE, Action::Recovery);
         self.outage_at = Some(at + BETWEEN_OUTAGES);
     }
 }
 
 /// Where customers are looked up.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     entitlements: keyrack_entitlements::Entitlements,
     billing: Arc<Billing>,
     /// Whether failures may be counted: the breaker is everybody's.
     may_fail: bool,
 }
 
-impl Desk {
-    pub(crate) async fn open(store: Store, may_fail: bool) -> Result<Desk, Error> {
+impl Driver {
+    pub(crate) async fn open(store: Store, may_fail: bool) -> Result<Driver, Error> {
         let billing = Billing::start(store.clock().clone()).await?;
         let source = RevenueCat::new(billing.url(), "demo", "demo", RevenueCat::TIME_MAX)?;
         let settings = Settings { identifiers: vec![PRO.into()], ..Settings::default() };
         let entitlements =
             keyrack_entitlements::Entitlements::open(store, Arc::new(source), settings)?;
-        Ok(Desk { entitlements, billing: Arc::new(billing), may_fail })
+        Ok(Driver { entitlements, billing: Arc::new(billing), may_fail })
     }
 
     /// The handle, for whoever serves it over HTTP.
@@ -103,19 +104,19 @@ impl Desk {
         &self.entitlements
     }
 
-    pub(crate) async fn begin(&self, dice: &mut Dice) -> Result<(), Error> {
+    pub(crate) async fn begin(&self, random: &mut Random) -> Result<(), Error> {
         for _ in 0..KNOWN {
-            self.look_up(Person::any(dice), false).await?;
+            self.look_up(Person::any(random), false).await?;
         }
         Ok(())
     }
 
-    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
-        match deed {
-            Deed::Read(whom) => self.look_up(whom, false).await?,
-            Deed::ReadForced(whom) => self.look_up(whom, true).await?,
-            Deed::Outage => self.billing.set_down(self.may_fail),
-            Deed::Recovery => self.billing.set_down(false),
+    pub(crate) async fn perform(&self, action: Action) -> Result<(), Error> {
+        match action {
+            Action::Read(whom) => self.look_up(whom, false).await?,
+            Action::ReadForced(whom) => self.look_up(whom, true).await?,
+            Action::Outage => self.billing.set_down(self.may_fail),
+            Action::Recovery => self.billing.set_down(false),
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use keyrack_files::File;
 use keyrack_store::Store;
 
-use crate::{agenda::Plan, company::Timed, dice::Dice, error::Error};
+use crate::{agenda::Plan, error::Error, random::Random, scenario::TimedAction};
 
 const PICTURES: &str = "demo-pictures";
 const INVOICES: &str = "demo-invoices";
@@ -19,24 +19,24 @@ const WAITING_FIRST: u64 = 25;
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     /// An upload begins, or a deletion is asked for.
-    Enter(Paper),
+    Enter(DemoFile),
     /// It is on record now, or somebody thought better of it.
-    Keep(Paper),
+    Keep(DemoFile),
 }
 
 /// A file, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Paper {
+pub(crate) struct DemoFile {
     number: u64,
     /// Whether somebody wants it to be gone.
     unwanted: bool,
 }
 
-impl Paper {
+impl DemoFile {
     fn file(self) -> File {
-        let Paper { number, unwanted } = self;
+        let DemoFile { number, unwanted } = self;
         if unwanted {
             let picture = File::new(PICTURES, format!("avatars/{number}.png"));
             return picture.expected().hint("the account was closed");
@@ -50,56 +50,56 @@ impl Paper {
 pub(crate) struct Files {
     at: Duration,
     numbers: u64,
-    waiting: VecDeque<Paper>,
+    waiting: VecDeque<DemoFile>,
 }
 
 impl Plan for Files {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
-        self.at += Duration::from_millis(dice.between(500, 2_500));
-        let leaves = self.waiting.len() >= WAITING_MAX || dice.percent(45);
-        let deed = match self.waiting.front().copied().filter(|_| leaves) {
+    fn next(&mut self, random: &mut Random) -> TimedAction {
+        self.at += Duration::from_millis(random.between(500, 2_500));
+        let leaves = self.waiting.len() >= WAITING_MAX || random.percent(45);
+        let action = match self.waiting.front().copied().filter(|_| leaves) {
             Some(paper) => {
                 self.waiting.pop_front();
-                Deed::Keep(paper)
+                Action::Keep(paper)
             }
             None => {
                 self.numbers += 1;
-                let paper = Paper { number: self.numbers, unwanted: dice.percent(30) };
+                let paper = DemoFile { number: self.numbers, unwanted: random.percent(30) };
                 self.waiting.push_back(paper);
-                Deed::Enter(paper)
+                Action::Enter(paper)
             }
         };
-        Timed { at: self.at, deed: deed.into() }
+        TimedAction { at: self.at, action: action.into() }
     }
 }
 
 /// Where files wait.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     files: keyrack_files::Files,
 }
 
-impl Desk {
-    pub(crate) fn open(store: Store) -> Desk {
-        Desk { files: keyrack_files::Files::new(store) }
+impl Driver {
+    pub(crate) fn open(store: Store) -> Driver {
+        Driver { files: keyrack_files::Files::new(store) }
     }
 
-    pub(crate) async fn begin(&self, dice: &mut Dice) -> Result<(), Error> {
+    pub(crate) async fn begin(&self, random: &mut Random) -> Result<(), Error> {
         for number in 0..WAITING_FIRST {
-            let paper = Paper { number: number + 1_000_000, unwanted: dice.percent(30) };
-            let due = PATIENCE.mul_f64(dice.below(100) as f64 / 100.0);
+            let paper = DemoFile { number: number + 1_000_000, unwanted: random.percent(30) };
+            let due = PATIENCE.mul_f64(random.below(100) as f64 / 100.0);
             self.files.enter(&paper.file(), due).await?;
         }
         Ok(())
     }
 
-    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
-        match deed {
-            Deed::Enter(paper) if paper.unwanted => {
+    pub(crate) async fn perform(&self, action: Action) -> Result<(), Error> {
+        match action {
+            Action::Enter(paper) if paper.unwanted => {
                 self.files.enter(&paper.file(), Duration::ZERO).await?;
             }
-            Deed::Enter(paper) => self.files.enter(&paper.file(), PATIENCE).await?,
-            Deed::Keep(paper) => {
+            Action::Enter(paper) => self.files.enter(&paper.file(), PATIENCE).await?,
+            Action::Keep(paper) => {
                 // Somebody else's sweep may have been faster.
                 self.files.keep(paper.file().member().as_bytes()).await?;
             }

@@ -7,7 +7,9 @@ use keyrack_store::Store;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::{agenda::Plan, company::Timed, dice::Dice, error::Error, mark::MARK, people::Person};
+use crate::{
+    agenda::Plan, error::Error, mark::MARK, people::Person, random::Random, scenario::TimedAction,
+};
 
 /// The jobs that the worker knows.
 const TOUCH: &str = "demo.touch_session";
@@ -17,7 +19,7 @@ pub(crate) const STATISTICS: &str = "demo.update_statistics";
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Deed {
+pub(crate) struct Action {
     name: &'static str,
     whom: Person,
 }
@@ -29,27 +31,27 @@ pub(crate) struct Hot {
 }
 
 impl Plan for Hot {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
-        self.at += Duration::from_millis(dice.between(100, 900));
-        let name = if dice.percent(80) { TOUCH } else { AVATAR };
-        Timed { at: self.at, deed: Deed { name, whom: Person::any(dice) }.into() }
+    fn next(&mut self, random: &mut Random) -> TimedAction {
+        self.at += Duration::from_millis(random.between(100, 900));
+        let name = if random.percent(80) { TOUCH } else { AVATAR };
+        TimedAction { at: self.at, action: Action { name, whom: Person::any(random) }.into() }
     }
 }
 
 /// Where hot jobs come from and go to.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     store: Store,
 }
 
-impl Desk {
-    pub(crate) fn open(store: Store) -> Desk {
-        Desk { store }
+impl Driver {
+    pub(crate) fn open(store: Store) -> Driver {
+        Driver { store }
     }
 
-    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
+    pub(crate) async fn perform(&self, action: Action) -> Result<(), Error> {
         let producer = Producer::new(self.store.clone());
-        producer.push(deed.name, &json!({ "user_sub": deed.whom.id() })).await?;
+        producer.push(action.name, &json!({ "user_sub": action.whom.id() })).await?;
         Ok(())
     }
 

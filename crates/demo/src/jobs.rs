@@ -1,16 +1,16 @@
 //! Job queues: mail, videos that go through three stations, reports for tenants who take turns, payments that fail, an archive that is
 //! closed, and an export that nobody works on any more.
 
-mod desk;
+mod driver;
 
 use std::time::Duration;
 
-pub(crate) use self::desk::Desk;
+pub(crate) use self::driver::Driver;
 use crate::{
     agenda::{Agenda, Plan},
-    company::Timed,
-    dice::Dice,
     people::Person,
+    random::Random,
+    scenario::TimedAction,
 };
 
 /// The queues. The part before the slash is what they have in common, and the mark.
@@ -31,7 +31,7 @@ const ARCHIVED_MAX: u64 = 150;
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     Submit(Order),
     /// Somebody thinks better of it.
     Cancel {
@@ -99,7 +99,7 @@ pub(crate) struct Jobs {
 const CHAPTER: Duration = Duration::from_secs(5);
 
 impl Plan for Jobs {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
+    fn next(&mut self, random: &mut Random) -> TimedAction {
         loop {
             // What is decided later must not be due earlier.
             if self.agenda.next_at().is_some_and(|at| at < self.planned)
@@ -107,49 +107,50 @@ impl Plan for Jobs {
             {
                 return timed;
             }
-            self.plan_chapter(dice);
+            self.plan_chapter(random);
         }
     }
 }
 
 impl Jobs {
-    fn plan_chapter(&mut self, dice: &mut Dice) {
+    fn plan_chapter(&mut self, random: &mut Random) {
         let start = self.planned;
-        let moment =
-            |dice: &mut Dice| start + Duration::from_millis(dice.below(CHAPTER.as_millis() as u64));
-        for _ in 0..dice.between(8, 20) {
-            let at = moment(dice);
-            let order = self.letter(dice);
-            self.agenda.enter(at, Deed::Submit(order));
+        let moment = |random: &mut Random| {
+            start + Duration::from_millis(random.below(CHAPTER.as_millis() as u64))
+        };
+        for _ in 0..random.between(8, 20) {
+            let at = moment(random);
+            let order = self.letter(random);
+            self.agenda.enter(at, Action::Submit(order));
         }
-        let at = moment(dice);
-        self.make_video(at, dice);
-        for _ in 0..dice.between(1, 4) {
-            let at = moment(dice);
-            let order = self.report(dice);
-            self.agenda.enter(at, Deed::Submit(order));
+        let at = moment(random);
+        self.make_video(at, random);
+        for _ in 0..random.between(1, 4) {
+            let at = moment(random);
+            let order = self.report(random);
+            self.agenda.enter(at, Action::Submit(order));
         }
-        for _ in 0..dice.between(1, 3) {
-            let at = moment(dice);
-            let order = self.payment(dice);
-            self.agenda.enter(at, Deed::Submit(order));
+        for _ in 0..random.between(1, 3) {
+            let at = moment(random);
+            let order = self.payment(random);
+            self.agenda.enter(at, Action::Submit(order));
         }
-        if dice.percent(20) && self.archived < ARCHIVED_MAX {
+        if random.percent(20) && self.archived < ARCHIVED_MAX {
             self.archived += 1;
-            let at = moment(dice);
-            let order = self.order(ARCHIVE, "archive an order", dice);
-            self.agenda.enter(at, Deed::Submit(order));
+            let at = moment(random);
+            let order = self.order(ARCHIVE, "archive an order", random);
+            self.agenda.enter(at, Action::Submit(order));
         }
         self.planned += CHAPTER;
     }
 
-    fn order(&mut self, queue: &'static str, what: &'static str, dice: &mut Dice) -> Order {
+    fn order(&mut self, queue: &'static str, what: &'static str, random: &mut Random) -> Order {
         self.numbers += 1;
         Order {
             queue,
             number: self.numbers,
             what,
-            whom: Person::any(dice),
+            whom: Person::any(random),
             takes_ms: 100,
             ends: Ends::Well,
             delay_ms: 0,
@@ -159,69 +160,69 @@ impl Jobs {
         }
     }
 
-    fn letter(&mut self, dice: &mut Dice) -> Order {
-        let what = *dice.pick(&["welcome", "newsletter", "receipt", "password reset"]);
-        let order = self.order(MAIL, what, dice);
-        let ends = match dice.below(100) {
+    fn letter(&mut self, random: &mut Random) -> Order {
+        let what = *random.pick(&["welcome", "newsletter", "receipt", "password reset"]);
+        let order = self.order(MAIL, what, random);
+        let ends = match random.below(100) {
             0..8 => Ends::AfterOneFailure,
             8..9 => Ends::Badly,
             _ => Ends::Well,
         };
         let priority = if what == "password reset" { 5 } else { 0 };
-        Order { takes_ms: dice.between(50, 600), ends, priority, ..order }
+        Order { takes_ms: random.between(50, 600), ends, priority, ..order }
     }
 
     /// Three jobs, each after the one before; now and then somebody cancels the last.
-    fn make_video(&mut self, at: Duration, dice: &mut Dice) {
+    fn make_video(&mut self, at: Duration, random: &mut Random) {
         let mut after = None;
         for (what, low, high) in
             [("transcode", 2_000, 9_000), ("thumbnails", 500, 1_500), ("publish", 200, 600)]
         {
-            let order = self.order(VIDEO, what, dice);
+            let order = self.order(VIDEO, what, random);
             let number = order.number;
-            let order = Order { takes_ms: dice.between(low, high), after, ..order };
-            self.agenda.enter(at, Deed::Submit(order));
+            let order = Order { takes_ms: random.between(low, high), after, ..order };
+            self.agenda.enter(at, Action::Submit(order));
             after = Some(number);
         }
-        if let Some(number) = after.filter(|_| dice.percent(8)) {
-            let at = at + Duration::from_millis(dice.between(500, 3_000));
-            self.agenda.enter(at, Deed::Cancel { queue: VIDEO, number });
+        if let Some(number) = after.filter(|_| random.percent(8)) {
+            let at = at + Duration::from_millis(random.between(500, 3_000));
+            self.agenda.enter(at, Action::Cancel { queue: VIDEO, number });
         }
     }
 
-    fn report(&mut self, dice: &mut Dice) -> Order {
-        let tenant = if dice.percent(60) { TENANTS[0] } else { *dice.pick(&TENANTS) };
-        let what = *dice.pick(&["monthly report", "export of customers", "tax summary"]);
-        let order = self.order(REPORTS, what, dice);
-        let delay_ms = if dice.percent(25) { dice.between(5_000, 60_000) } else { 0 };
-        Order { takes_ms: dice.between(800, 3_000), tenant: Some(tenant), delay_ms, ..order }
+    fn report(&mut self, random: &mut Random) -> Order {
+        let tenant = if random.percent(60) { TENANTS[0] } else { *random.pick(&TENANTS) };
+        let what = *random.pick(&["monthly report", "export of customers", "tax summary"]);
+        let order = self.order(REPORTS, what, random);
+        let delay_ms = if random.percent(25) { random.between(5_000, 60_000) } else { 0 };
+        Order { takes_ms: random.between(800, 3_000), tenant: Some(tenant), delay_ms, ..order }
     }
 
-    fn payment(&mut self, dice: &mut Dice) -> Order {
-        let order = self.order(PAYMENTS, "charge a card", dice);
-        let ends = match dice.below(100) {
+    fn payment(&mut self, random: &mut Random) -> Order {
+        let order = self.order(PAYMENTS, "charge a card", random);
+        let ends = match random.below(100) {
             0..20 => Ends::ForGood,
             20..30 => Ends::AfterOneFailure,
             _ => Ends::Well,
         };
-        Order { takes_ms: dice.between(150, 900), ends, ..order }
+        Order { takes_ms: random.between(150, 900), ends, ..order }
     }
 }
 
 /// What is in the queues when the curtain rises: deeds of a company that was here before.
-pub(crate) fn past(dice: &mut Dice) -> Vec<Order> {
+pub(crate) fn past(random: &mut Random) -> Vec<Order> {
     let mut before = Jobs { numbers: 1 << 40, ..Jobs::default() };
     let mut orders = Vec::new();
     for _ in 0..40 {
-        let letter = before.letter(dice);
+        let letter = before.letter(random);
         orders.push(Order { takes_ms: letter.takes_ms / 4, ..letter });
     }
     for _ in 0..12 {
-        let payment = before.payment(dice);
+        let payment = before.payment(random);
         orders.push(Order { takes_ms: payment.takes_ms / 4, ..payment });
-        orders.push(before.report(dice));
-        orders.push(before.order(ARCHIVE, "archive an order", dice));
-        orders.push(before.order(LEGACY, "export to the old system", dice));
+        orders.push(before.report(random));
+        orders.push(before.order(ARCHIVE, "archive an order", random));
+        orders.push(before.order(LEGACY, "export to the old system", random));
     }
     orders
 }

@@ -3,17 +3,17 @@
 use std::{collections::HashMap, time::Duration};
 
 use keyrack_journeys::{
-    Act, Error as Refused, NewEvent, Prompt,
+    Error as Refused, NewEvent, Prompt, UserAction,
     keys::{JourneyUid, SessionUid},
 };
 use keyrack_store::Store;
 
 use crate::{
     agenda::{Agenda, Plan},
-    company::Timed,
-    dice::Dice,
     error::Error,
     people::Person,
+    random::Random,
+    scenario::TimedAction,
 };
 
 /// How long a journey lasts. When it is over, it begins again.
@@ -26,11 +26,11 @@ const ANSWERS: [u64; 2] = [10, 5];
 
 /// What is done, by somebody in the numbered session.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Deed {
+pub(crate) struct Action {
     journey: usize,
     session: u64,
     whom: Person,
-    act: Act,
+    act: UserAction,
     /// When on the journey.
     time: Duration,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Journeys {
 }
 
 impl Plan for Journeys {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
+    fn next(&mut self, random: &mut Random) -> TimedAction {
         loop {
             if self.agenda.next_at().is_some_and(|at| at < self.next_join)
                 && let Some(timed) = self.agenda.take()
@@ -54,38 +54,39 @@ impl Plan for Journeys {
             let at = self.next_join;
             // Nobody comes who could not stay.
             if on_journey(at) + STAY_MAX < DURATION {
-                self.visit(at, dice);
+                self.visit(at, random);
             }
-            let pause = if self.sessions < 8 { 50 } else { dice.between(800, 4_000) };
+            let pause = if self.sessions < 8 { 50 } else { random.between(800, 4_000) };
             self.next_join += Duration::from_millis(pause);
         }
     }
 }
 
 impl Journeys {
-    fn visit(&mut self, start: Duration, dice: &mut Dice) {
+    fn visit(&mut self, start: Duration, random: &mut Random) {
         self.sessions += 1;
-        let journey = dice.below(ANSWERS.len() as u64) as usize;
-        let (session, whom) = (self.sessions, Person::any(dice));
-        let end = start + Duration::from_millis(dice.between(8_000, STAY_MAX.as_millis() as u64));
+        let journey = random.below(ANSWERS.len() as u64) as usize;
+        let (session, whom) = (self.sessions, Person::any(random));
+        let end = start + Duration::from_millis(random.between(8_000, STAY_MAX.as_millis() as u64));
         let mut at = start;
-        let mut act = Act::Join;
+        let mut act = UserAction::Join;
         while at < end {
-            let deed = Deed { journey, session, whom, act, time: on_journey(at) };
-            self.agenda.enter(at, deed);
-            at += Duration::from_millis(dice.between(900, 3_500));
-            act = if dice.percent(15) { Act::Like } else { answer(journey, dice) };
+            let action = Action { journey, session, whom, act, time: on_journey(at) };
+            self.agenda.enter(at, action);
+            at += Duration::from_millis(random.between(900, 3_500));
+            act = if random.percent(15) { UserAction::Like } else { answer(journey, random) };
         }
-        let deed = Deed { journey, session, whom, act: Act::Leave, time: on_journey(at) };
-        self.agenda.enter(at, deed);
+        let action =
+            Action { journey, session, whom, act: UserAction::Leave, time: on_journey(at) };
+        self.agenda.enter(at, action);
     }
 }
 
-fn answer(journey: usize, dice: &mut Dice) -> Act {
-    let index = dice.below(ANSWERS[journey]);
+fn answer(journey: usize, random: &mut Random) -> UserAction {
+    let index = random.below(ANSWERS[journey]);
     match journey {
-        0 => Act::Rate(index as i64 + 1),
-        _ => Act::Word(u32::try_from(index).unwrap_or(0)),
+        0 => UserAction::Rate(index as i64 + 1),
+        _ => UserAction::Word(u32::try_from(index).unwrap_or(0)),
     }
 }
 
@@ -108,16 +109,16 @@ pub(crate) fn prompts() -> [Prompt; 2] {
 
 /// Where people take part.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     journeys: keyrack_journeys::Journeys,
     uids: Vec<JourneyUid>,
     sessions: HashMap<u64, SessionUid>,
 }
 
-impl Desk {
-    pub(crate) fn open(store: Store) -> Desk {
+impl Driver {
+    pub(crate) fn open(store: Store) -> Driver {
         let journeys = keyrack_journeys::Journeys::new(store);
-        Desk { journeys, uids: Vec::new(), sessions: HashMap::new() }
+        Driver { journeys, uids: Vec::new(), sessions: HashMap::new() }
     }
 
     pub(crate) async fn begin(&mut self) -> Result<(), Error> {
@@ -128,23 +129,23 @@ impl Desk {
         Ok(())
     }
 
-    pub(crate) async fn perform(&mut self, deed: Deed) -> Result<(), Error> {
-        let Some(journey) = self.uids.get(deed.journey).cloned() else { return Ok(()) };
-        let user = deed.whom.sub()?;
-        if deed.act == Act::Join {
+    pub(crate) async fn perform(&mut self, action: Action) -> Result<(), Error> {
+        let Some(journey) = self.uids.get(action.journey).cloned() else { return Ok(()) };
+        let user = action.whom.sub()?;
+        if action.act == UserAction::Join {
             let session = self.journeys.start_session(&journey, &user).await?;
-            self.sessions.insert(deed.session, session);
+            self.sessions.insert(action.session, session);
         }
-        let Some(session) = self.sessions.get(&deed.session).cloned() else { return Ok(()) };
-        if deed.act == Act::Leave {
-            self.sessions.remove(&deed.session);
+        let Some(session) = self.sessions.get(&action.session).cloned() else { return Ok(()) };
+        if action.act == UserAction::Leave {
+            self.sessions.remove(&action.session);
         }
-        let journey_time = deed.time.as_secs_f64();
+        let journey_time = action.time.as_secs_f64();
         let event = NewEvent {
             journey: &journey,
             session: &session,
             user: &user,
-            act: deed.act,
+            act: action.act,
             journey_time,
         };
         match self.journeys.event(event).await {

@@ -2,17 +2,17 @@
 //!
 //! [`Demo::open`] takes a store and makes sure that nothing in it can be mistaken for the demo's; [`Demo::begin`] gives every page something
 //! to show; [`Demo::run`] goes on until told to stop; [`clean`] takes away what was made and nothing else. What happens, and
-//! when, follows from a seed: [`Company`] is that sequence of [`Deed`]s, and touches no store.
+//! when, follows from a seed: [`Scenario`] is that sequence of [`Action`]s, and touches no store.
 //!
 //! In reading order: `people`, `dice` and `agenda` are what plans are made with; `company` merges the plans of all departments, which are
 //! one file for each service, with the plan above and the desk that carries it out below; `stage` is the demo itself. `keys`, `mark`, `survey` and `clean`
 //! are how it tells its own data from that of others.
 
 mod agenda;
-mod dice;
 mod people;
+mod random;
 
-mod company;
+mod scenario;
 
 mod calculations;
 mod entitlements;
@@ -27,22 +27,22 @@ mod recurring;
 mod updates;
 
 mod billing;
-mod stage;
+mod drivers;
 
 mod clean;
+mod foreign_keys;
 pub mod keys;
 mod mark;
 mod record;
-mod survey;
 
 mod error;
 
 pub use self::{
-    clean::{Cleaned, clean},
-    company::{Company, Deed, Timed},
+    clean::{CleanReport, clean},
+    drivers::{Demo, Options},
     error::Error,
+    foreign_keys::{ForeignKeys, survey},
     keys::FAMILIES,
     recurring::definitions as recurring_definitions,
-    stage::{Demo, Options},
-    survey::{Survey, survey},
+    scenario::{Action, Scenario, TimedAction},
 };

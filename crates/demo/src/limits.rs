@@ -8,7 +8,7 @@ use keyrack_entitlements::{
 };
 use keyrack_store::Store;
 
-use crate::{agenda::Plan, company::Timed, dice::Dice, error::Error, people::Person};
+use crate::{agenda::Plan, error::Error, people::Person, random::Random, scenario::TimedAction};
 
 /// How often everybody may search.
 const SEARCHES: Limit = Limit::Window { max: 5, period: Duration::from_secs(30) };
@@ -17,7 +17,7 @@ const EAGER: u64 = 3;
 
 /// What is done: somebody searches.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Deed {
+pub(crate) struct Action {
     whom: Person,
 }
 
@@ -28,26 +28,28 @@ pub(crate) struct Limits {
 }
 
 impl Plan for Limits {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
-        self.at += Duration::from_millis(dice.between(300, 1_500));
-        let whom = if dice.percent(70) { Person(dice.below(EAGER)) } else { Person::any(dice) };
-        Timed { at: self.at, deed: Deed { whom }.into() }
+    fn next(&mut self, random: &mut Random) -> TimedAction {
+        self.at += Duration::from_millis(random.between(300, 1_500));
+        let whom =
+            if random.percent(70) { Person(random.below(EAGER)) } else { Person::any(random) };
+        TimedAction { at: self.at, action: Action { whom }.into() }
     }
 }
 
 /// Where searches are counted.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     limiter: Limiter,
 }
 
-impl Desk {
-    pub(crate) fn open(store: Store) -> Desk {
-        Desk { limiter: Limiter::new(store) }
+impl Driver {
+    pub(crate) fn open(store: Store) -> Driver {
+        Driver { limiter: Limiter::new(store) }
     }
 
-    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
-        let (name, subject) = (LimitName::new("demo-search")?, LimitSubject::new(deed.whom.id())?);
+    pub(crate) async fn perform(&self, action: Action) -> Result<(), Error> {
+        let (name, subject) =
+            (LimitName::new("demo-search")?, LimitSubject::new(action.whom.id())?);
         self.limiter.take(&name, &subject, SEARCHES, 1).await?;
         Ok(())
     }

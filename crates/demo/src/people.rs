@@ -2,7 +2,7 @@
 
 use keyrack_keys::{PartError, UserSub};
 
-use crate::{dice::Dice, mark::MARK};
+use crate::{mark::MARK, random::Random};
 
 /// How many there are.
 pub(crate) const PEOPLE: u64 = 3_000;
@@ -19,9 +19,9 @@ pub(crate) struct Person(pub(crate) u64);
 
 impl Person {
     /// Anybody; some are around more often than others.
-    pub(crate) fn any(dice: &mut Dice) -> Person {
+    pub(crate) fn any(random: &mut Random) -> Person {
         let regulars = PEOPLE / 10;
-        Person(if dice.percent(60) { dice.below(regulars) } else { dice.below(PEOPLE) })
+        Person(if random.percent(60) { random.below(regulars) } else { random.below(PEOPLE) })
     }
 
     /// Their id, by which all services know them.

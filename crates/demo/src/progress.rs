@@ -8,10 +8,10 @@ use keyrack_store::Store;
 
 use crate::{
     agenda::{Agenda, Plan},
-    company::Timed,
-    dice::Dice,
     error::Error,
     people::Person,
+    random::Random,
+    scenario::TimedAction,
 };
 
 /// A bar: its steps, each with a number of iterations, if any, and how long one of them takes in milliseconds.
@@ -45,7 +45,7 @@ const PAST_MAX_S: f64 = 280.0;
 
 /// What is done: a report about a run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Deed {
+pub(crate) struct Action {
     owner: Person,
     bar: &'static str,
     run: u64,
@@ -68,7 +68,7 @@ pub(crate) struct Progress {
 }
 
 impl Plan for Progress {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
+    fn next(&mut self, random: &mut Random) -> TimedAction {
         loop {
             if self.agenda.next_at().is_some_and(|at| at < self.next_run_at)
                 && let Some(timed) = self.agenda.take()
@@ -76,22 +76,22 @@ impl Plan for Progress {
                 return timed;
             }
             let at = self.next_run_at;
-            let (bar, owner) = (dice.pick(&BARS), Person(dice.below(OWNERS)));
+            let (bar, owner) = (random.pick(&BARS), Person(random.below(OWNERS)));
             self.runs += 1;
-            for (after, report) in course(bar, dice) {
-                let deed = Deed { owner, bar: bar.name, run: self.runs, report };
-                self.agenda.enter(at + after, deed);
+            for (after, report) in course(bar, random) {
+                let action = Action { owner, bar: bar.name, run: self.runs, report };
+                self.agenda.enter(at + after, action);
             }
             // The first ones at once, so that there is something to watch.
-            let pause = if self.runs < 4 { 200 } else { dice.between(3_000, 9_000) };
+            let pause = if self.runs < 4 { 200 } else { random.between(3_000, 9_000) };
             self.next_run_at += Duration::from_millis(pause);
         }
     }
 }
 
 /// A run through a bar: some are slow, and every step is a little different.
-fn course(bar: &Bar, dice: &mut Dice) -> Vec<(Duration, Report)> {
-    let pace = if dice.percent(15) { dice.between(150, 220) } else { dice.between(80, 120) };
+fn course(bar: &Bar, random: &mut Random) -> Vec<(Duration, Report)> {
+    let pace = if random.percent(15) { random.between(150, 220) } else { random.between(80, 120) };
     let (mut at, mut reports) = (Duration::ZERO, Vec::new());
     let last = bar.steps.len() - 1;
     for (place, (step, iterations, takes_ms)) in bar.steps.iter().enumerate() {
@@ -103,7 +103,7 @@ fn course(bar: &Bar, dice: &mut Dice) -> Vec<(Duration, Report)> {
                 .push((at, Report::Goes { step, iteration: total.map(|_| 0), iterations: total }));
         }
         for iteration in 1..=(*iterations).max(1) {
-            at += Duration::from_millis(takes_ms * pace * dice.between(80, 120) / 10_000);
+            at += Duration::from_millis(takes_ms * pace * random.between(80, 120) / 10_000);
             if total.is_some() && (place < last || iteration < *iterations) {
                 reports.push((
                     at,
@@ -120,43 +120,44 @@ fn course(bar: &Bar, dice: &mut Dice) -> Vec<(Duration, Report)> {
 
 /// Where runs are reported.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     progress: keyrack_progress::Progress,
 }
 
-impl Desk {
-    pub(crate) fn open(store: Store) -> Desk {
-        Desk { progress: keyrack_progress::Progress::open(store, hot::keys::hot()) }
+impl Driver {
+    pub(crate) fn open(store: Store) -> Driver {
+        Driver { progress: keyrack_progress::Progress::open(store, hot::keys::hot()) }
     }
 
     /// Lets bars learn from runs of the last minutes.
-    pub(crate) async fn begin(&self, dice: &mut Dice) -> Result<(), Error> {
+    pub(crate) async fn begin(&self, random: &mut Random) -> Result<(), Error> {
         let now = self.progress.now();
         for (place, bar) in BARS.iter().enumerate() {
             let owner = Person(place as u64 % OWNERS);
             for run in 0..PAST_RUNS {
-                let reports = course(bar, dice);
+                let reports = course(bar, random);
                 let took = reports.last().map_or(Duration::ZERO, |(at, _)| *at).as_secs_f64();
-                let began =
-                    now - took - dice.below(1_000) as f64 / 1_000.0 * (PAST_MAX_S - took).max(0.0);
+                let began = now
+                    - took
+                    - random.below(1_000) as f64 / 1_000.0 * (PAST_MAX_S - took).max(0.0);
                 for (after, report) in thinned(reports) {
-                    let deed = Deed { owner, bar: bar.name, run: run + 1_000_000, report };
-                    self.report(deed, began + after.as_secs_f64()).await?;
+                    let action = Action { owner, bar: bar.name, run: run + 1_000_000, report };
+                    self.report(action, began + after.as_secs_f64()).await?;
                 }
             }
         }
         Ok(())
     }
 
-    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
+    pub(crate) async fn perform(&self, action: Action) -> Result<(), Error> {
         let now = self.progress.now();
-        self.report(deed, now).await
+        self.report(action, now).await
     }
 
-    async fn report(&self, deed: Deed, now: f64) -> Result<(), Error> {
-        let (user, pbar_name) = (deed.owner.sub()?, deed.bar.to_owned());
-        let uid = format!("run-{}", deed.run);
-        let (step, iteration, iterations, done) = match deed.report {
+    async fn report(&self, action: Action, now: f64) -> Result<(), Error> {
+        let (user, pbar_name) = (action.owner.sub()?, action.bar.to_owned());
+        let uid = format!("run-{}", action.run);
+        let (step, iteration, iterations, done) = match action.report {
             Report::Begins { step, iterations } => {
                 let step_name = step.to_owned();
                 let new = NewTrace { pbar_name, uid, step_name, iterations, now };

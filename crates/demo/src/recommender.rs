@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, time::Duration};
 
 use keyrack_recommender::{
     Memory, Post, Reaction, Recommender as Service, Request, Settings, Table,
-    eval::{Size, World, evaluate},
+    eval::{GeneratedApp, Size, evaluate},
     keys::UserId,
     user_id,
 };
@@ -12,10 +12,10 @@ use keyrack_store::Store;
 
 use crate::{
     agenda::Plan,
-    company::Timed,
-    dice::Dice,
     error::Error,
     people::{PEOPLE, Person},
+    random::Random,
+    scenario::TimedAction,
 };
 
 const CATEGORIES: u64 = 5;
@@ -34,7 +34,7 @@ const LIVE: u64 = 1_000_000;
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     Write {
         post: u64,
         author: Person,
@@ -62,79 +62,79 @@ pub(crate) struct Recommender {
 }
 
 impl Plan for Recommender {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
-        self.at += Duration::from_millis(dice.between(300, 1_500));
-        let whom = Person::any(dice);
-        let deed = match dice.below(100) {
+    fn next(&mut self, random: &mut Random) -> TimedAction {
+        self.at += Duration::from_millis(random.between(300, 1_500));
+        let whom = Person::any(random);
+        let action = match random.below(100) {
             0..15 => {
                 self.posts += 1;
-                let challenge = dice.between(1, CHALLENGES);
-                Deed::Write { post: LIVE + self.posts, author: whom, challenge }
+                let challenge = random.between(1, CHALLENGES);
+                Action::Write { post: LIVE + self.posts, author: whom, challenge }
             }
             15..55 => {
                 self.numbers += 1;
-                Deed::React { number: LIVE + self.numbers, post: self.some_post(dice), whom }
+                Action::React { number: LIVE + self.numbers, post: self.some_post(random), whom }
             }
-            55..97 => Deed::Look(whom),
-            _ => Deed::Hide { post: self.some_post(dice), whom },
+            55..97 => Action::Look(whom),
+            _ => Action::Hide { post: self.some_post(random), whom },
         };
-        Timed { at: self.at, deed: deed.into() }
+        TimedAction { at: self.at, action: action.into() }
     }
 }
 
 impl Recommender {
     /// New posts are looked at more than old ones.
-    fn some_post(&self, dice: &mut Dice) -> u64 {
-        if self.posts > 0 && dice.percent(50) {
-            return LIVE + dice.between(1, self.posts);
+    fn some_post(&self, random: &mut Random) -> u64 {
+        if self.posts > 0 && random.percent(50) {
+            return LIVE + random.between(1, self.posts);
         }
-        dice.between(1, POSTS)
+        random.between(1, POSTS)
     }
 }
 
 /// Where lists are made.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     service: Service,
 }
 
-impl Desk {
-    pub(crate) fn open(store: Store) -> Desk {
-        Desk { service: Service::new(store, Settings::default()) }
+impl Driver {
+    pub(crate) fn open(store: Store) -> Driver {
+        Driver { service: Service::new(store, Settings::default()) }
     }
 
     /// Loads the app's tables, as it happens every night.
-    pub(crate) async fn begin(&self, dice: &mut Dice) -> Result<(), Error> {
-        let mut tables = self.tables(dice);
+    pub(crate) async fn begin(&self, random: &mut Random) -> Result<(), Error> {
+        let mut tables = self.tables(random);
         self.service.sync(&mut tables, &mut |_| ControlFlow::Continue(())).await?;
         Ok(())
     }
 
-    fn tables(&self, dice: &mut Dice) -> Memory {
+    fn tables(&self, random: &mut Random) -> Memory {
         let today = self.service.today().to_string();
         let mut tables = Memory::default();
         for challenge in 1..=CHALLENGES {
-            let (id, category) = (challenge.to_string(), dice.below(CATEGORIES).to_string());
-            let public = if dice.percent(90) { "1" } else { "0" };
+            let (id, category) = (challenge.to_string(), random.below(CATEGORIES).to_string());
+            let public = if random.percent(90) { "1" } else { "0" };
             tables.push(Table::Challenges, &[&id, &category, public, "30", &today]);
         }
         for _ in 0..MEMBERS {
             let (whom, challenge) =
-                (Person::any(dice).id(), dice.between(1, CHALLENGES).to_string());
+                (Person::any(random).id(), random.between(1, CHALLENGES).to_string());
             tables.push(Table::Members, &[&challenge, &whom]);
-            if dice.percent(40) {
+            if random.percent(40) {
                 tables.push(Table::Tracking, &[&whom, &challenge, "0"]);
             }
         }
         for post in 1..=POSTS {
-            let (id, author) = (post.to_string(), Person::any(dice).id());
-            let challenge = dice.between(1, CHALLENGES).to_string();
+            let (id, author) = (post.to_string(), Person::any(random).id());
+            let challenge = random.between(1, CHALLENGES).to_string();
             tables.push(Table::Posts, &[&id, &author, &challenge, &today, "Done for today"]);
         }
         for reaction in 1..=REACTIONS {
-            let (id, whom) = (reaction.to_string(), Person::any(dice).id());
-            let post = dice.between(1, POSTS).to_string();
-            let taken_back = if dice.percent(5) { "1" } else { "0" };
+            let (id, whom) = (reaction.to_string(), Person::any(random).id());
+            let post = random.between(1, POSTS).to_string();
+            let taken_back = if random.percent(5) { "1" } else { "0" };
             tables.push(Table::Reactions, &[&id, &post, &whom, taken_back]);
         }
         tables
@@ -147,7 +147,7 @@ impl Desk {
         stop: impl Future<Output = ()>,
     ) -> Result<(), Error> {
         let learning = async {
-            let found = evaluate(&World::generate(LESSON, seed), LESSON.days, seed).await?;
+            let found = evaluate(&GeneratedApp::generate(LESSON, seed), LESSON.days, seed).await?;
             Ok(self.service.adopt(found).await?)
         };
         tokio::select! {
@@ -156,26 +156,26 @@ impl Desk {
         }
     }
 
-    pub(crate) async fn perform(&self, deed: Deed) -> Result<(), Error> {
-        match deed {
-            Deed::Write { post, author, challenge } => {
+    pub(crate) async fn perform(&self, action: Action) -> Result<(), Error> {
+        match action {
+            Action::Write { post, author, challenge } => {
                 let day = Some(self.service.today());
                 let (id, author, text) = (post, user(author)?, "Done for today".to_owned());
                 self.service
                     .add_post(Post { id, author, challenge, day, has_bad_day: false, text })
                     .await?;
             }
-            Deed::React { number, post, whom } => {
+            Action::React { number, post, whom } => {
                 let reaction = Reaction { id: number, post, user: user(whom)?, cancelled: false };
                 self.service.add_reaction(reaction).await?;
             }
-            Deed::Look(whom) => {
+            Action::Look(whom) => {
                 let whom = user(whom)?;
                 let list = self.service.recommend(&Request::of(whom.clone()).limit(10)).await?;
                 let posts: Vec<u64> = list.items.iter().map(|item| item.post_id).collect();
                 self.service.shown(&whom, &posts).await?;
             }
-            Deed::Hide { post, whom } => self.service.hide(&user(whom)?, post).await?,
+            Action::Hide { post, whom } => self.service.hide(&user(whom)?, post).await?,
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ pub(crate) struct Record {
 
 /// What was written down.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Written {
+pub(crate) struct RecordEntry {
     pub(crate) claims: Vec<String>,
     /// In unix seconds.
     pub(crate) started_at: f64,
@@ -85,14 +85,14 @@ impl Record {
     }
 
     /// What was written down, if anything.
-    pub(crate) async fn read(&self) -> Result<Option<Written>, Error> {
+    pub(crate) async fn read(&self) -> Result<Option<RecordEntry>, Error> {
         let mut cmd = redis::cmd("HMGET");
         cmd.arg(&*self.store.place(&keys::record())).arg("claims").arg("started_at");
         let found: (Option<String>, Option<f64>) =
             cmd.query_async(&mut self.store.connection()).await?;
         let (Some(claims), Some(started_at)) = found else { return Ok(None) };
         let claims = claims.split(',').filter(|claim| !claim.is_empty()).map(str::to_owned);
-        Ok(Some(Written { claims: claims.collect(), started_at }))
+        Ok(Some(RecordEntry { claims: claims.collect(), started_at }))
     }
 
     /// Forgets it all; the last thing that is done.

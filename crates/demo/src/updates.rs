@@ -7,9 +7,9 @@ use keyrack_updates::{Turn, keys::Repo};
 
 use crate::{
     agenda::{Agenda, Plan},
-    company::Timed,
-    dice::Dice,
     error::Error,
+    random::Random,
+    scenario::TimedAction,
 };
 
 const REPOS: [&str; 3] = ["demo-backend", "demo-website", "demo-jobs"];
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     /// Somebody has pushed.
     Announce(&'static str),
     /// A host begins to update itself.
@@ -37,51 +37,51 @@ pub(crate) struct Updates {
 }
 
 impl Plan for Updates {
-    fn next(&mut self, dice: &mut Dice) -> Timed {
+    fn next(&mut self, random: &mut Random) -> TimedAction {
         loop {
             if self.agenda.next_at().is_some_and(|at| at < self.push_at)
                 && let Some(timed) = self.agenda.take()
             {
                 return timed;
             }
-            let (repo, mut at) = (*dice.pick(&REPOS), self.push_at);
-            self.agenda.enter(at, Deed::Announce(repo));
+            let (repo, mut at) = (*random.pick(&REPOS), self.push_at);
+            self.agenda.enter(at, Action::Announce(repo));
             for host in HOSTS {
-                self.agenda.enter(at, Deed::Begin { repo, host });
-                at += Duration::from_millis(dice.between(2_000, 5_000));
-                self.agenda.enter(at, Deed::End { repo });
+                self.agenda.enter(at, Action::Begin { repo, host });
+                at += Duration::from_millis(random.between(2_000, 5_000));
+                self.agenda.enter(at, Action::End { repo });
             }
             // The next push comes when all hosts are done.
-            self.push_at = at + Duration::from_millis(dice.between(3_000, 20_000));
+            self.push_at = at + Duration::from_millis(random.between(3_000, 20_000));
         }
     }
 }
 
 /// Where pushes are announced.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Driver {
     updates: keyrack_updates::Updates,
     turns: HashMap<&'static str, Turn>,
 }
 
-impl Desk {
-    pub(crate) fn open(store: Store) -> Desk {
-        Desk { updates: keyrack_updates::Updates::new(store), turns: HashMap::new() }
+impl Driver {
+    pub(crate) fn open(store: Store) -> Driver {
+        Driver { updates: keyrack_updates::Updates::new(store), turns: HashMap::new() }
     }
 
-    pub(crate) async fn perform(&mut self, deed: Deed) -> Result<(), Error> {
-        match deed {
-            Deed::Announce(repo) => {
+    pub(crate) async fn perform(&mut self, action: Action) -> Result<(), Error> {
+        match action {
+            Action::Announce(repo) => {
                 self.updates.announce(&Repo::new(repo)?).await?;
             }
-            Deed::Begin { repo, host } => {
+            Action::Begin { repo, host } => {
                 let name = Repo::new(repo)?;
                 let turn = self.updates.turn(&name, host);
                 if let Ok(turn) = tokio::time::timeout(PATIENCE, turn).await {
                     self.turns.insert(repo, turn?);
                 }
             }
-            Deed::End { repo } => {
+            Action::End { repo } => {
                 if let Some(turn) = self.turns.remove(repo) {
                     turn.end().await?;
                 }

@@ -19,7 +19,7 @@ use crate::{
     config::Config,
     connection::{Connection, line::Line},
     host::{Host, SystemHost},
-    housekeeping::{self, Bell},
+    housekeeping::{self, Wakeup},
     notes::Notes,
     reply::Reply,
     script_control::ScriptControl,
@@ -282,7 +282,7 @@ pub(crate) struct Shared {
     password: Arc<Mutex<Option<String>>>,
     client_ids: Arc<AtomicU64>,
     shutdown: Arc<Notify>,
-    bell: Arc<Bell>,
+    bell: Arc<Wakeup>,
     recovery: Option<Recovery>,
 }
 
@@ -527,7 +527,7 @@ impl Shared {
         self.bell.ring();
     }
 
-    pub(crate) fn bell(&self) -> &Arc<Bell> {
+    pub(crate) fn bell(&self) -> &Arc<Wakeup> {
         &self.bell
     }
 }

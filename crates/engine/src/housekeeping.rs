@@ -19,12 +19,12 @@ const BUCKETS_PER_SLICE: usize = 512;
 
 /// Wakes the housekeeper early.
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
+pub(crate) struct Wakeup {
     rung: Mutex<bool>,
     wake: Condvar,
 }
 
-impl Bell {
+impl Wakeup {
     pub(crate) fn ring(&self) {
         *self.rung.lock() = true;
         self.wake.notify_one();
@@ -49,7 +49,7 @@ pub(crate) fn start(shared: &Arc<Shared>) {
         .expect("the system can start a thread");
 }
 
-fn keep(weak: &Weak<Shared>, bell: &Bell) {
+fn keep(weak: &Weak<Shared>, bell: &Wakeup) {
     let mut memory = MemoryWatch::default();
     loop {
         let Some(shared) = weak.upgrade() else { return };

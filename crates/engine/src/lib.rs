@@ -60,8 +60,6 @@ mod pubsub;
 mod reply;
 mod resp;
 mod rewrite;
-#[cfg(test)]
-mod rig;
 mod script;
 mod script_control;
 mod server;
@@ -70,6 +68,8 @@ mod state;
 mod steady;
 mod subscriber;
 mod table;
+#[cfg(test)]
+mod test_engine;
 mod types;
 mod unwinding;
 

@@ -126,7 +126,7 @@ pub(crate) enum Delivery {
 #[derive(Debug, Clone)]
 pub(crate) struct Mailbox {
     sender: mpsc::UnboundedSender<Delivery>,
-    pile: Arc<Pile>,
+    pile: Arc<DeliveryQueue>,
     pending_max: usize,
 }
 
@@ -134,12 +134,12 @@ pub(crate) struct Mailbox {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     receiver: mpsc::UnboundedReceiver<Delivery>,
-    pile: Arc<Pile>,
+    pile: Arc<DeliveryQueue>,
 }
 
 /// What both ends know about the queue.
 #[derive(Debug, Default)]
-struct Pile {
+struct DeliveryQueue {
     /// Bytes of messages that the client has not taken yet.
     pending: AtomicUsize,
     /// Rung to reach a client that looks at no deliveries because it does not take its answers either.
@@ -149,7 +149,7 @@ struct Pile {
 /// A mailbox that holds at most about `pending_max` bytes of messages.
 pub(crate) fn mailbox(pending_max: usize) -> (Mailbox, Inbox) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let pile = Arc::new(Pile::default());
+    let pile = Arc::new(DeliveryQueue::default());
     (Mailbox { sender, pile: pile.clone(), pending_max }, Inbox { receiver, pile })
 }
 

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use keyrack_entitlements::{Answer, Asked, Customer, Entitlements, Settings, Source};
+use keyrack_entitlements::{Answer, Customer, Entitlements, Settings, Source, SourceFuture};
 use keyrack_keys::UserSub;
 use keyrack_store::Store;
 
@@ -31,12 +31,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 struct Everybody;
 
 impl Source for Everybody {
-    fn fetch<'a>(&'a self, _: &'a Customer) -> Asked<'a, Option<Answer>> {
+    fn fetch<'a>(&'a self, _: &'a Customer) -> SourceFuture<'a, Option<Answer>> {
         let answer = Answer { entitlements: [("pro".to_owned(), None)].into() };
         Box::pin(async move { Ok(Some(answer)) })
     }
 
-    fn purchased<'a>(&'a self, _: &'a Customer, _: &'a str) -> Asked<'a, ()> {
+    fn purchased<'a>(&'a self, _: &'a Customer, _: &'a str) -> SourceFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 }

@@ -16,7 +16,7 @@ pub use self::{
     start::{Buyer, OPEN_MAX, Started},
     stripe::Stripe,
     sweep::Swept,
-    webhook::{Handled, sign_webhook},
+    webhook::{WebhookOutcome, sign_webhook},
 };
 use crate::{error::Error, service::Entitlements};
 

@@ -28,7 +28,8 @@ mod web;
 pub use self::{
     breaker::{ERRORS_MAX, ERRORS_WINDOW_S, State},
     checkout::{
-        Buyer, Checkout, CheckoutSettings, Handled, OPEN_MAX, Started, Stripe, Swept, sign_webhook,
+        Buyer, Checkout, CheckoutSettings, OPEN_MAX, Started, Stripe, Swept, WebhookOutcome,
+        sign_webhook,
     },
     counters::Counts,
     customer::Customer,
@@ -38,8 +39,8 @@ pub use self::{
     limit::{CHECKOUT_LIMIT_S, READ_LIMIT_S},
     limiter::{LIMITS_QUOTA, Limit, Limiter, Verdict},
     lookup::{Found, Origin, TTL_S},
-    overview::{BreakerReport, Known, OpenCheckout},
+    overview::{BreakerReport, OpenCheckout, UserOverview},
     service::{Entitlements, Settings},
-    source::{Answer, Asked, NoSource, RevenueCat, Source},
+    source::{Answer, NoSource, RevenueCat, Source, SourceFuture},
     web::CallError,
 };

@@ -1,16 +1,16 @@
 //! Looking an entitlement up: in this process, in the store, at the source.
 
 mod ask;
-mod flight;
 mod lease;
 mod local;
+mod shared_request;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use keyrack_keys::UserSub;
 use serde::Serialize;
 
-pub(crate) use self::{flight::Flights, local::Local};
+pub(crate) use self::{local::Local, shared_request::SharedRequests};
 use crate::{counters::count, entitlement::Entitlement, error::Error, service::Entitlements};
 
 /// For how long the store remembers what the source said, in seconds.
@@ -65,7 +65,7 @@ pub(crate) enum Outcome {
 
 /// How far a lookup goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum LookupScope {
     /// To the first who knows.
     Nearest,
     /// To the source.
@@ -82,7 +82,7 @@ impl Entitlements {
             return Ok(found);
         }
         self.check_identifier(identifier)?;
-        self.look(user, identifier, Reach::Nearest).await
+        self.look(user, identifier, LookupScope::Nearest).await
     }
 
     /// The same as the source knows it now. How often somebody may ask for this is up to the caller; see
@@ -92,7 +92,7 @@ impl Entitlements {
     /// As [`Entitlements::lookup`].
     pub async fn lookup_forced(&self, user: &UserSub, identifier: &str) -> Result<Found, Error> {
         self.check_identifier(identifier)?;
-        self.look(user, identifier, Reach::Source).await
+        self.look(user, identifier, LookupScope::Source).await
     }
 
     /// What this process remembers about a user.
@@ -102,10 +102,15 @@ impl Entitlements {
         Some(Found::new(value, Origin::Local))
     }
 
-    async fn look(&self, user: &UserSub, identifier: &str, reach: Reach) -> Result<Found, Error> {
+    async fn look(
+        &self,
+        user: &UserSub,
+        identifier: &str,
+        reach: LookupScope,
+    ) -> Result<Found, Error> {
         let (this, asked) = (self.clone(), user.clone());
         let start = move || async move { this.ask(&asked, reach).await };
-        let outcome = self.inner.flights.join(user, reach == Reach::Source, start).await;
+        let outcome = self.inner.flights.join(user, reach == LookupScope::Source, start).await;
         let found = match outcome {
             Some(Ok(Outcome::Found(values))) => values.get(identifier).copied(),
             Some(Ok(Outcome::UnknownUser)) => return Err(Error::UnknownUser),

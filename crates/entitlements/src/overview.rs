@@ -36,7 +36,7 @@ impl BreakerReport {
 
 /// What is known about a user, and where.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Known {
+pub struct UserOverview {
     /// What this process remembers and would answer with.
     pub remembered: BTreeMap<String, Entitlement>,
     /// What the store holds.
@@ -84,13 +84,13 @@ impl Entitlements {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn known(&self, user: &UserSub) -> Result<Known, Error> {
+    pub async fn known(&self, user: &UserSub) -> Result<UserOverview, Error> {
         let (stored, stored_for_ms) = self.stored_values_for(user).await?;
         let now_ms = self.store().now_ms();
         let names = self.identifiers().iter().chain(stored.keys());
         let remembered = names
             .filter_map(|name| Some((name.clone(), self.inner.local.get(user, name, now_ms)?)));
-        Ok(Known { remembered: remembered.collect(), stored, stored_for_ms })
+        Ok(UserOverview { remembered: remembered.collect(), stored, stored_for_ms })
     }
 
     /// How many checkouts are open, and so many of them, those first that are looked at next.

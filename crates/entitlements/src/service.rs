@@ -8,7 +8,7 @@ use tokio::task::AbortHandle;
 use crate::{
     counters::{Counters, Counts},
     error::Error,
-    lookup::{Flights, Local, Outcome},
+    lookup::{Local, Outcome, SharedRequests},
     purge,
     source::{RevenueCat, Source},
 };
@@ -46,7 +46,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) local: Arc<Local>,
-    pub(crate) flights: Arc<Flights<Result<Outcome, Error>>>,
+    pub(crate) flights: Arc<SharedRequests<Result<Outcome, Error>>>,
     pub(crate) counters: Arc<Counters>,
     listener: AbortHandle,
 }

@@ -11,15 +11,15 @@ pub(crate) use self::revenue_cat::bearer;
 use crate::{customer::Customer, entitlement::Entitlement, web::CallError};
 
 /// What a source will answer.
-pub type Asked<'a, T> = BoxFuture<'a, Result<T, CallError>>;
+pub type SourceFuture<'a, T> = BoxFuture<'a, Result<T, CallError>>;
 
 /// Who knows the truth about entitlements: a shop, or whoever keeps its books.
 pub trait Source: std::fmt::Debug + Send + Sync + 'static {
     /// What a customer is entitled to; `None` if there is no such customer.
-    fn fetch<'a>(&'a self, customer: &'a Customer) -> Asked<'a, Option<Answer>>;
+    fn fetch<'a>(&'a self, customer: &'a Customer) -> SourceFuture<'a, Option<Answer>>;
 
     /// Tells of a purchase elsewhere, by what proves it. Telling twice of the same purchase changes nothing.
-    fn purchased<'a>(&'a self, customer: &'a Customer, receipt: &'a str) -> Asked<'a, ()>;
+    fn purchased<'a>(&'a self, customer: &'a Customer, receipt: &'a str) -> SourceFuture<'a, ()>;
 }
 
 /// Nobody to ask: for those who only look at what is stored.
@@ -27,11 +27,11 @@ pub trait Source: std::fmt::Debug + Send + Sync + 'static {
 pub struct NoSource;
 
 impl Source for NoSource {
-    fn fetch<'a>(&'a self, _: &'a Customer) -> Asked<'a, Option<Answer>> {
+    fn fetch<'a>(&'a self, _: &'a Customer) -> SourceFuture<'a, Option<Answer>> {
         Box::pin(async { Err(CallError::Unreachable("no source is set up".into())) })
     }
 
-    fn purchased<'a>(&'a self, _: &'a Customer, _: &'a str) -> Asked<'a, ()> {
+    fn purchased<'a>(&'a self, _: &'a Customer, _: &'a str) -> SourceFuture<'a, ()> {
         Box::pin(async { Err(CallError::Unreachable("no source is set up".into())) })
     }
 }

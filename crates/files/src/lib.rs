@@ -18,6 +18,6 @@ pub use self::{
     file::File,
     files::{Entry, Failure, Files},
     keys::FAMILIES,
-    sweep::{Ended, Fate, Records, SWEEP_JOB, Sweep, Swept},
+    sweep::{FileOutcome, Records, SWEEP_JOB, Sweep, SweepAction, Swept},
     upload::Upload,
 };

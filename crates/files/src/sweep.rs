@@ -48,12 +48,12 @@ pub trait Records: Send + Sync {
     /// Whether a file may be deleted. This is also the place to delete its row, which a constraint of the database may veto.
     ///
     /// The error says in words why that cannot be told now; the file is tried again later.
-    fn fate<'a>(&'a self, file: &'a File) -> BoxFuture<'a, Result<Fate, String>>;
+    fn fate<'a>(&'a self, file: &'a File) -> BoxFuture<'a, Result<SweepAction, String>>;
 }
 
 /// What is to become of a file that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum SweepAction {
     /// It is deleted.
     Delete,
     /// It is on record, so that only its entry goes: an upload crashed between saving and taking it out.
@@ -62,7 +62,7 @@ pub enum Fate {
 
 /// How the work on one file ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum FileOutcome {
     /// It was deleted.
     Deleted,
     /// There was no such file.
@@ -163,29 +163,31 @@ impl<'a> Sweep<'a> {
     }
 
     /// Deletes one file, if it is to be.
-    async fn end(&self, entry: &Entry) -> Ended {
+    async fn end(&self, entry: &Entry) -> FileOutcome {
         let deletion = async {
             let file = entry.file.as_ref().map_err(Clone::clone)?;
             if let Some(records) = self.records
-                && records.fate(file).await? == Fate::Keep
+                && records.fate(file).await? == SweepAction::Keep
             {
-                return Ok(Ended::Kept);
+                return Ok(FileOutcome::Kept);
             }
             match self.buckets.delete(file).await {
-                Ok(Deleted::Gone) => Ok(Ended::Deleted),
-                Ok(Deleted::Missing) => Ok(Ended::Missing),
+                Ok(Deleted::Gone) => Ok(FileOutcome::Deleted),
+                Ok(Deleted::Missing) => Ok(FileOutcome::Missing),
                 Err(error) => Err(error.to_string()),
             }
         };
         match timeout(DELETE_TIME_MAX, deletion).await {
-            Ok(ended) => ended.unwrap_or_else(Ended::Failed),
-            Err(_) => Ended::Failed(format!("no answer within {} s", DELETE_TIME_MAX.as_secs())),
+            Ok(ended) => ended.unwrap_or_else(FileOutcome::Failed),
+            Err(_) => {
+                FileOutcome::Failed(format!("no answer within {} s", DELETE_TIME_MAX.as_secs()))
+            }
         }
     }
 
-    async fn settle(&self, entry: &Entry, until: f64, end: &Ended) -> Result<(), Error> {
+    async fn settle(&self, entry: &Entry, until: f64, end: &FileOutcome) -> Result<(), Error> {
         let (mut retry_at, mut failure) = (String::new(), String::new());
-        if let Ended::Failed(reason) = end {
+        if let FileOutcome::Failed(reason) = end {
             let failed = next_failure(entry.failure.as_ref(), self.files.now(), reason);
             retry_at = (failed.failed_at + retry_after(failed.failures).as_secs_f64()).to_string();
             failure = serde_json::to_string(&failed).unwrap_or_default();
@@ -221,19 +223,19 @@ impl<'a> Sweep<'a> {
 }
 
 impl Swept {
-    fn add(&mut self, entry: &Entry, end: Ended) {
+    fn add(&mut self, entry: &Entry, end: FileOutcome) {
         let shown = String::from_utf8_lossy(&entry.member);
         match end {
-            Ended::Deleted => {
+            FileOutcome::Deleted => {
                 self.deleted += 1;
                 if entry.file.as_ref().is_ok_and(|file| !file.expected) {
                     self.unexpected += 1;
                     tracing::warn!(file = %shown, "deleted a file that was uploaded for nothing");
                 }
             }
-            Ended::Missing => self.missing += 1,
-            Ended::Kept => self.kept += 1,
-            Ended::Failed(reason) => {
+            FileOutcome::Missing => self.missing += 1,
+            FileOutcome::Kept => self.kept += 1,
+            FileOutcome::Failed(reason) => {
                 self.failed += 1;
                 // Whoever runs the sweep is told, and the store remembers it.
                 tracing::debug!(file = %shown, reason, "could not delete a file");

@@ -15,7 +15,7 @@ use std::{
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use keyrack_http::Server;
-use keyrack_journeys::{Act, Journeys, NewEvent, Prompt, Tickets, keys::JourneyUid};
+use keyrack_journeys::{Journeys, NewEvent, Prompt, Tickets, UserAction, keys::JourneyUid};
 use keyrack_keys::UserSub;
 use keyrack_store::Store;
 use serde::Deserialize;
@@ -173,7 +173,7 @@ async fn act(
     for n in 0..TRAVELLERS {
         let user = UserSub::new(format!("user{n}"))?;
         let session = journeys.start_session(uid, &user).await?;
-        let act = Act::Join;
+        let act = UserAction::Join;
         journeys
             .event(NewEvent {
                 journey: uid,
@@ -194,7 +194,7 @@ async fn act(
         let now = Instant::now();
         let journey_time = (now - began).as_secs_f64();
         sent.write().expect("not poisoned").insert(key(journey_time), now);
-        let act = Act::Like;
+        let act = UserAction::Like;
         journeys.event(NewEvent { journey: uid, session, user, act, journey_time }).await?;
     }
     Ok(n_events)

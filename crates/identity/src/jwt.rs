@@ -12,7 +12,7 @@ use keyrack_keys::UserSub;
 use keyrack_store::Store;
 use serde::{Deserialize, Serialize};
 
-use self::jwks::{Found, Jwks};
+use self::jwks::{Jwks, KeyLookup};
 use crate::error::Error;
 
 /// The longest token that is looked at; those of providers have one or two kilobytes.
@@ -127,8 +127,8 @@ impl Jwt {
             Keys::Provider(jwks) => {
                 let Some(kid) = &header.kid else { return Err(Error::denied("no \"kid\"")) };
                 match jwks.find(kid).await? {
-                    Found::Key(key) => self.decode(token, &key.decoding, key.algorithm)?,
-                    Found::Unknown => return Err(Error::denied("signed with an unknown key")),
+                    KeyLookup::Key(key) => self.decode(token, &key.decoding, key.algorithm)?,
+                    KeyLookup::Unknown => return Err(Error::denied("signed with an unknown key")),
                 }
             }
         };

@@ -12,7 +12,7 @@ use crate::{
     keys::{self, TokenUid},
     reach::Reach,
     role::Role,
-    token::{Created, Making, NewToken, Token},
+    token::{Created, NewToken, Token, TokenOrigin},
 };
 
 /// How long a session lasts, in seconds: a long day's work.
@@ -53,7 +53,7 @@ impl Identity {
         self.make_token(
             &sub,
             new,
-            Making { change, parent: Some(&parent), is_first: false, dropped },
+            TokenOrigin { change, parent: Some(&parent), is_first: false, dropped },
         )
         .await
     }
@@ -89,7 +89,7 @@ impl Identity {
             expires_at: None,
         };
         let change = Change::new("first start", "token_created");
-        let making = Making { change, parent: None, is_first: true, dropped: Vec::new() };
+        let making = TokenOrigin { change, parent: None, is_first: true, dropped: Vec::new() };
         match self.make_token(&UserSub::new(FIRST_ADMIN)?, new, making).await {
             Ok(created) => Ok(Some(created)),
             // Another start was first, between the look and the attempt.

@@ -65,7 +65,7 @@ pub struct NewToken {
 }
 
 /// How a token comes about, beside what it is to be.
-pub(super) struct Making<'a> {
+pub(super) struct TokenOrigin<'a> {
     pub(super) change: Change,
     pub(super) parent: Option<&'a TokenUid>,
     /// Whether it is to be made only if there has never been a first one.
@@ -109,7 +109,8 @@ impl Identity {
     ) -> Result<Created, Error> {
         let change = actor.into().change("token_created");
         let dropped = self.old_expired(sub, self.now()).await?;
-        self.make_token(sub, new, Making { change, parent: None, is_first: false, dropped }).await
+        self.make_token(sub, new, TokenOrigin { change, parent: None, is_first: false, dropped })
+            .await
     }
 
     /// Makes a token, and its user if need be.
@@ -117,7 +118,7 @@ impl Identity {
         &self,
         sub: &UserSub,
         new: NewToken,
-        making: Making<'_>,
+        making: TokenOrigin<'_>,
     ) -> Result<Created, Error> {
         let now = self.now();
         check_name(&new.name)?;

@@ -20,7 +20,7 @@ pub(crate) const STORED_MAX: usize = 10_000;
 
 /// What somebody can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum UserAction {
     /// Comes along; the first event of every session.
     Join,
     /// Goes; the last event of a session.
@@ -39,34 +39,34 @@ pub enum Act {
     Word(u32),
 }
 
-impl Act {
+impl UserAction {
     /// The type of the event, as it is published.
     pub fn evtype(self) -> &'static str {
         match self {
-            Act::Join => "join",
-            Act::Leave => "leave",
-            Act::Like => "like",
-            Act::Rate(_) => "numeric_prompt_response",
-            Act::PressStart => "press_prompt_start_response",
-            Act::PressEnd => "press_prompt_end_response",
-            Act::Color(_) => "color_prompt_response",
-            Act::Word(_) => "word_prompt_response",
+            UserAction::Join => "join",
+            UserAction::Leave => "leave",
+            UserAction::Like => "like",
+            UserAction::Rate(_) => "numeric_prompt_response",
+            UserAction::PressStart => "press_prompt_start_response",
+            UserAction::PressEnd => "press_prompt_end_response",
+            UserAction::Color(_) => "color_prompt_response",
+            UserAction::Word(_) => "word_prompt_response",
         }
     }
 
     /// The data of the event, as it is published.
     pub fn data(self) -> Value {
         match self {
-            Act::Rate(rating) => json!({ "rating": rating }),
-            Act::Color(index) | Act::Word(index) => json!({ "index": index }),
+            UserAction::Rate(rating) => json!({ "rating": rating }),
+            UserAction::Color(index) | UserAction::Word(index) => json!({ "index": index }),
             _ => json!({}),
         }
     }
 
     fn value(self) -> Option<i64> {
         match self {
-            Act::Rate(rating) => Some(rating),
-            Act::Color(index) | Act::Word(index) => Some(index.into()),
+            UserAction::Rate(rating) => Some(rating),
+            UserAction::Color(index) | UserAction::Word(index) => Some(index.into()),
             _ => None,
         }
     }
@@ -82,7 +82,7 @@ pub struct NewEvent<'a> {
     /// Whose session it is.
     pub user: &'a UserSub,
     /// What is done.
-    pub act: Act,
+    pub act: UserAction,
     /// When on the journey, in seconds.
     pub journey_time: f64,
 }
@@ -191,7 +191,7 @@ mod tests {
             user_sub: "Jürgen".into(),
             session_uid: "oseh_js_2".into(),
             evtype: "numeric_prompt_response".into(),
-            data: Act::Rate(7).data(),
+            data: UserAction::Rate(7).data(),
             journey_time: 12.0,
             created_at: 1_670_000_000.25,
         };

@@ -6,13 +6,13 @@
 
 mod error;
 mod event;
-mod glance;
 mod journey;
 mod journeys;
 pub mod keys;
 mod live;
 mod prompt;
 mod session;
+mod summary;
 mod ticket;
 mod totals;
 mod uid;
@@ -20,15 +20,15 @@ mod view;
 
 pub use self::{
     error::{Error, Refusal},
-    event::{Act, Event, NewEvent},
-    glance::{Glance, STORED_MAX},
+    event::{Event, NewEvent, UserAction},
     journey::Journey,
     journeys::Journeys,
     keys::FAMILIES,
-    live::{Heard, Live, Watcher},
+    live::{Live, ReceivedEvent, Watcher},
     prompt::Prompt,
     session::SESSIONS_QUOTA,
+    summary::{JourneySummary, STORED_MAX},
     ticket::{TICKET_TIME, Tickets},
     totals::Totals,
-    view::{Sync, View, Wish},
+    view::{Sync, View, ViewRequest},
 };

@@ -40,14 +40,14 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Live {
     journeys: Journeys,
-    rooms: Rooms,
+    rooms: Broadcasts,
 }
 
-type Rooms = Arc<Mutex<HashMap<JourneyUid, Weak<Room>>>>;
+type Broadcasts = Arc<Mutex<HashMap<JourneyUid, Weak<Broadcast>>>>;
 
 /// An event that came.
 #[derive(Debug)]
-pub struct Heard {
+pub struct ReceivedEvent {
     /// When.
     at: Instant,
     journey_time: f64,
@@ -57,11 +57,11 @@ pub struct Heard {
 
 /// The events of one journey, as they come. Closes when nobody watches any more.
 #[derive(Debug)]
-struct Room {
+struct Broadcast {
     uid: JourneyUid,
     kept: Arc<Kept>,
     listening: AbortHandle,
-    rooms: Rooms,
+    rooms: Broadcasts,
 }
 
 #[derive(Debug)]
@@ -75,19 +75,19 @@ struct Kept {
 struct Latest {
     /// How many were here before the first of these.
     gone: u64,
-    events: VecDeque<Arc<Heard>>,
+    events: VecDeque<Arc<ReceivedEvent>>,
 }
 
 /// Somebody who watches a journey.
 #[derive(Debug)]
 pub struct Watcher {
-    _room: Arc<Room>,
+    _room: Arc<Broadcast>,
     kept: Arc<Kept>,
     count: watch::Receiver<u64>,
     /// How many events were looked at.
     seen: u64,
     view: View,
-    pending: Vec<Arc<Heard>>,
+    pending: Vec<Arc<ReceivedEvent>>,
 }
 
 impl Live {
@@ -122,7 +122,7 @@ impl Live {
         self.rooms.lock().get(uid).map_or(0, Weak::strong_count)
     }
 
-    async fn open(&self, uid: &JourneyUid) -> Result<Arc<Room>, crate::Error> {
+    async fn open(&self, uid: &JourneyUid) -> Result<Arc<Broadcast>, crate::Error> {
         let heard = self.journeys.store().subscribe(&[keys::events(uid)]).await?;
         let mut rooms = self.rooms.lock();
         // Somebody else may have been faster.
@@ -132,13 +132,14 @@ impl Live {
         let kept = Arc::new(Kept { latest: Mutex::default(), count: watch::Sender::new(0) });
         let listening = listen(self.journeys.clone(), uid.clone(), heard, kept.clone());
         let listening = tokio::spawn(listening).abort_handle();
-        let room = Arc::new(Room { uid: uid.clone(), kept, listening, rooms: self.rooms.clone() });
+        let room =
+            Arc::new(Broadcast { uid: uid.clone(), kept, listening, rooms: self.rooms.clone() });
         rooms.insert(uid.clone(), Arc::downgrade(&room));
         Ok(room)
     }
 }
 
-impl Drop for Room {
+impl Drop for Broadcast {
     fn drop(&mut self) {
         self.listening.abort();
         let mut rooms = self.rooms.lock();
@@ -178,7 +179,7 @@ impl Kept {
             tracing::debug!("something else was published as an event of a journey");
             return;
         };
-        let heard = Arc::new(Heard {
+        let heard = Arc::new(ReceivedEvent {
             at: Instant::now(),
             journey_time: event.journey_time,
             text: text(&event),
@@ -214,7 +215,7 @@ impl Watcher {
     }
 
     /// The next events that are seen: at least one, and all that come within a moment of it. May be dropped and called again.
-    pub async fn batch(&mut self) -> Vec<Arc<Heard>> {
+    pub async fn batch(&mut self) -> Vec<Arc<ReceivedEvent>> {
         loop {
             self.look();
             if let Some(first) = self.pending.first() {

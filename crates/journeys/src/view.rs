@@ -11,7 +11,7 @@ const AROUND_S: f64 = 3_600.0;
 
 /// What a watcher asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct Wish {
+pub struct ViewRequest {
     /// The most events per second, from 1 to 5000. What is more is left out.
     pub bandwidth: u32,
     /// How far behind the watcher's own time events may be, from 0 to 10 seconds.
@@ -20,7 +20,7 @@ pub struct Wish {
     pub lookahead: f64,
 }
 
-impl Wish {
+impl ViewRequest {
     /// Says which value cannot be had, and why.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub struct Sync {
 /// One watcher's clock, window and bandwidth.
 #[derive(Debug, Clone)]
 pub struct View {
-    wish: Wish,
+    wish: ViewRequest,
     synced_at: Instant,
     journey_time: f64,
     /// Events that may be seen right now, and since when that holds.
@@ -75,7 +75,7 @@ impl View {
     }
 
     /// A view by a clock that was found out.
-    pub fn synced(wish: Wish, sync: Sync) -> View {
+    pub fn synced(wish: ViewRequest, sync: Sync) -> View {
         let elapsed = sync.received.saturating_duration_since(sync.sent).as_secs_f64();
         let thinking = sync.transmit_timestamp - sync.receive_timestamp;
         let round_trip = (elapsed - thinking).max(0.0);
@@ -83,7 +83,7 @@ impl View {
     }
 
     /// A view by a clock that shows `journey_time` at a moment.
-    pub fn at(wish: Wish, moment: Instant, journey_time: f64) -> View {
+    pub fn at(wish: ViewRequest, moment: Instant, journey_time: f64) -> View {
         let allowance = f64::from(wish.bandwidth);
         View { wish, synced_at: moment, journey_time, allowance, counted_at: moment }
     }
@@ -124,7 +124,7 @@ impl View {
 mod tests {
     use super::*;
 
-    const WISH: Wish = Wish { bandwidth: 10, lookback: 2.0, lookahead: 1.0 };
+    const WISH: ViewRequest = ViewRequest { bandwidth: 10, lookback: 2.0, lookahead: 1.0 };
 
     fn seconds(seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds)
@@ -186,11 +186,11 @@ mod tests {
     fn wishes_have_bounds() {
         WISH.check().expect("a good wish");
         for (wish, field) in [
-            (Wish { bandwidth: 0, ..WISH }, "bandwidth"),
-            (Wish { bandwidth: 5001, ..WISH }, "bandwidth"),
-            (Wish { lookback: -0.1, ..WISH }, "lookback"),
-            (Wish { lookahead: 10.1, ..WISH }, "lookahead"),
-            (Wish { lookahead: f64::NAN, ..WISH }, "lookahead"),
+            (ViewRequest { bandwidth: 0, ..WISH }, "bandwidth"),
+            (ViewRequest { bandwidth: 5001, ..WISH }, "bandwidth"),
+            (ViewRequest { lookback: -0.1, ..WISH }, "lookback"),
+            (ViewRequest { lookahead: 10.1, ..WISH }, "lookahead"),
+            (ViewRequest { lookahead: f64::NAN, ..WISH }, "lookahead"),
         ] {
             assert!(wish.check().expect_err("no wish").starts_with(field));
         }

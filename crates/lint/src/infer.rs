@@ -17,13 +17,13 @@ use redis::{Pipeline, Value};
 use serde::Serialize;
 
 pub use declare::declarations;
-pub use guess::{Guess, Held};
+pub use guess::{ContentShape, Guess};
 pub use shape::{Piece, Shape};
 
 use crate::finding::printable;
 use crate::lint::Progress;
 use crate::recognise::Recogniser;
-use crate::walk::{Pace, batches};
+use crate::walk::{WalkRate, batches};
 
 /// What to look at.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +35,12 @@ pub struct InferOptions {
     /// How many keys of each group are read.
     pub samples: usize,
     /// How fast to walk.
-    pub pace: Pace,
+    pub pace: WalkRate,
 }
 
 impl Default for InferOptions {
     fn default() -> Self {
-        Self { all: false, keys_max: 1_000_000, samples: 100, pace: Pace::default() }
+        Self { all: false, keys_max: 1_000_000, samples: 100, pace: WalkRate::default() }
     }
 }
 
@@ -77,14 +77,14 @@ pub struct Proposal {
     /// The databases they lie in.
     pub databases: Vec<i64>,
     /// What keys of the most common type hold.
-    pub held: Held,
+    pub held: ContentShape,
     /// One of them.
     pub example: String,
 }
 
 /// A key as the first walk saw it.
 #[derive(Clone, Debug)]
-struct Met {
+struct SampledKey {
     name: String,
     kind: String,
     ttl_ms: Option<u64>,
@@ -104,12 +104,12 @@ pub async fn infer(
 ) -> Result<Inference, Error> {
     let keyspaces = store.keyspaces().await?;
     let mut inference = Inference::default();
-    let known = Known { registry, recogniser: Recogniser::new(store, registry).await? };
+    let known = DeclaredShapes { registry, recogniser: Recogniser::new(store, registry).await? };
     let keys = take_down(&keyspaces, &known, options, &mut inference, progress).await?;
     let names: Vec<(&str, &str)> =
         keys.iter().map(|met| (met.name.as_str(), met.kind.as_str())).collect();
     for (shape, members) in shape::group(&names) {
-        let mut members: Vec<&Met> = members.into_iter().map(|i| &keys[i]).collect();
+        let mut members: Vec<&SampledKey> = members.into_iter().map(|i| &keys[i]).collect();
         members.sort_by(|a, b| (&a.name, a.keyspace).cmp(&(&b.name, b.keyspace)));
         inference.proposals.push(propose(&keyspaces, options, shape, &members).await?);
     }
@@ -117,12 +117,12 @@ pub async fn infer(
 }
 
 /// What is declared already.
-struct Known<'a> {
+struct DeclaredShapes<'a> {
     registry: &'a Registry,
     recogniser: Recogniser,
 }
 
-impl Known<'_> {
+impl DeclaredShapes<'_> {
     /// The declared families that these keys belong to.
     async fn families(
         &self,
@@ -141,11 +141,11 @@ impl Known<'_> {
 /// The first walk: names, types and TTLs.
 async fn take_down(
     keyspaces: &[Keyspace],
-    known: &Known<'_>,
+    known: &DeclaredShapes<'_>,
     options: &InferOptions,
     inference: &mut Inference,
     progress: impl Fn(Progress),
-) -> Result<Vec<Met>, Error> {
+) -> Result<Vec<SampledKey>, Error> {
     let keys_total = keyspaces.iter().map(Keyspace::keys).sum();
     let mut keys = Vec::new();
     for (at, keyspace) in keyspaces.iter().enumerate() {
@@ -193,7 +193,11 @@ impl Inference {
     }
 }
 
-async fn meet(keyspace: &Keyspace, at: usize, names: Vec<String>) -> Result<Vec<Met>, Error> {
+async fn meet(
+    keyspace: &Keyspace,
+    at: usize,
+    names: Vec<String>,
+) -> Result<Vec<SampledKey>, Error> {
     let mut pipeline = Pipeline::with_capacity(names.len() * 2);
     for name in &names {
         pipeline.cmd("TYPE").arg(name).cmd("PTTL").arg(name);
@@ -205,7 +209,7 @@ async fn meet(keyspace: &Keyspace, at: usize, names: Vec<String>) -> Result<Vec<
         let ttl = replies.next().unwrap_or(Value::Nil).extract_error()?;
         let (Value::SimpleString(kind), Value::Int(ttl)) = (kind, ttl) else { continue };
         if kind != "none" && ttl != -2 {
-            met.push(Met { name, kind, ttl_ms: u64::try_from(ttl).ok(), keyspace: at });
+            met.push(SampledKey { name, kind, ttl_ms: u64::try_from(ttl).ok(), keyspace: at });
         }
     }
     Ok(met)
@@ -215,7 +219,7 @@ async fn propose(
     keyspaces: &[Keyspace],
     options: &InferOptions,
     shape: Shape,
-    members: &[&Met],
+    members: &[&SampledKey],
 ) -> Result<Proposal, Error> {
     let mut types: BTreeMap<&str, u64> = BTreeMap::new();
     for met in members {
@@ -228,7 +232,8 @@ async fn propose(
     databases.sort_unstable();
     databases.dedup();
     let ttls = members.iter().filter_map(|met| met.ttl_ms);
-    let common: Vec<&Met> = members.iter().copied().filter(|met| met.kind == types[0].0).collect();
+    let common: Vec<&SampledKey> =
+        members.iter().copied().filter(|met| met.kind == types[0].0).collect();
     Ok(Proposal {
         held: hold(keyspaces, options, &types[0].0, &common).await?,
         example: common[0].name.clone(),
@@ -246,8 +251,8 @@ async fn hold(
     keyspaces: &[Keyspace],
     options: &InferOptions,
     kind: &str,
-    members: &[&Met],
-) -> Result<Held, Error> {
+    members: &[&SampledKey],
+) -> Result<ContentShape, Error> {
     let step = members.len().div_ceil(options.samples.max(1)).max(1);
     let mut held = guess::Evidence::new(kind);
     for (at, keyspace) in keyspaces.iter().enumerate() {

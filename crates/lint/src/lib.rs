@@ -18,7 +18,7 @@ mod walk;
 
 mod content;
 mod listed;
-mod look;
+mod read_key;
 mod recognise;
 mod subject;
 
@@ -26,10 +26,10 @@ mod infer;
 
 pub use finding::{Finding, printable};
 pub use infer::{
-    Guess, Held, InferOptions, Inference, Piece, Proposal, Shape, declarations, infer,
+    ContentShape, Guess, InferOptions, Inference, Piece, Proposal, Shape, declarations, infer,
 };
 pub use lint::{Options, Progress, lint};
 pub use recognise::Recogniser;
 pub use report::{Report, Tally};
 pub use rule::{Rule, Severity};
-pub use walk::Pace;
+pub use walk::WalkRate;

@@ -10,11 +10,11 @@ use keyrack_keys::{Family, Registry};
 use keyrack_store::{Error, Keyspace, Store};
 
 use crate::finding::Finding;
-use crate::look::{Looker, Seen};
+use crate::read_key::{KeyObservation, KeyReader};
 use crate::recognise::Recogniser;
 use crate::report::{Report, Tallies};
-use crate::subject::{Place, Subject};
-use crate::walk::{Pace, batches};
+use crate::subject::{Location, Subject};
+use crate::walk::{WalkRate, batches};
 
 /// What to look at, and how fast.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +26,17 @@ pub struct Options {
     /// How many findings to list; all are counted.
     pub findings_max: usize,
     /// How fast to walk.
-    pub pace: Pace,
+    pub pace: WalkRate,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { family: None, sample: NonZeroU64::MIN, findings_max: 1_000, pace: Pace::default() }
+        Self {
+            family: None,
+            sample: NonZeroU64::MIN,
+            findings_max: 1_000,
+            pace: WalkRate::default(),
+        }
     }
 }
 
@@ -66,8 +71,8 @@ pub async fn lint(
     let keys_done = AtomicU64::new(0);
     let (mut report, mut tallies) = (Report::default(), Tallies::default());
     for keyspace in &keyspaces {
-        let place = Place { layout: store.layout(), main_db: store.db(), db: keyspace.db() };
-        let looker = Looker { keyspace, registry, place };
+        let place = Location { layout: store.layout(), main_db: store.db(), db: keyspace.db() };
+        let looker = KeyReader { keyspace, registry, place };
         let pattern = options.family.map(|family| family.pattern(store.layout()));
         let batches = batches(keyspace, pattern.as_deref(), options.pace);
         let mut checked = pin!(
@@ -96,7 +101,7 @@ struct Batch {
 }
 
 async fn check(
-    looker: Looker<'_>,
+    looker: KeyReader<'_>,
     recogniser: &Recogniser,
     options: &Options,
     keys: Vec<Vec<u8>>,
@@ -130,7 +135,7 @@ async fn check(
         batch.met.push((subject.family, None));
         let faults = subject.faults(looker.registry, looker.place);
         if !faults.is_empty() {
-            suspects.push((subject, Seen { gone: false, faults, memory_bytes: None }));
+            suspects.push((subject, KeyObservation { gone: false, faults, memory_bytes: None }));
         }
     }
     batch.confirm(looker, suspects).await?;
@@ -139,7 +144,7 @@ async fn check(
 
 /// Takes the family away from keys that only look like keys of it.
 async fn recognise(
-    looker: Looker<'_>,
+    looker: KeyReader<'_>,
     recogniser: &Recogniser,
     subjects: &mut [Subject],
 ) -> Result<(), Error> {
@@ -157,8 +162,8 @@ impl Batch {
     /// Looks again at what seemed wrong, and reports what still is.
     async fn confirm(
         &mut self,
-        looker: Looker<'_>,
-        suspects: Vec<(&Subject, Seen)>,
+        looker: KeyReader<'_>,
+        suspects: Vec<(&Subject, KeyObservation)>,
     ) -> Result<(), Error> {
         if suspects.is_empty() {
             return Ok(());
@@ -174,7 +179,7 @@ impl Batch {
         Ok(())
     }
 
-    fn report(&mut self, place: Place, subject: &Subject, faults: crate::finding::Faults) {
+    fn report(&mut self, place: Location, subject: &Subject, faults: crate::finding::Faults) {
         if !faults.is_empty() {
             let family = subject.family.map(Family::id);
             self.findings.extend(faults.into_findings(place.db, &subject.raw, family.as_deref()));

@@ -5,11 +5,11 @@ use keyrack_store::Error;
 use redis::{Pipeline, Value};
 
 use crate::finding::quoted;
-use crate::look::{COMMANDS_MAX, Looker, Viewed, accepted};
+use crate::read_key::{COMMANDS_MAX, KeyReader, KeyView, accepted};
 use crate::rule::Rule;
 
 /// A key that has to be named somewhere, and has not been found there so far.
-struct Sought {
+struct MissingReference {
     /// Which of the keys under the eye.
     view: usize,
     listed: &'static Listed,
@@ -17,17 +17,17 @@ struct Sought {
     word: String,
 }
 
-impl Looker<'_> {
+impl KeyReader<'_> {
     /// Looks for each key at the places that have to name it, one after the other: most are named by the first.
-    pub(crate) async fn listed(&self, views: &mut [Viewed<'_>]) -> Result<(), Error> {
-        let mut sought: Vec<Sought> = views
+    pub(crate) async fn listed(&self, views: &mut [KeyView<'_>]) -> Result<(), Error> {
+        let mut sought: Vec<MissingReference> = views
             .iter()
             .enumerate()
             .filter(|(_, view)| !view.gone)
             .flat_map(|(at, view)| view.sought(at))
             .collect();
         for round in 0.. {
-            let (open, failed): (Vec<Sought>, Vec<Sought>) =
+            let (open, failed): (Vec<MissingReference>, Vec<MissingReference>) =
                 sought.into_iter().partition(|sought| round < sought.listed.by.len());
             for sought in failed {
                 sought.report(&mut views[sought.view]);
@@ -43,10 +43,10 @@ impl Looker<'_> {
     /// Those of the keys that their place number `round` does not name.
     async fn not_named(
         &self,
-        views: &[Viewed<'_>],
-        sought: Vec<Sought>,
+        views: &[KeyView<'_>],
+        sought: Vec<MissingReference>,
         round: usize,
-    ) -> Result<Vec<Sought>, Error> {
+    ) -> Result<Vec<MissingReference>, Error> {
         let mut left = Vec::new();
         let mut asked = Vec::new();
         for sought in sought {
@@ -74,13 +74,17 @@ impl Looker<'_> {
     }
 }
 
-impl Viewed<'_> {
+impl KeyView<'_> {
     /// What has to name this key, by what stands in its fields.
-    fn sought(&self, view: usize) -> impl Iterator<Item = Sought> {
+    fn sought(&self, view: usize) -> impl Iterator<Item = MissingReference> {
         self.reading.listed.iter().filter_map(move |listed| {
             let word = self.noted(listed.field)?;
             let must = listed.words.contains(&word) && !(listed.unless_expiring && self.expires);
-            (must && self.parsed.is_some()).then(|| Sought { view, listed, word: word.to_owned() })
+            (must && self.parsed.is_some()).then(|| MissingReference {
+                view,
+                listed,
+                word: word.to_owned(),
+            })
         })
     }
 
@@ -103,8 +107,8 @@ impl Viewed<'_> {
     }
 }
 
-impl Sought {
-    fn report(&self, view: &mut Viewed<'_>) {
+impl MissingReference {
+    fn report(&self, view: &mut KeyView<'_>) {
         let rule = if self.listed.unless_expiring { Rule::NeverRemoved } else { Rule::Unlisted };
         let state = format!("its {} is {}", self.listed.field, quoted(self.word.as_bytes()));
         let templates: Vec<&str> = self.listed.by.iter().map(|by| by.family().template).collect();

@@ -20,7 +20,7 @@ pub(crate) struct Subject {
 
 /// Where keys are met: what their names have to fit beside their declarations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// How keys are named in this store.
     pub(crate) layout: Layout,
     /// The database that the store's address names.
@@ -66,7 +66,7 @@ impl Subject {
     }
 
     /// What is wrong with the name and the place, whatever the key holds.
-    pub(crate) fn faults(&self, registry: &Registry, place: Place) -> Faults {
+    pub(crate) fn faults(&self, registry: &Registry, place: Location) -> Faults {
         let mut faults = Faults::default();
         let Some(family) = self.family else {
             faults.add(Rule::NoFamily, "", "belongs to no declared family");
@@ -124,7 +124,7 @@ fn without_tag(raw: &[u8]) -> Option<Vec<u8>> {
     Some([&raw[..open], tag, &raw[close + 1..]].concat())
 }
 
-fn wrong_database(family: &Family, layout: Layout, place: Place) -> Option<String> {
+fn wrong_database(family: &Family, layout: Layout, place: Location) -> Option<String> {
     match family.database {
         // Where the name has a hash tag, that keeps the accounts apart.
         Database::Account if layout == Layout::Cluster && place.db != place.main_db => {

@@ -13,12 +13,12 @@ const BATCH: usize = 512;
 
 /// How fast to walk.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pace {
+pub struct WalkRate {
     /// At most so many keys a second; as fast as the server answers without it.
     pub keys_per_second: Option<NonZeroU32>,
 }
 
-impl Pace {
+impl WalkRate {
     /// How long so many keys should take.
     fn duration(self, n_keys: u64) -> Duration {
         self.keys_per_second.map_or(Duration::ZERO, |rate| {
@@ -31,7 +31,7 @@ impl Pace {
 pub(crate) fn batches<'a>(
     keyspace: &'a Keyspace,
     pattern: Option<&'a str>,
-    pace: Pace,
+    pace: WalkRate,
 ) -> impl Stream<Item = Result<Vec<Vec<u8>>, Error>> + 'a {
     let start = Walk { cursor: Some(0), n_keys: 0, started: Instant::now() };
     stream::try_unfold(start, move |mut walk| async move {
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn pace_says_how_long_keys_take() {
-        let pace = Pace { keys_per_second: NonZeroU32::new(500) };
+        let pace = WalkRate { keys_per_second: NonZeroU32::new(500) };
         assert_eq!(pace.duration(1_000), Duration::from_secs(2));
-        assert_eq!(Pace::default().duration(1_000), Duration::ZERO);
+        assert_eq!(WalkRate::default().duration(1_000), Duration::ZERO);
     }
 }

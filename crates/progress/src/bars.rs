@@ -11,5 +11,5 @@ mod write;
 
 pub(crate) use self::{
     stored::{BarKeys, Stored, With},
-    write::{ATTEMPTS_MAX, Draft},
+    write::{ATTEMPTS_MAX, BarDefinition},
 };

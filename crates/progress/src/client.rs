@@ -31,8 +31,8 @@
 #[cfg(feature = "http-client")]
 mod http;
 mod report;
+mod run_report;
 mod sink;
-mod trail;
 
 use std::{sync::Arc, time::Duration};
 
@@ -41,7 +41,7 @@ use tokio::{runtime::Handle, sync::watch};
 
 #[cfg(feature = "http-client")]
 pub use self::http::HttpClientError;
-use self::{report::report, sink::Sink, trail::Trail};
+use self::{report::report, run_report::RunReport, sink::Sink};
 use crate::service::Progress;
 
 /// Reports runs. Cheap to clone.
@@ -90,7 +90,7 @@ impl Client {
     ///
     /// A bar or step whose name is empty or too long is not reported.
     pub fn start(&self, bar: &str, step: &str, iterations: Option<u64>) -> Run {
-        let trail = Arc::new(Trail::new(bar, step, iterations, self.sink.now()));
+        let trail = Arc::new(RunReport::new(bar, step, iterations, self.sink.now()));
         self.open.send_modify(|open| *open += 1);
         let (task, sink, open) = (Arc::clone(&trail), Arc::clone(&self.sink), self.open.clone());
         self.tasks.spawn(async move {
@@ -123,7 +123,7 @@ impl Client {
 /// A run that is reported. Dropped before it is finished, it has failed: watchers of the store are told, and nothing is learned.
 #[derive(Debug)]
 pub struct Run {
-    trail: Arc<Trail>,
+    trail: Arc<RunReport>,
     client: Client,
 }
 

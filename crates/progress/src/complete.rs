@@ -6,4 +6,4 @@
 mod count;
 mod decide;
 
-pub use self::count::Handled;
+pub use self::count::CountOutcome;

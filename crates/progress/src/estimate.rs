@@ -2,23 +2,23 @@
 //!
 #![doc = include_str!("docs/estimate.md")]
 
+mod covariance;
 mod growth;
-mod later;
 mod mixture;
 mod model;
 mod normal;
 mod remaining;
+mod remaining_steps;
 mod shape;
 mod step;
 mod stored;
-mod together;
 
 pub use model::{Model, RUNS_MAX};
 
 #[cfg(test)]
 mod tests;
 
-use self::{mixture::Point, step::Taken};
+use self::{mixture::Point, step::PastDuration};
 
 /// One step of a run, finished.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +32,8 @@ pub struct FinishedStep {
 }
 
 impl FinishedStep {
-    fn taken(&self) -> Taken {
-        Taken { n: self.iterations.unwrap_or(1).max(1) as f64, seconds: self.seconds }
+    fn taken(&self) -> PastDuration {
+        PastDuration { n: self.iterations.unwrap_or(1).max(1) as f64, seconds: self.seconds }
     }
 }
 

@@ -39,7 +39,6 @@
 
 mod bar;
 mod bars;
-mod chance;
 pub mod client;
 mod complete;
 mod error;
@@ -51,6 +50,7 @@ pub mod keys;
 mod live;
 mod outbox;
 mod overview;
+mod random;
 mod retained;
 mod running;
 mod service;
@@ -66,7 +66,7 @@ pub use self::{
         SAMPLING_MAX_AGE_MAX, SAMPLING_MAX_AGE_MIN, SAMPLING_MAX_COUNT_MAX, SAMPLING_MAX_COUNT_MIN,
         STEPS_MAX, Sampling, Step,
     },
-    complete::Handled,
+    complete::CountOutcome,
     error::Error,
     eta::{Eta, StepEta},
     jobs::{CALC_PBAR_ETA, HANDLE_COMPLETED_TRACE, HANDLE_EXAMPLE_JOB, JOBS},
@@ -74,7 +74,7 @@ pub use self::{
     live::{Live, PREPARING},
     overview::{BarLine, Users},
     retained::{RetainedStep, RetainedTrace, Sample, SampleStep, Samples},
-    running::Underway,
+    running::RunningTrace,
     service::{Progress, Quotas, TRACES_QUOTA},
     technique::{Method, StepConfig, Technique},
     trace::{ITERATIONS_MAX, NewTrace, Outcome, Trace, TraceFailure, TraceStep, Update},

@@ -47,7 +47,7 @@ impl Progress {
     /// # Errors
     /// When `cursor` is none that this gave, or the store fails.
     pub async fn active_users(&self, cursor: Option<&str>, max: usize) -> Result<Users, Error> {
-        let at = Place::parse(cursor.unwrap_or("0-0"))?;
+        let at = UserCursor::parse(cursor.unwrap_or("0-0"))?;
         let (year, month) = at.month(month_of(self.now())?)?;
         let mut cmd = redis::cmd("HSCAN");
         cmd.arg(&*self.store.place(&keys::month_count(&year, &month)));
@@ -59,9 +59,9 @@ impl Progress {
         }
         let users = found.into_iter().filter_map(|(user, n)| Some((UserSub::new(user).ok()?, n)));
         let next = match (next, at.months_ago) {
-            (0, 0) => Some(Place { months_ago: 1, cursor: 0 }),
+            (0, 0) => Some(UserCursor { months_ago: 1, cursor: 0 }),
             (0, _) => None,
-            (cursor, months_ago) => Some(Place { months_ago, cursor }),
+            (cursor, months_ago) => Some(UserCursor { months_ago, cursor }),
         };
         Ok(Users { users: users.collect(), next: next.map(|next| next.to_string()) })
     }
@@ -160,16 +160,16 @@ impl BarLine {
 
 /// How far a listing of users has come.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct UserCursor {
     months_ago: u32,
     cursor: u64,
 }
 
-impl Place {
-    fn parse(text: &str) -> Result<Place, Error> {
+impl UserCursor {
+    fn parse(text: &str) -> Result<UserCursor, Error> {
         let place = text.split_once('-').and_then(|(months_ago, cursor)| {
             let place =
-                Place { months_ago: months_ago.parse().ok()?, cursor: cursor.parse().ok()? };
+                UserCursor { months_ago: months_ago.parse().ok()?, cursor: cursor.parse().ok()? };
             (place.months_ago <= 1).then_some(place)
         });
         place.ok_or_else(|| {
@@ -188,7 +188,7 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for UserCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.months_ago, self.cursor)
     }

@@ -14,7 +14,7 @@ use crate::{
 
 /// A trace under way, as the list has it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Underway {
+pub struct RunningTrace {
     /// Whose it is.
     pub user: UserSub,
     /// Its bar.
@@ -35,7 +35,7 @@ impl Progress {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn running(&self, from: usize, max: usize) -> Result<Vec<Underway>, Error> {
+    pub async fn running(&self, from: usize, max: usize) -> Result<Vec<RunningTrace>, Error> {
         if max == 0 {
             return Ok(Vec::new());
         }
@@ -43,7 +43,7 @@ impl Progress {
         cmd.arg(&*self.store.place(&keys::running())).arg(from).arg(from.saturating_add(max - 1));
         cmd.arg("WITHSCORES");
         let found: Vec<(String, f64)> = cmd.query_async(&mut self.store.connection()).await?;
-        Ok(found.into_iter().filter_map(|(member, at)| Underway::parse(&member, at)).collect())
+        Ok(found.into_iter().filter_map(|(member, at)| RunningTrace::parse(&member, at)).collect())
     }
 
     /// How many traces are under way.
@@ -86,9 +86,9 @@ impl Progress {
     }
 }
 
-impl Underway {
-    fn parse(member: &str, heard_at: f64) -> Option<Underway> {
+impl RunningTrace {
+    fn parse(member: &str, heard_at: f64) -> Option<RunningTrace> {
         let (user, bar, trace): (String, String, String) = serde_json::from_str(member).ok()?;
-        Some(Underway { user: UserSub::new(user).ok()?, bar, trace, heard_at })
+        Some(RunningTrace { user: UserSub::new(user).ok()?, bar, trace, heard_at })
     }
 }

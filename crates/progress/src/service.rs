@@ -3,7 +3,7 @@
 use keyrack_keys::Key;
 use keyrack_store::Store;
 
-use crate::{bar::BARS_MAX, chance::Chance};
+use crate::{bar::BARS_MAX, random::Random};
 
 /// How many traces a user may have stored at a time, unless set otherwise. All of them take about 10 MB.
 pub const TRACES_QUOTA: u64 = 10_000;
@@ -32,20 +32,20 @@ pub struct Progress {
     pub(crate) store: Store,
     /// The list into which completed traces are put for whoever counts them.
     pub(crate) queue: Key,
-    pub(crate) chance: Chance,
+    pub(crate) chance: Random,
     pub(crate) quotas: Quotas,
 }
 
 impl Progress {
     /// The progress bars of a store, whose completed traces are handed over in the hot queue: the list `jobs:hot`.
     pub fn open(store: Store, hot_queue: Key) -> Progress {
-        let (chance, quotas) = (Chance::system(), Quotas::default());
+        let (chance, quotas) = (Random::system(), Quotas::default());
         Progress { store, queue: hot_queue, chance, quotas }
     }
 
     /// The same, with ids and samples that follow from a number; for tests.
     pub fn seeded(store: Store, hot_queue: Key, seed: u64) -> Progress {
-        let (chance, quotas) = (Chance::seeded(seed), Quotas::default());
+        let (chance, quotas) = (Random::seeded(seed), Quotas::default());
         Progress { store, queue: hot_queue, chance, quotas }
     }
 

@@ -12,9 +12,9 @@ mod metrics;
 mod run;
 
 pub use self::{
-    adopt::Adopted,
+    adopt::AdoptedWeights,
     bootstrap::Interval,
-    generator::{Size, World},
+    generator::{GeneratedApp, Size},
     metrics::Scores,
     run::{Evaluation, Measured, evaluate},
 };

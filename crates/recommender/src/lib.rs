@@ -30,13 +30,13 @@
 //! chance from a seed.
 
 mod day;
-mod dice;
 mod error;
 pub mod eval;
 pub mod keys;
 mod live;
 mod nightly;
 mod online;
+mod random;
 mod rows;
 mod service;
 mod source;

@@ -10,7 +10,7 @@ use crate::{
     day,
     error::Error,
     keys::{self, UserId},
-    nightly::{Counted, PostEntry},
+    nightly::{CountedReaction, PostEntry},
     rows::{CATEGORIES_MAX, Challenge, ID_MAX, Member, Post, Reaction, numbers, numbers_text},
     service::Recommender,
 };
@@ -141,7 +141,7 @@ impl Recommender {
         let (challenge, mark): (Option<u64>, Option<u64>) =
             pipe.query_async(&mut self.store().connection()).await?;
         let Some(challenge) = challenge else { return Ok(false) };
-        let counted = [Counted { reaction, challenge }];
+        let counted = [CountedReaction { reaction, challenge }];
         let user = &counted[0].reaction.user;
         self.enter_users(std::iter::once(user)).await?;
         self.count_for_user(user, mark.unwrap_or(0), &[&counted[0]]).await?;

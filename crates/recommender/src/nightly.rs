@@ -21,7 +21,7 @@ use jiff::civil::Date;
 use keyrack_keys::Key;
 use keyrack_store::{Script, script};
 
-pub(crate) use self::{posts::PostEntry, reactions::Counted};
+pub(crate) use self::{posts::PostEntry, reactions::CountedReaction};
 use crate::{
     day,
     error::Error,

@@ -11,7 +11,7 @@ use crate::{
     error::text,
     link::Connect,
     open::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT, cluster_client},
-    reply::{self, Meaning},
+    reply::{self, ErrorMeaning},
 };
 
 /// One server.
@@ -88,7 +88,7 @@ impl Connect for ClusterNodes {
     /// The crate follows nodes and slots by itself. It does not log in anew once no node is left that accepts its login.
     fn is_lost(error: &RedisError) -> bool {
         error.kind() == ErrorKind::ClusterConnectionNotFound
-            || reply::meaning(error) == Some(Meaning::Login)
+            || reply::meaning(error) == Some(ErrorMeaning::Login)
     }
 }
 

@@ -6,11 +6,11 @@ use redis::{
     cluster_async::ClusterConnection,
 };
 
-use crate::open::{CONNECT_TIMEOUT, Opened, cluster_client};
+use crate::open::{CONNECT_TIMEOUT, OpenedBackend, cluster_client};
 
 /// A connection for BLPOP and its like. Opens at its first use, and again after it was lost.
 pub struct BlockingConnection {
-    opened: Opened,
+    opened: OpenedBackend,
     db: i64,
     own: Option<Own>,
 }
@@ -22,7 +22,7 @@ enum Own {
 }
 
 impl BlockingConnection {
-    pub(crate) fn new(opened: Opened, db: i64) -> BlockingConnection {
+    pub(crate) fn new(opened: OpenedBackend, db: i64) -> BlockingConnection {
         BlockingConnection { opened, db, own: None }
     }
 
@@ -32,19 +32,19 @@ impl BlockingConnection {
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
             .set_response_timeout(None);
         Ok(match &self.opened {
-            Opened::Embedded(engine) => {
+            OpenedBackend::Embedded(engine) => {
                 let db = usize::try_from(self.db).unwrap_or(0);
                 Own::Embedded(engine.connection(db).map_err(std::io::Error::other)?)
             }
-            Opened::Server(link) => {
+            OpenedBackend::Server(link) => {
                 let client = link.address().client()?;
                 Own::Server(client.get_multiplexed_async_connection_with_config(&config).await?)
             }
-            Opened::Sentinel(primary) => {
+            OpenedBackend::Sentinel(primary) => {
                 let client = primary.client()?;
                 Own::Server(client.get_multiplexed_async_connection_with_config(&config).await?)
             }
-            Opened::Cluster(cluster) => {
+            OpenedBackend::Cluster(cluster) => {
                 let (sender, _) = tokio::sync::mpsc::unbounded_channel();
                 let client = cluster_client(&cluster.address().logins()?, Some(sender))?;
                 Own::Cluster(client.get_async_connection().await?)

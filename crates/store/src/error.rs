@@ -3,7 +3,7 @@
 use redis::{ErrorKind, RedisError};
 
 use crate::{
-    reply::{self, Meaning},
+    reply::{self, ErrorMeaning},
     url::UrlError,
 };
 
@@ -146,7 +146,7 @@ impl Error {
     pub(crate) fn opening(target: &str, error: &RedisError) -> Error {
         let (target, reason) = (target.to_owned(), text(error));
         match reply::meaning(error) {
-            Some(Meaning::Login | Meaning::Denied) => Error::Auth { target, reason },
+            Some(ErrorMeaning::Login | ErrorMeaning::Denied) => Error::Auth { target, reason },
             _ => Error::Unreachable { target, reason },
         }
     }
@@ -171,11 +171,11 @@ impl From<RedisError> for Error {
             return Error::Lost(error);
         }
         match reply::meaning(&error) {
-            Some(Meaning::Transient(why)) => return Error::Unavailable { why, source: error },
-            Some(Meaning::Login) => {
+            Some(ErrorMeaning::Transient(why)) => return Error::Unavailable { why, source: error },
+            Some(ErrorMeaning::Login) => {
                 return Error::Auth { target: "the store".into(), reason: text(&error) };
             }
-            Some(Meaning::Denied) => return Error::Denied(error),
+            Some(ErrorMeaning::Denied) => return Error::Denied(error),
             None => {}
         }
         match error.kind() {

@@ -20,18 +20,18 @@ use crate::{
 
 /// What is behind a store.
 #[derive(Clone)]
-pub(crate) enum Opened {
+pub(crate) enum OpenedBackend {
     Embedded(Engine),
     Server(ServerLink),
     Sentinel(Arc<Primary>),
     Cluster(ClusterLink),
 }
 
-impl Opened {
+impl OpenedBackend {
     /// Changes each time another server becomes the primary; `None` where that cannot be.
     pub(crate) fn switches(&self) -> Option<tokio::sync::watch::Receiver<u64>> {
         match self {
-            Opened::Sentinel(primary) => Some(primary.switches()),
+            OpenedBackend::Sentinel(primary) => Some(primary.switches()),
             _ => None,
         }
     }
@@ -45,15 +45,15 @@ pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const RETRY_DELAY_MAX: Duration = Duration::from_millis(500);
 pub(crate) const RETRY_DELAY_MIN: Duration = Duration::from_millis(20);
 
-pub(crate) async fn open(url: &StoreUrl, options: &mut Options) -> Result<Opened, Error> {
+pub(crate) async fn open(url: &StoreUrl, options: &mut Options) -> Result<OpenedBackend, Error> {
     match &url.target {
-        Target::Memory => Ok(Opened::Embedded(engine_builder(options).open_in_memory())),
+        Target::Memory => Ok(OpenedBackend::Embedded(engine_builder(options).open_in_memory())),
         Target::Folder { dir, fsync } => {
             let (builder, dir) = (engine_builder(options).fsync(*fsync), dir.clone());
             // A long log takes minutes, in which the program has other things to do.
             let opened = tokio::task::spawn_blocking(move || builder.open(dir)).await;
             let opened = opened.unwrap_or_else(|error| panic::resume_unwind(error.into_panic()));
-            Ok(Opened::Embedded(opened.map_err(|error| folder_error(&error))?))
+            Ok(OpenedBackend::Embedded(opened.map_err(|error| folder_error(&error))?))
         }
         Target::Server(info) => {
             open_server(url, Address::new(info.clone(), options.password_file.clone())).await
@@ -63,12 +63,12 @@ pub(crate) async fn open(url: &StoreUrl, options: &mut Options) -> Result<Opened
                 .await
                 .map_err(|error| opening(url, node.db, &error))?;
             look_over(url, node.db, &mut primary.connection()).await?;
-            Ok(Opened::Sentinel(primary))
+            Ok(OpenedBackend::Sentinel(primary))
         }
         Target::Cluster { nodes } => {
             let nodes = ClusterNodes::new(nodes.clone(), options.password_file.clone());
             let cluster = Link::open(nodes).await.map_err(|error| opening(url, 0, &error))?;
-            Ok(Opened::Cluster(cluster))
+            Ok(OpenedBackend::Cluster(cluster))
         }
     }
 }
@@ -105,7 +105,7 @@ fn folder_error(error: &keyrack_engine::OpenError) -> Error {
     Error::Folder { dir: error.dir().display().to_string(), reason, in_use: error.is_in_use() }
 }
 
-async fn open_server(url: &StoreUrl, address: Address) -> Result<Opened, Error> {
+async fn open_server(url: &StoreUrl, address: Address) -> Result<OpenedBackend, Error> {
     // Without this, rustls would not know which of its cryptographic back-ends to use; a second call changes nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let db = address.db();
@@ -117,7 +117,7 @@ async fn open_server(url: &StoreUrl, address: Address) -> Result<Opened, Error> 
         })?
         .map_err(|error| opening(url, db, &error))?;
     look_over(url, db, &mut link).await?;
-    Ok(Opened::Server(link))
+    Ok(OpenedBackend::Server(link))
 }
 
 /// A client for a cluster; with a sender, connections speak RESP3 and deliver pushes to it.

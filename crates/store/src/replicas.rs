@@ -18,7 +18,7 @@ use crate::{
     connection::Connection,
     error::Error,
     keys,
-    open::{CONNECT_TIMEOUT, Opened},
+    open::{CONNECT_TIMEOUT, OpenedBackend},
     probe::PROBE_TTL_MS,
     store::Store,
 };
@@ -90,7 +90,7 @@ impl Replicas {
     /// Starts the task, which ends with the last handle.
     pub(crate) fn start(
         wanted: ReplicasAcknowledge,
-        opened: Opened,
+        opened: OpenedBackend,
         shared: Connection,
         clock: Arc<dyn Clock>,
     ) -> Replicas {
@@ -107,7 +107,7 @@ impl Replicas {
 /// The task: waits for all who have asked so far, then for those who have asked meanwhile.
 struct Waiter {
     wanted: ReplicasAcknowledge,
-    opened: Opened,
+    opened: OpenedBackend,
     /// The connection that carries the writes.
     shared: Connection,
     clock: Arc<dyn Clock>,

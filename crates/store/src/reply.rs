@@ -4,7 +4,7 @@ use redis::{ErrorKind, RedisError, ServerError};
 
 /// What an error reply means for whoever made the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum ErrorMeaning {
     /// The server refused and changed nothing; the same call may succeed a little later.
     Transient(&'static str),
     /// The server does not accept the user or the password. A reconnect logs in again.
@@ -61,12 +61,13 @@ const TRANSIENT_TEXTS: &[Reply] = &[
 /// What an error means if a server gave it; `None` for everything else that servers and scripts say.
 ///
 /// Of the replies to a pipeline the first that says anything decides.
-pub(crate) fn meaning(error: &RedisError) -> Option<Meaning> {
+pub(crate) fn meaning(error: &RedisError) -> Option<ErrorMeaning> {
     if error.kind() == ErrorKind::AuthenticationFailed {
         // A server that loads its data refuses the password with LOADING; the crate reports either so.
         let text = error.detail().unwrap_or_default();
         return Some(
-            transient_inside(text).map_or(Meaning::Login, |it| Meaning::Transient(it.why)),
+            transient_inside(text)
+                .map_or(ErrorMeaning::Login, |it| ErrorMeaning::Transient(it.why)),
         );
     }
     let replies = error.clone().into_server_errors()?;
@@ -84,13 +85,13 @@ pub(crate) fn is_slot_moving_reply(reply: &ServerError) -> bool {
     transient(reply).is_some_and(|it| it.while_slot_moves)
 }
 
-fn of_reply(reply: &ServerError) -> Option<Meaning> {
+fn of_reply(reply: &ServerError) -> Option<ErrorMeaning> {
     if let Some(transient) = transient(reply) {
-        return Some(Meaning::Transient(transient.why));
+        return Some(ErrorMeaning::Transient(transient.why));
     }
     match inner_code(reply) {
-        "NOAUTH" | "WRONGPASS" => Some(Meaning::Login),
-        "NOPERM" => Some(Meaning::Denied),
+        "NOAUTH" | "WRONGPASS" => Some(ErrorMeaning::Login),
+        "NOPERM" => Some(ErrorMeaning::Denied),
         _ => None,
     }
 }
@@ -137,7 +138,7 @@ mod tests {
     }
 
     fn is_transient(reply: &str) -> bool {
-        matches!(meaning(&error(reply)), Some(Meaning::Transient(_)))
+        matches!(meaning(&error(reply)), Some(ErrorMeaning::Transient(_)))
     }
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
         ));
         assert_eq!(
             meaning(&error("EXECABORT Transaction discarded because of: NOPERM no rights")),
-            Some(Meaning::Denied)
+            Some(ErrorMeaning::Denied)
         );
         assert_eq!(meaning(&error("EXECABORT Transaction discarded")), None);
     }
@@ -175,9 +176,9 @@ mod tests {
 
     #[test]
     fn refused_logins_and_missing_rights_are_classes_of_their_own() {
-        assert_eq!(meaning(&error("NOAUTH Authentication required.")), Some(Meaning::Login));
-        assert_eq!(meaning(&error("WRONGPASS invalid password")), Some(Meaning::Login));
-        assert_eq!(meaning(&error("NOPERM no rights")), Some(Meaning::Denied));
+        assert_eq!(meaning(&error("NOAUTH Authentication required.")), Some(ErrorMeaning::Login));
+        assert_eq!(meaning(&error("WRONGPASS invalid password")), Some(ErrorMeaning::Login));
+        assert_eq!(meaning(&error("NOPERM no rights")), Some(ErrorMeaning::Denied));
         assert_eq!(meaning(&error("QUEUE_PAUSED emails")), None);
         assert_eq!(meaning(&error("ERR unknown command")), None);
     }

@@ -31,7 +31,7 @@ pub(crate) struct Primary {
     sentinels: Vec<ConnectionInfo>,
     master: String,
     login: NodeLogin,
-    current: RwLock<Current>,
+    current: RwLock<CurrentMaster>,
     /// Rung when a command's fate suggests that the primary has moved.
     doubt: Notify,
     /// Counts switches, for those who hold connections of their own.
@@ -39,7 +39,7 @@ pub(crate) struct Primary {
 }
 
 #[derive(Clone)]
-struct Current {
+struct CurrentMaster {
     address: (String, u16),
     link: ServerLink,
 }
@@ -56,7 +56,7 @@ impl Primary {
     ) -> RedisResult<Arc<Primary>> {
         let address = resolve(&sentinels, &master).await?;
         let link = Link::open(node_address(&address, &login)?).await?;
-        let current = RwLock::new(Current { address, link });
+        let current = RwLock::new(CurrentMaster { address, link });
         let (switched, _) = watch::channel(0);
         let doubt = Notify::new();
         let primary = Arc::new(Primary { sentinels, master, login, current, doubt, switched });
@@ -106,7 +106,7 @@ impl Primary {
         }
         let link = Link::open(node_address(&address, &self.login)?).await?;
         tracing::info!(host = address.0, port = address.1, "following the new primary");
-        *self.current.write() = Current { address, link };
+        *self.current.write() = CurrentMaster { address, link };
         self.switched.send_modify(|n| *n += 1);
         Ok(())
     }

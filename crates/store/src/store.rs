@@ -14,7 +14,7 @@ use crate::{
     connection::{Backend, Connection},
     error::Error,
     link::Link,
-    open::{self, Opened},
+    open::{self, OpenedBackend},
     replicas::{Replicas, ReplicasAcknowledge},
     subscription::{Hub, Subscription},
     url::StoreUrl,
@@ -28,7 +28,7 @@ pub struct Store {
 
 struct Inner {
     url: StoreUrl,
-    opened: Opened,
+    opened: OpenedBackend,
     connection: Connection,
     hub: Hub,
     clock: Arc<dyn Clock>,
@@ -110,7 +110,7 @@ impl Store {
         let connection = Connection { backend: backend(&opened, 0)? };
         let clock: Arc<dyn Clock> = match (options.clock, &opened) {
             (Some(clock), _) => clock,
-            (None, Opened::Embedded(_)) => Arc::new(EngineClock(steady)),
+            (None, OpenedBackend::Embedded(_)) => Arc::new(EngineClock(steady)),
             (None, opened) => {
                 let source = options.time_source.unwrap_or_else(|| Arc::new(SystemTimeSource));
                 clock::of_server(&connection, source, opened.switches()).await?
@@ -170,8 +170,8 @@ impl Store {
         let no_such =
             |reason: String| Error::NoSuchDatabase { target: self.to_string(), db, reason };
         let opened = match &self.inner.opened {
-            Opened::Embedded(engine) => Opened::Embedded(engine.clone()),
-            Opened::Server(link) => {
+            OpenedBackend::Embedded(engine) => OpenedBackend::Embedded(engine.clone()),
+            OpenedBackend::Server(link) => {
                 let address = link.address().database(db);
                 let refused = |error: redis::RedisError| {
                     let reason = crate::error::text(&error);
@@ -180,11 +180,15 @@ impl Store {
                         _ => no_such(reason),
                     }
                 };
-                Opened::Server(Link::open(address).await.map_err(refused)?)
+                OpenedBackend::Server(Link::open(address).await.map_err(refused)?)
             }
-            Opened::Sentinel(primary) => Opened::Sentinel(primary.database(db).await?),
-            Opened::Cluster(_) if db == 0 => self.inner.opened.clone(),
-            Opened::Cluster(_) => return Err(no_such("a cluster has only database 0".into())),
+            OpenedBackend::Sentinel(primary) => {
+                OpenedBackend::Sentinel(primary.database(db).await?)
+            }
+            OpenedBackend::Cluster(_) if db == 0 => self.inner.opened.clone(),
+            OpenedBackend::Cluster(_) => {
+                return Err(no_such("a cluster has only database 0".into()));
+            }
         };
         let connection = Connection { backend: backend(&opened, db)? };
         let clock = self.inner.clock.clone();
@@ -246,17 +250,17 @@ impl Store {
     /// What kind of store this is.
     pub fn kind(&self) -> Kind {
         match self.inner.opened {
-            Opened::Embedded(_) => Kind::Embedded,
-            Opened::Server(_) => Kind::Server,
-            Opened::Sentinel(_) => Kind::Sentinel,
-            Opened::Cluster(_) => Kind::Cluster,
+            OpenedBackend::Embedded(_) => Kind::Embedded,
+            OpenedBackend::Server(_) => Kind::Server,
+            OpenedBackend::Sentinel(_) => Kind::Sentinel,
+            OpenedBackend::Cluster(_) => Kind::Cluster,
         }
     }
 
     /// The embedded engine, to listen for Redis clients on it; other stores have their own port.
     pub fn engine(&self) -> Option<&Engine> {
         match &self.inner.opened {
-            Opened::Embedded(engine) => Some(engine),
+            OpenedBackend::Embedded(engine) => Some(engine),
             _ => None,
         }
     }
@@ -276,27 +280,31 @@ impl Store {
 }
 
 /// Refuses to wait for replicas where there is no way to do so.
-fn must_have_replicas(url: &StoreUrl, opened: &Opened) -> Result<(), Error> {
+fn must_have_replicas(url: &StoreUrl, opened: &OpenedBackend) -> Result<(), Error> {
     let reason = match opened {
-        Opened::Server(_) | Opened::Sentinel(_) => return Ok(()),
-        Opened::Embedded(_) => "the embedded engine has none; leave replicas-acknowledge out",
-        Opened::Cluster(_) => {
+        OpenedBackend::Server(_) | OpenedBackend::Sentinel(_) => return Ok(()),
+        OpenedBackend::Embedded(_) => {
+            "the embedded engine has none; leave replicas-acknowledge out"
+        }
+        OpenedBackend::Cluster(_) => {
             "on a cluster this is not supported; set min-replicas-to-write on its nodes instead"
         }
     };
     Err(Error::NoReplicas { target: url.to_string(), reason })
 }
 
-fn native_layout(opened: &Opened) -> Layout {
+fn native_layout(opened: &OpenedBackend) -> Layout {
     match opened {
-        Opened::Cluster(_) => Layout::Cluster,
-        Opened::Embedded(_) | Opened::Server(_) | Opened::Sentinel(_) => Layout::Documented,
+        OpenedBackend::Cluster(_) => Layout::Cluster,
+        OpenedBackend::Embedded(_) | OpenedBackend::Server(_) | OpenedBackend::Sentinel(_) => {
+            Layout::Documented
+        }
     }
 }
 
-fn backend(opened: &Opened, db: i64) -> Result<Backend, Error> {
+fn backend(opened: &OpenedBackend, db: i64) -> Result<Backend, Error> {
     Ok(match opened {
-        Opened::Embedded(engine) => {
+        OpenedBackend::Embedded(engine) => {
             let number = usize::try_from(db).unwrap_or(usize::MAX);
             let connection = engine.connection(number).map_err(|error| Error::NoSuchDatabase {
                 target: "the embedded engine".into(),
@@ -305,9 +313,9 @@ fn backend(opened: &Opened, db: i64) -> Result<Backend, Error> {
             })?;
             Backend::Embedded(connection)
         }
-        Opened::Server(link) => Backend::Server(link.clone()),
-        Opened::Sentinel(primary) => Backend::Sentinel(primary.clone()),
-        Opened::Cluster(cluster) => Backend::Cluster(cluster.clone()),
+        OpenedBackend::Server(link) => Backend::Server(link.clone()),
+        OpenedBackend::Sentinel(primary) => Backend::Sentinel(primary.clone()),
+        OpenedBackend::Cluster(cluster) => Backend::Cluster(cluster.clone()),
     })
 }
 

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     error::Error,
-    open::{CONNECT_TIMEOUT, Opened, RETRY_DELAY_MAX, RETRY_DELAY_MIN, cluster_client},
+    open::{CONNECT_TIMEOUT, OpenedBackend, RETRY_DELAY_MAX, RETRY_DELAY_MIN, cluster_client},
 };
 
 /// What a subscription yields.
@@ -97,7 +97,7 @@ type ChannelName = (String, String);
 pub(crate) struct Hub {
     requests: mpsc::UnboundedSender<Request>,
     /// Taken by the task when the first subscription starts it.
-    pending: parking_lot::Mutex<Option<(Opened, mpsc::UnboundedReceiver<Request>)>>,
+    pending: parking_lot::Mutex<Option<(OpenedBackend, mpsc::UnboundedReceiver<Request>)>>,
     next_id: AtomicU64,
 }
 
@@ -127,7 +127,7 @@ impl Listener {
 }
 
 impl Hub {
-    pub(crate) fn new(opened: Opened) -> Hub {
+    pub(crate) fn new(opened: OpenedBackend) -> Hub {
         let (requests, receiver) = mpsc::unbounded_channel();
         let pending = parking_lot::Mutex::new(Some((opened, receiver)));
         Hub { requests, pending, next_id: AtomicU64::new(0) }
@@ -138,7 +138,7 @@ impl Hub {
         channels: Vec<ChannelName>,
     ) -> Result<Subscription, Error> {
         if let Some((opened, requests)) = self.pending.lock().take() {
-            tokio::spawn(Switchboard::new(opened, requests).run());
+            tokio::spawn(SubscriptionTask::new(opened, requests).run());
         }
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, events) = mpsc::channel(EVENTS_MAX);
@@ -159,8 +159,8 @@ fn gone() -> Error {
 }
 
 /// The task: who listens to what, and the connection that serves them.
-struct Switchboard {
-    opened: Opened,
+struct SubscriptionTask {
+    opened: OpenedBackend,
     requests: mpsc::UnboundedReceiver<Request>,
     channels: HashMap<String, Channel>,
     feed: Option<Feed>,
@@ -181,9 +181,9 @@ enum Wake {
     Lost,
 }
 
-impl Switchboard {
-    fn new(opened: Opened, requests: mpsc::UnboundedReceiver<Request>) -> Switchboard {
-        Switchboard { opened, requests, channels: HashMap::new(), feed: None }
+impl SubscriptionTask {
+    fn new(opened: OpenedBackend, requests: mpsc::UnboundedReceiver<Request>) -> SubscriptionTask {
+        SubscriptionTask { opened, requests, channels: HashMap::new(), feed: None }
     }
 
     async fn run(mut self) {
@@ -309,15 +309,15 @@ enum Feed {
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Feed {
-    async fn connect(opened: &Opened) -> RedisResult<Feed> {
+    async fn connect(opened: &OpenedBackend) -> RedisResult<Feed> {
         let connecting = async {
             match opened {
-                Opened::Embedded(engine) => Ok(Feed::Embedded(engine.subscribe())),
-                Opened::Server(link) => Feed::server(&link.address().client()?, None).await,
-                Opened::Sentinel(primary) => {
+                OpenedBackend::Embedded(engine) => Ok(Feed::Embedded(engine.subscribe())),
+                OpenedBackend::Server(link) => Feed::server(&link.address().client()?, None).await,
+                OpenedBackend::Sentinel(primary) => {
                     Feed::server(&primary.client()?, Some(primary.switches())).await
                 }
-                Opened::Cluster(cluster) => {
+                OpenedBackend::Cluster(cluster) => {
                     let (sender, pushes) = mpsc::unbounded_channel();
                     let client = cluster_client(&cluster.address().logins()?, Some(sender))?;
                     let connection = client.get_async_connection().await?;
@@ -415,7 +415,7 @@ async fn switched(switches: &mut Option<tokio::sync::watch::Receiver<u64>>) {
     }
 }
 
-impl std::fmt::Debug for Opened {
+impl std::fmt::Debug for OpenedBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Opened")
     }

@@ -2,7 +2,7 @@
 
 use keyrack_store::Event as Heard;
 
-use super::{Taken, record};
+use super::{IntakeCounts, record};
 use crate::{
     accounts::Accounts,
     error::Error,
@@ -18,11 +18,11 @@ impl Accounts {
         &self,
         name: &IntakeName,
         stop: impl Future<Output = ()>,
-        mut tell: impl FnMut(Taken),
-    ) -> Result<Taken, Error> {
+        mut tell: impl FnMut(IntakeCounts),
+    ) -> Result<IntakeCounts, Error> {
         let mut stop = std::pin::pin!(stop);
         let mut heard = self.store().subscribe(&[keys::intake_channel(name)]).await?;
-        let mut all = Taken::default();
+        let mut all = IntakeCounts::default();
         loop {
             let event = tokio::select! {
                 biased;
@@ -36,7 +36,7 @@ impl Accounts {
             let lines: Vec<String> = lines.map(str::to_owned).collect();
             match record(self, &lines).await {
                 Ok((stored, refused)) => {
-                    all += Taken { stored, refused: refused.len() as u64 };
+                    all += IntakeCounts { stored, refused: refused.len() as u64 };
                 }
                 // Nobody sends it again.
                 Err(_) => all.refused += lines.len() as u64,

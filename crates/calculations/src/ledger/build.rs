@@ -11,9 +11,9 @@ use keyrack_store::{Script, script};
 use super::{
     Ledger,
     commit::message,
-    image::{Image, Kind, image, in_stored_form},
+    expected_state::{ExpectedState, Kind, image, in_stored_form},
     key::{Declared, KeyId},
-    look::look,
+    snapshot::read_snapshot,
 };
 use crate::error::Error;
 
@@ -86,13 +86,13 @@ impl Ledger {
     pub async fn verify(&self, id: &KeyId) -> Result<Verdict, Error> {
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
-            let before = look(self.store(), id, &[], &[]).await?;
+            let before = read_snapshot(self.store(), id, &[], &[]).await?;
             let (values, changes) = in_stored_form(self.fields(&id.values(), Kind::State).await?);
             let expected = image(id, &before.declared, &before.settings, &values);
             let mut verdict = Verdict { unreadable: expected.unreadable, ..Verdict::default() };
             verdict.differences = differences_of(&id.values(), changes);
             self.compare(&expected, &mut verdict).await?;
-            let after = look(self.store(), id, &[], &[]).await?;
+            let after = read_snapshot(self.store(), id, &[], &[]).await?;
             if before.version == after.version && after.builder.is_none() {
                 return Ok(verdict);
             }
@@ -107,9 +107,9 @@ impl Ledger {
         loop {
             if !self.begin(id, &builder, wanted).await? {
                 tokio::time::sleep(PAUSE).await;
-                let look = look(self.store(), id, &[], &[]).await?;
-                let is_done = wanted.pairs().iter().all(|pair| look.built.contains(*pair));
-                if look.builder.is_none() && is_done && !wanted.pairs().is_empty() {
+                let snapshot = read_snapshot(self.store(), id, &[], &[]).await?;
+                let is_done = wanted.pairs().iter().all(|pair| snapshot.built.contains(*pair));
+                if snapshot.builder.is_none() && is_done && !wanted.pairs().is_empty() {
                     return Ok(Verdict::default());
                 }
                 continue;
@@ -160,7 +160,7 @@ impl Ledger {
         id: &KeyId,
         builder: &str,
     ) -> Result<Option<Verdict>, Error> {
-        let now = look(self.store(), id, &[], &[]).await?;
+        let now = read_snapshot(self.store(), id, &[], &[]).await?;
         let (values, changes) = in_stored_form(self.fields(&id.values(), Kind::State).await?);
         let expected = image(id, &now.declared, &now.settings, &values);
         let mut verdict = Verdict { unreadable: expected.unreadable, ..Verdict::default() };
@@ -261,7 +261,7 @@ impl Ledger {
     /// What differs of each part; results go into the verdict.
     async fn compare(
         &self,
-        expected: &Image,
+        expected: &ExpectedState,
         verdict: &mut Verdict,
     ) -> Result<Vec<Vec<Difference>>, Error> {
         let mut all = Vec::with_capacity(expected.parts.len());

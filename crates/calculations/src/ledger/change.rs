@@ -151,7 +151,7 @@ pub(crate) fn by_bucket(
 
 /// An interval's part of what a key holds, as far as a batch touches it.
 #[derive(Debug)]
-pub(crate) struct Touched {
+pub(crate) struct IntervalPart {
     pub(crate) state: State,
     pub(crate) buckets: BTreeMap<u64, BucketChange>,
     pub(crate) sketches: BTreeMap<u64, Sketch>,
@@ -167,9 +167,9 @@ pub(crate) struct Extremes {
     pub(crate) distinct: i64,
 }
 
-impl Touched {
-    pub(crate) fn new(interval: Interval, settings: &Settings, changes: &[Change]) -> Touched {
-        Touched {
+impl IntervalPart {
+    pub(crate) fn new(interval: Interval, settings: &Settings, changes: &[Change]) -> IntervalPart {
+        IntervalPart {
             state: State::new(interval),
             buckets: by_bucket(interval, settings, changes),
             sketches: BTreeMap::new(),

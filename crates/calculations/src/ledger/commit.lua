@@ -1,5 +1,5 @@
 --[[
-  Makes the changes to a key that were worked out from a look at it, unless the key has changed since.
+  Makes the changes to a key that were computed from a snapshot of it, unless the key has changed since.
 
   KEYS  1 head   2 event_counter   3 events   4 changes   5 due   6 more...
   ARGV  1 version   2 built   3 now   4 event_prefix   5 tag   6 message   7 steps...

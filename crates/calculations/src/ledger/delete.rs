@@ -10,7 +10,7 @@ use super::{
     build::builder_name,
     commit::message,
     key::{Declared, KeyId},
-    look::look,
+    snapshot::read_snapshot,
 };
 use crate::{
     error::Error,
@@ -85,7 +85,7 @@ impl Ledger {
     pub async fn delete_key(&self, id: &KeyId) -> Result<bool, Error> {
         let _turn = self.turn(id).await;
         for _ in 0..ATTEMPTS_MAX {
-            let before = look(self.store(), id, &[], &[]).await?;
+            let before = read_snapshot(self.store(), id, &[], &[]).await?;
             let done: u64 = DELETE
                 .call(self.store())
                 .key("head", &id.head())

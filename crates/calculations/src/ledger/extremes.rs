@@ -6,7 +6,7 @@ use keyrack_store::Store;
 use redis::Pipeline;
 
 use super::{
-    change::{BucketChange, Extremes, Touched},
+    change::{BucketChange, Extremes, IntervalPart},
     key::KeyId,
 };
 use crate::{decimal::Decimal, error::Error, keys::Interval, order};
@@ -19,7 +19,7 @@ pub(crate) async fn extremes(
     store: &Store,
     id: &KeyId,
     interval: Interval,
-    touched: &Touched,
+    touched: &IntervalPart,
 ) -> Result<BTreeMap<u64, Extremes>, Error> {
     // A bucket that had no values is known without asking.
     let (new, buckets): (Buckets<'_>, Buckets<'_>) =

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Ledger, key::KeyId, record::EVENTS_PER_CALL, record::Told};
+use super::{Ledger, key::KeyId, record::EVENTS_PER_CALL, record::EventResults};
 use crate::{error::Error, event::Event};
 
 /// Events that wait to be stored, by their keys. A key that is there has a task that stores.
@@ -16,12 +16,16 @@ pub(super) type Queues = Mutex<HashMap<KeyId, Vec<Pending>>>;
 /// Events of somebody who waits until they are stored.
 pub(super) struct Pending {
     events: Vec<Event>,
-    tell: oneshot::Sender<Result<Told, Error>>,
+    tell: oneshot::Sender<Result<EventResults, Error>>,
 }
 
 impl Ledger {
     /// Stores events of one key, together with those of others that wait.
-    pub(super) async fn record_group(&self, id: KeyId, events: Vec<Event>) -> Result<Told, Error> {
+    pub(super) async fn record_group(
+        &self,
+        id: KeyId,
+        events: Vec<Event>,
+    ) -> Result<EventResults, Error> {
         let (tell, told) = oneshot::channel();
         let pending = Pending { events, tell };
         let is_first = {
@@ -46,7 +50,7 @@ impl Ledger {
 
     /// Stores what waits for a key, until nothing does.
     async fn store_all(self, id: KeyId) {
-        let _storing = Storing { ledger: &self, id: &id };
+        let _storing = CommitGuard { ledger: &self, id: &id };
         while let Some(waiting) = self.next_waiting(&id) {
             let _turn = self.turn(&id).await;
             self.store_together(&id, waiting).await;
@@ -70,7 +74,7 @@ impl Ledger {
             waiters.push((pending.events.len(), pending.tell));
             events.extend(pending.events);
         }
-        let mut told: Told = Vec::with_capacity(events.len());
+        let mut told: EventResults = Vec::with_capacity(events.len());
         let mut failure = None;
         for chunk in events.chunks(EVENTS_PER_CALL) {
             match self.record_chunk(id, chunk).await {
@@ -83,7 +87,7 @@ impl Ledger {
         }
         let mut told = told.into_iter();
         for (n, tell) in waiters {
-            let own: Told = told.by_ref().take(n).collect();
+            let own: EventResults = told.by_ref().take(n).collect();
             let answer = match &mut failure {
                 Some(error) if own.len() < n => Err(take_copy(error)),
                 _ => Ok(own),
@@ -107,12 +111,12 @@ fn take_copy(error: &mut Error) -> Error {
 }
 
 /// Lets nobody wait for a task that has ended, however it did.
-struct Storing<'a> {
+struct CommitGuard<'a> {
     ledger: &'a Ledger,
     id: &'a KeyId,
 }
 
-impl Drop for Storing<'_> {
+impl Drop for CommitGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.ledger.inner.queues.lock().remove(self.id);

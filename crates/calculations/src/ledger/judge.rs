@@ -4,7 +4,7 @@ use jiff::civil::DateTime;
 use serde_json::json;
 
 use super::{
-    change::Touched,
+    change::IntervalPart,
     commit::Steps,
     key::{KeyId, Pair},
 };
@@ -39,7 +39,7 @@ pub(super) fn judge(
     rules: &[NumberedRule],
     id: &KeyId,
     settings: &Settings,
-    all: &[Touched],
+    all: &[IntervalPart],
     now_ms: u64,
     steps: &mut Steps,
 ) {
@@ -78,7 +78,11 @@ pub(super) fn judge(
 }
 
 /// What a comparator looks at: each touched bucket, or the one statistic in the last bucket.
-fn values(calculation: Calculation, touched: &Touched, settings: &Settings) -> Vec<(u64, Decimal)> {
+fn values(
+    calculation: Calculation,
+    touched: &IntervalPart,
+    settings: &Settings,
+) -> Vec<(u64, Decimal)> {
     if touched.buckets.is_empty() {
         return Vec::new();
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::{Ledger, image::Kind, key::KeyId, look::look};
+use super::{Ledger, expected_state::Kind, key::KeyId, snapshot::read_snapshot};
 use crate::{
     bucket::Bucket,
     error::Error,
@@ -157,7 +157,7 @@ impl Ledger {
     /// # Errors
     /// When the store failed.
     pub async fn declared(&self, id: &KeyId) -> Result<Vec<(Calculation, Interval)>, Error> {
-        Ok(look(self.store(), id, &[], &[]).await?.declared.pairs().to_vec())
+        Ok(read_snapshot(self.store(), id, &[], &[]).await?.declared.pairs().to_vec())
     }
 
     /// How many values a key has.

@@ -7,11 +7,11 @@ use keyrack_keys::Key;
 
 use super::{
     Ledger,
-    change::{self, Change, Touched},
+    change::{self, Change, IntervalPart},
     commit::Steps,
     extremes::extremes,
     key::{Declared, KeyId, Pair},
-    look::{Look, look},
+    snapshot::{KeySnapshot, read_snapshot},
 };
 use crate::{
     bucket::Bucket,
@@ -33,7 +33,7 @@ const KEYS_AT_ONCE: usize = 8;
 const ATTEMPTS_MAX: usize = 1000;
 
 /// What became of each event, in their order.
-pub type Told = Vec<Result<(), Error>>;
+pub type EventResults = Vec<Result<(), Error>>;
 
 impl Ledger {
     /// Takes in events of a project, one after the other; what becomes of each is told in their order.
@@ -42,7 +42,11 @@ impl Ledger {
     ///
     /// # Errors
     /// When the store failed; some of the events may have been stored.
-    pub async fn record(&self, project: &Project, events: Vec<Event>) -> Result<Told, Error> {
+    pub async fn record(
+        &self,
+        project: &Project,
+        events: Vec<Event>,
+    ) -> Result<EventResults, Error> {
         let mut groups: HashMap<KeyId, (Vec<usize>, Vec<Event>)> = HashMap::new();
         let n = events.len();
         for (at, event) in events.into_iter().enumerate() {
@@ -51,7 +55,7 @@ impl Ledger {
             places.push(at);
             group.push(event);
         }
-        let mut told: Told = Vec::new();
+        let mut told: EventResults = Vec::new();
         told.resize_with(n, || Ok(()));
         let mut done = stream::iter(groups)
             .map(|(id, (places, events))| async move {
@@ -65,12 +69,16 @@ impl Ledger {
         Ok(told)
     }
 
-    pub(super) async fn record_chunk(&self, id: &KeyId, events: &[Event]) -> Result<Told, Error> {
+    pub(super) async fn record_chunk(
+        &self,
+        id: &KeyId,
+        events: &[Event],
+    ) -> Result<EventResults, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let batch = self.read(id, events).await?;
             let has_fresh =
-                batch.wanted.pairs().iter().any(|pair| !batch.look.built.contains(*pair));
-            if batch.look.builder.is_some() || (has_fresh && batch.look.values_len > 0) {
+                batch.wanted.pairs().iter().any(|pair| !batch.snapshot.built.contains(*pair));
+            if batch.snapshot.builder.is_some() || (has_fresh && batch.snapshot.values_len > 0) {
                 self.build(id, &batch.wanted).await?;
                 continue;
             }
@@ -95,22 +103,26 @@ impl Ledger {
         let mut plan = Plan { settings: self.settings_hint(&id.project), declared: named.clone() };
         loop {
             let reads = plan.reads(id, events);
-            let look = look(self.store(), id, &times, &reads.hashes).await?;
+            let snapshot = read_snapshot(self.store(), id, &times, &reads.hashes).await?;
             let mut wanted = named.clone();
-            wanted.extend(look.declared.pairs().iter().copied());
-            let rules = self.rules_at(&id.project, &look.rules_mark).await?;
+            wanted.extend(snapshot.declared.pairs().iter().copied());
+            let rules = self.rules_at(&id.project, &snapshot.rules_mark).await?;
             wanted.extend(super::judge::declares(&rules, id));
-            if plan.covers(&wanted, &look.settings) {
-                return Ok(Batch { events, times, named, wanted, look, reads, rules });
+            if plan.covers(&wanted, &snapshot.settings) {
+                return Ok(Batch { events, times, named, wanted, snapshot, reads, rules });
             }
-            self.hint_settings(&id.project, &look.settings);
-            plan = Plan { settings: look.settings, declared: wanted };
+            self.hint_settings(&id.project, &snapshot.settings);
+            plan = Plan { settings: snapshot.settings, declared: wanted };
         }
     }
 
     /// Works out what changes and does it; `None` when somebody else was faster.
-    async fn change(&self, id: &KeyId, mut batch: Batch<'_>) -> Result<Option<Told>, Error> {
-        let settings = batch.look.settings.clone();
+    async fn change(
+        &self,
+        id: &KeyId,
+        mut batch: Batch<'_>,
+    ) -> Result<Option<EventResults>, Error> {
+        let settings = batch.snapshot.settings.clone();
         let old = batch.old_values();
         let change::Changes { changes, told } =
             change::changes(batch.events, &old, settings.duplicates);
@@ -128,14 +140,14 @@ impl Ledger {
             batch.write(id, &touched, &settings, &mut steps);
             all.push(touched);
         }
-        if batch.look.version == 0 {
+        if batch.snapshot.version == 0 {
             self.introduce(id, &batch, &settings, &mut steps);
         }
         super::judge::judge(&batch.rules, id, &settings, &all, self.store().now_ms(), &mut steps);
         if steps.is_empty() {
             return Ok(Some(told));
         }
-        let done = steps.commit(self.store(), id, batch.look.version, &batch.wanted).await?;
+        let done = steps.commit(self.store(), id, batch.snapshot.version, &batch.wanted).await?;
         let Some(committed) = done else { return Ok(None) };
         if let Some(due_at) = committed.due_at {
             self.announce_due(due_at).await?;
@@ -151,8 +163,8 @@ impl Ledger {
         batch: &mut Batch<'_>,
         settings: &Settings,
         changes: &[Change],
-    ) -> Result<Touched, Error> {
-        let mut touched = Touched::new(interval, settings, changes);
+    ) -> Result<IntervalPart, Error> {
+        let mut touched = IntervalPart::new(interval, settings, changes);
         batch.load(interval, &mut touched);
         let late = touched.buckets.keys().filter(|number| touched.state.is_late(**number));
         let mut missing: Vec<(u32, u64)> =
@@ -257,20 +269,20 @@ struct Batch<'e> {
     named: Declared,
     /// What is declared with them.
     wanted: Declared,
-    look: Look,
+    snapshot: KeySnapshot,
     reads: Reads,
     rules: std::sync::Arc<Vec<crate::rule::NumberedRule>>,
 }
 
 impl Batch<'_> {
     fn old_values(&self) -> HashMap<&str, Option<String>> {
-        self.times.iter().copied().zip(self.look.values.iter().cloned()).collect()
+        self.times.iter().copied().zip(self.snapshot.values.iter().cloned()).collect()
     }
 
     /// Adds what is newly declared to the declared sets.
     fn declare(&self, id: &KeyId, steps: &mut Steps) {
         for &(calculation, interval) in self.wanted.pairs() {
-            if !self.look.declared.contains((calculation, interval)) {
+            if !self.snapshot.declared.contains((calculation, interval)) {
                 steps.each("SADD", &id.calculations(), vec![calculation.to_string()]);
                 steps.each("SADD", &id.intervals(calculation), vec![interval.to_string()]);
             }
@@ -278,8 +290,8 @@ impl Batch<'_> {
     }
 
     /// Takes in what was read about an interval.
-    fn load(&mut self, interval: Interval, touched: &mut Touched) {
-        for ((of, part), texts) in self.reads.parts.iter().zip(&mut self.look.fields) {
+    fn load(&mut self, interval: Interval, touched: &mut IntervalPart) {
+        for ((of, part), texts) in self.reads.parts.iter().zip(&mut self.snapshot.fields) {
             if *of != interval {
                 continue;
             }
@@ -300,7 +312,7 @@ impl Batch<'_> {
     }
 
     /// The changes to an interval's state and results.
-    fn write(&self, id: &KeyId, touched: &Touched, settings: &Settings, steps: &mut Steps) {
+    fn write(&self, id: &KeyId, touched: &IntervalPart, settings: &Settings, steps: &mut Steps) {
         if touched.buckets.is_empty() {
             return;
         }
@@ -348,7 +360,7 @@ impl Batch<'_> {
 /// The fields of the buckets that were touched.
 fn bucket_fields(
     (calculation, interval): Pair,
-    touched: &Touched,
+    touched: &IntervalPart,
     settings: &Settings,
 ) -> Vec<(String, String)> {
     let fields = touched.buckets.keys().filter_map(|&number| {

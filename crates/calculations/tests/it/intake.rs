@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use keyrack_calculations::{
-    Accounts, Intake, Taken, account,
+    Accounts, Intake, IntakeCounts, account,
     keys::{self, Calculation, IntakeName, Interval, Taker},
     project,
 };
@@ -58,7 +58,7 @@ async fn entries_of_a_list_are_stored_and_bad_ones_kept_aside() {
         let waiting = [entry("a", 2, 1), "no event".to_owned(), entry("b", 4, 2)];
         push(&store, &keys::intake(&name()), &waiting).await;
         let taken = intake(&accounts).drain().await.unwrap();
-        assert_eq!(taken, Taken { stored: 2, refused: 1 });
+        assert_eq!(taken, IntakeCounts { stored: 2, refused: 1 });
         assert_eq!(sum(&accounts, "a").await.as_deref(), Some("2"));
         assert_eq!(sum(&accounts, "b").await.as_deref(), Some("4"));
         let refused = left(&store, &keys::intake_refused(&name())).await;
@@ -94,7 +94,7 @@ async fn what_a_process_that_died_has_taken_is_taken_in_by_the_next() {
         };
         assert!(is_waiting && left(&store, &keys::intake_taken(&name(), &dead)).await.len() == 1);
         clock.advance_ms(10_001);
-        assert_eq!(drained.await.unwrap(), Taken { stored: 2, refused: 0 });
+        assert_eq!(drained.await.unwrap(), IntakeCounts { stored: 2, refused: 0 });
         assert_eq!(sum(&accounts, "a").await.as_deref(), Some("3"));
         assert!(left(&store, &keys::intake_taken(&name(), &dead)).await.is_empty());
     })
@@ -135,7 +135,7 @@ async fn an_intake_takes_in_what_comes_while_it_runs() {
         wait_until_async("the events to be stored", async || stored.load(Ordering::SeqCst) == 5)
             .await;
         stop.send(()).unwrap();
-        assert_eq!(running.await.unwrap().unwrap(), Taken { stored: 5, refused: 0 });
+        assert_eq!(running.await.unwrap().unwrap(), IntakeCounts { stored: 5, refused: 0 });
         assert_eq!(sum(&accounts, "a").await.as_deref(), Some("10"));
     })
     .await;

@@ -7,7 +7,7 @@ use keyrack_keys::{Family, Registry};
 use keyrack_store::{Keyspace, Store};
 use redis::{RedisError, Value};
 
-use crate::{error::Error, journeys::prompts, survey::Walk};
+use crate::{error::Error, foreign_keys::Walk, journeys::prompts};
 
 /// The journeys of a demo, and where they are.
 pub(super) struct Journeys(Vec<Journey>);

@@ -1,7 +1,7 @@
 //! A demo leaves a store as it was, and its data is sound while it runs.
 
 use keyrack_contract::registry;
-use keyrack_demo::{Cleaned, clean};
+use keyrack_demo::{CleanReport, clean};
 use keyrack_lint::{Options, lint};
 use keyrack_recommender::{Recommender, Settings};
 use keyrack_store::Store;
@@ -83,7 +83,7 @@ async fn what_a_crash_has_left_is_taken_away_later() {
     let cleaned = clean(&store, registry()).await.expect("cleaned");
     assert!(cleaned.keys > 100, "{cleaned:?}");
     assert_eq!(picture(&store).await, Default::default());
-    assert_eq!(clean(&store, registry()).await.expect("nothing to do"), Cleaned::default());
+    assert_eq!(clean(&store, registry()).await.expect("nothing to do"), CleanReport::default());
 }
 
 #[tokio::test]

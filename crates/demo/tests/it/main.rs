@@ -1,6 +1,6 @@
 //! The demo on every kind of store.
 
 mod clean;
-mod company;
 mod refuse;
+mod scenario;
 mod world;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 /// Keys that one client waits for.
 const KEYS: usize = 20_000;
@@ -11,8 +11,8 @@ const KEYS: usize = 20_000;
 const TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Has a client wait for many keys and another bring data for all of them in one unit.
-fn bring_data_for_all(pop: &str, push: &str) -> (Rig, usize, Duration) {
-    let mut rig = Rig::new();
+fn bring_data_for_all(pop: &str, push: &str) -> (TestEngine, usize, Duration) {
+    let mut rig = TestEngine::new();
     let waiter = rig.connect();
     let names: Vec<String> = (0..KEYS).map(|n| format!("key:{n}")).collect();
     assert_eq!(rig.run_as(waiter, &format!("{pop} {} 0", names.join(" "))), None);

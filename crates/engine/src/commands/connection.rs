@@ -226,11 +226,11 @@ fn select(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{config::Config, reply::Reply, rig::Rig};
+    use crate::{config::Config, reply::Reply, test_engine::TestEngine};
 
     #[test]
     fn hello_tells_about_the_engine() {
-        Rig::new().check(
+        TestEngine::new().check(
             "hello => *14 $6 server $5 redis $7 version $6 7.0.15 $5 proto :2 $2 id :1 $4 mode $10 standalone $4 role $6 master $7 modules *0
              hello 4 => -NOPROTO unsupported protocol version
              hello x => -ERR Protocol version is not an integer or out of range
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_password_is_asked_for_until_it_is_given() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.state.config = Config { password: Some("secret".into()), ..Config::default() };
         let client = rig.connect_untrusted();
         rig.check_as(
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn select_changes_the_database_of_one_client() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let other = rig.connect();
         rig.run_as(other, "select 1");
         rig.run_as(other, "rpush l a");
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn reset_ends_everything_a_client_had_going_on() {
-        Rig::new().check(
+        TestEngine::new().check(
             "select 3 => +OK
              client setname me => +OK
              multi => +OK

@@ -91,11 +91,11 @@ fn stats(_ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::Rig;
+    use crate::test_engine::TestEngine;
 
     #[test]
     fn no_functions_are_told_and_cleared_as_redis_does() {
-        Rig::new().check(
+        TestEngine::new().check(
             "function flush => +OK
              function FLUSH async => +OK
              function flush now => -ERR FUNCTION FLUSH only supports SYNC|ASYNC option

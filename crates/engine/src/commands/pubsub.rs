@@ -216,11 +216,11 @@ fn numpat(ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{reply::Reply, rig::Rig};
+    use crate::{reply::Reply, test_engine::TestEngine};
 
     #[test]
     fn confirmations_count_channels_and_patterns_together() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.check(
             "subscribe a b a => *3 $9 subscribe $1 a :1 *3 $9 subscribe $1 b :2 *3 $9 subscribe $1 a :2
              psubscribe p* => *3 $10 psubscribe $2 p* :3
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_message_reaches_channel_and_pattern_subscriptions() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let listener = rig.connect();
         rig.run_as(listener, "subscribe news");
         rig.run_as(listener, "psubscribe n* x*");
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn pubsub_tells_who_listens() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let listener = rig.connect();
         rig.run_as(listener, "subscribe news");
         rig.run_as(listener, "psubscribe n* x*");

@@ -9,7 +9,7 @@ use crate::{ctx::Ctx, reply::Error};
 
 /// How many items a client wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum SampleCount {
     /// Up to this many, none twice.
     Distinct(usize),
     /// Exactly this many, each chosen from all.
@@ -19,16 +19,16 @@ pub(super) enum Wanted {
 /// A reply is made in memory before it is sent, so one of more repeated items than this is refused.
 const REPEATED_MAX: u64 = 1 << 22;
 
-impl Wanted {
+impl SampleCount {
     /// Reads a count whose sign says whether items may repeat.
-    pub(super) fn parse(arg: &[u8]) -> Result<Wanted, Error> {
+    pub(super) fn parse(arg: &[u8]) -> Result<SampleCount, Error> {
         match int(arg)? {
             i64::MIN => Err(Error::fixed(
                 "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
             )),
-            n @ 0.. => Ok(Wanted::Distinct(usize::try_from(n).unwrap_or(usize::MAX))),
+            n @ 0.. => Ok(SampleCount::Distinct(usize::try_from(n).unwrap_or(usize::MAX))),
             n if n.unsigned_abs() > REPEATED_MAX => Err(Error::fixed("ERR value is out of range")),
-            n => Ok(Wanted::Repeated(n.unsigned_abs() as usize)),
+            n => Ok(SampleCount::Repeated(n.unsigned_abs() as usize)),
         }
     }
 }
@@ -96,11 +96,14 @@ mod tests {
 
     #[test]
     fn counts_have_a_sign_and_a_bound() {
-        assert_eq!(Wanted::parse(b"3"), Ok(Wanted::Distinct(3)));
-        assert_eq!(Wanted::parse(b"-3"), Ok(Wanted::Repeated(3)));
-        assert_eq!(Wanted::parse(b"9223372036854775807"), Ok(Wanted::Distinct(i64::MAX as usize)));
+        assert_eq!(SampleCount::parse(b"3"), Ok(SampleCount::Distinct(3)));
+        assert_eq!(SampleCount::parse(b"-3"), Ok(SampleCount::Repeated(3)));
+        assert_eq!(
+            SampleCount::parse(b"9223372036854775807"),
+            Ok(SampleCount::Distinct(i64::MAX as usize))
+        );
         for bad in ["-9223372036854775808", "-9223372036854775807", "9223372036854775808", "x"] {
-            assert!(Wanted::parse(bad.as_bytes()).is_err(), "{bad}");
+            assert!(SampleCount::parse(bad.as_bytes()).is_err(), "{bad}");
         }
     }
 }

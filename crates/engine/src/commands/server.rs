@@ -182,11 +182,11 @@ fn ok(_ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{reply::Reply, rig::Rig};
+    use crate::{reply::Reply, test_engine::TestEngine};
 
     #[test]
     fn monitors_see_commands_without_their_secrets() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let monitor = rig.connect();
         assert_eq!(rig.run_as(monitor, "monitor"), Some(Reply::OK));
         for command in ["multi", "rpush l a\tb", "exec", "auth default secret", "config get x"] {
@@ -213,12 +213,12 @@ mod tests {
 
     #[test]
     fn time_is_seconds_and_microseconds() {
-        Rig::new().check("time => *2 $10 1700000000 $1 0");
+        TestEngine::new().check("time => *2 $10 1700000000 $1 0");
     }
 
     #[test]
     fn shutdown_hangs_up_without_an_answer() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.check(
             "shutdown soon => -ERR syntax error
              shutdown save nosave => -ERR syntax error
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_the_engine_lacks_is_said_in_redis_terms() {
-        Rig::new().check(
+        TestEngine::new().check(
             "wait 1 0 => :0
              wait x 0 => -ERR value is not an integer or out of range
              wait 1 -1 => -ERR timeout is negative

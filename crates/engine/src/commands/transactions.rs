@@ -106,11 +106,11 @@ fn unwatch(ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::Rig;
+    use crate::test_engine::TestEngine;
 
     #[test]
     fn exec_answers_for_every_queued_command() {
-        Rig::new().check(
+        TestEngine::new().check(
             "multi => +OK
              rpush l a => +QUEUED
              lset l 5 x => +QUEUED
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn exec_refuses_after_a_command_that_could_not_be_queued() {
-        Rig::new().check(
+        TestEngine::new().check(
             "multi => +OK
              rpush l a => +QUEUED
              rpush l => -ERR wrong number of arguments for 'rpush' command
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_misplaced_multi_or_watch_does_not_spoil_the_transaction() {
-        Rig::new().check(
+        TestEngine::new().check(
             "multi => +OK
              multi => -ERR MULTI calls can not be nested
              watch l => -ERR WATCH inside MULTI is not allowed
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn exec_answers_nil_when_a_watched_key_has_changed() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let other = rig.connect();
         rig.check("watch l m => +OK");
         rig.run_as(other, "rpush m x");
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_watched_key_that_expires_counts_as_changed() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.check(
             "rpush l a => :1
              watch l => +OK",
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_key_that_had_expired_before_the_watch_does_not() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.check("rpush l a => :1");
         rig.state.dbs[0].set_expires_at(b"l", rig.clock.now_ms());
         rig.check(
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn clients_that_wait_are_served_after_the_whole_transaction() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let waiter = rig.connect();
         assert_eq!(rig.run_as(waiter, "blpop l 0"), None);
         rig.check(

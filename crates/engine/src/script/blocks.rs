@@ -19,13 +19,13 @@ const SPARE_MAX: usize = 4 << 20;
 
 /// Blocks that were given back, by size.
 pub(super) struct Blocks {
-    lists: [Cell<*mut Spare>; STEPS],
+    lists: [Cell<*mut FreeBlock>; STEPS],
     spare: Cell<usize>,
 }
 
 /// A block that nobody uses; the next one of its size stands in it.
-struct Spare {
-    next: *mut Spare,
+struct FreeBlock {
+    next: *mut FreeBlock,
 }
 
 /// The place of a size in the lists, if such blocks are kept.
@@ -56,7 +56,7 @@ impl Blocks {
             && !list.get().is_null()
         {
             let block = list.get();
-            // SAFETY: blocks in the list are ours, and each was made a `Spare` by `give`.
+            // SAFETY: blocks in the list are ours, and each was made a `FreeBlock` by `give`.
             list.set(unsafe { (*block).next });
             self.spare.set(self.spare.get() - layout.size());
             return block.cast();
@@ -75,9 +75,9 @@ impl Blocks {
         match list_of(size) {
             Some(at) if spare <= SPARE_MAX => {
                 let list = &self.lists[at];
-                let block = block.cast::<Spare>();
+                let block = block.cast::<FreeBlock>();
                 // SAFETY: a kept block has at least `STEP` bytes and suits a pointer.
-                unsafe { block.write(Spare { next: list.get() }) };
+                unsafe { block.write(FreeBlock { next: list.get() }) };
                 list.set(block);
                 self.spare.set(spare);
             }

@@ -251,26 +251,26 @@ struct Reader<'a> {
 }
 
 /// Why packed data cannot be read.
-enum Broken {
+enum UnpackError {
     Short,
     Format,
 }
 
 impl<'a> Reader<'a> {
-    fn bytes(&mut self, count: usize) -> Result<&'a [u8], Broken> {
-        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(Broken::Short)?;
+    fn bytes(&mut self, count: usize) -> Result<&'a [u8], UnpackError> {
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(UnpackError::Short)?;
         self.rest = rest;
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], UnpackError> {
         let mut array = [0; N];
         array.copy_from_slice(self.bytes(N)?);
         Ok(array)
     }
 
     /// A big-endian length of `N` bytes.
-    fn length<const N: usize>(&mut self) -> Result<usize, Broken> {
+    fn length<const N: usize>(&mut self) -> Result<usize, UnpackError> {
         Ok(self.array::<N>()?.into_iter().fold(0, |length, byte| length << 8 | usize::from(byte)))
     }
 }
@@ -285,7 +285,7 @@ enum Value<'a> {
     Map(usize),
 }
 
-fn read<'a>(reader: &mut Reader<'a>) -> Result<Value<'a>, Broken> {
+fn read<'a>(reader: &mut Reader<'a>) -> Result<Value<'a>, UnpackError> {
     let tag = reader.array::<1>()?[0];
     Ok(match tag {
         0x00..=0x7f => Value::Number(f64::from(tag)),
@@ -321,7 +321,7 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Value<'a>, Broken> {
         0xde => Value::Map(reader.length::<2>()?),
         0xdf => Value::Map(reader.length::<4>()?),
         0xe0..=0xff => Value::Number(f64::from(tag as i8)),
-        _ => return Err(Broken::Format),
+        _ => return Err(UnpackError::Format),
     })
 }
 
@@ -345,8 +345,8 @@ fn unpack_value(stack: &mut Stack<'_>, reader: &mut Reader<'_>) -> Result<(), Ra
         stack.spend(VALUE_UNITS, reader.held)?;
         let value = match read(reader) {
             Ok(value) => value,
-            Err(Broken::Short) => return Err(stack.error("Missing bytes in input.")),
-            Err(Broken::Format) => return Err(stack.error("Bad data format in input.")),
+            Err(UnpackError::Short) => return Err(stack.error("Missing bytes in input.")),
+            Err(UnpackError::Format) => return Err(stack.error("Bad data format in input.")),
         };
         match value {
             Value::Nil => stack.push_nil(),

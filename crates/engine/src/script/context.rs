@@ -161,13 +161,13 @@ impl Context {
     }
 
     /// Makes `caller` reachable for native functions until the returned guard is dropped.
-    pub(super) fn lend<'a>(&'a self, caller: &'a mut dyn Caller) -> Lent<'a> {
+    pub(super) fn lend<'a>(&'a self, caller: &'a mut dyn Caller) -> EngineGuard<'a> {
         let pointer: NonNull<dyn Caller + 'a> = NonNull::from(caller);
         // SAFETY: only the lifetime changes; the guard, which cannot outlive `'a` and is never leaked by this module,
         // removes the pointer.
         let pointer: NonNull<dyn Caller> = unsafe { std::mem::transmute(pointer) };
         self.caller.set(Some(pointer));
-        Lent(self)
+        EngineGuard(self)
     }
 
     /// Whether the running script has to stop.
@@ -210,9 +210,9 @@ impl Context {
 }
 
 /// Proof that the engine is reachable; dropping it takes the engine away from the script.
-pub(super) struct Lent<'a>(&'a Context);
+pub(super) struct EngineGuard<'a>(&'a Context);
 
-impl Drop for Lent<'_> {
+impl Drop for EngineGuard<'_> {
     fn drop(&mut self) {
         self.0.caller.set(None);
     }

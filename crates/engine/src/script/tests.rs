@@ -9,7 +9,7 @@ mod toy;
 
 use super::{Limits, Scripts};
 use crate::reply::Reply;
-use toy::{Toy, render};
+use toy::{ToyEngine, render};
 
 /// Runs `body` once in a fresh machine with a toy engine and renders the reply.
 fn eval(body: &str) -> String {
@@ -18,10 +18,10 @@ fn eval(body: &str) -> String {
 
 fn eval_with(limits: Limits, body: &str) -> String {
     let mut scripts = Scripts::new(limits);
-    render(&run(&mut scripts, body, &mut Toy::default()))
+    render(&run(&mut scripts, body, &mut ToyEngine::default()))
 }
 
-fn run(scripts: &mut Scripts, body: &str, toy: &mut Toy) -> Reply {
+fn run(scripts: &mut Scripts, body: &str, toy: &mut ToyEngine) -> Reply {
     match scripts.load(body.as_bytes()) {
         Ok(sha) => scripts.run(&sha, &[b"k1", b"k2"], &[b"a1", b"a2", b"a3"], toy),
         Err(error) => error.into(),

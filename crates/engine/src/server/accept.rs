@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    busy::LateList,
+    busy::DeferredList,
     connection::{Connection, Times},
     files,
     guesses::Guesses,
@@ -150,7 +150,7 @@ impl Acceptor {
             blocked: false,
             closing: false,
             in_transaction: false,
-            late: LateList::default(),
+            late: DeferredList::default(),
             guesses: self.guesses.clone(),
             address,
             auth_delay_max: Duration::from_millis(self.config.auth_delay_max_ms),

@@ -22,7 +22,7 @@ const LATE_MAX: usize = 1000;
 const LATE_LEN_MAX: usize = 1 << 20;
 
 /// Something that was answered and is still to be done.
-pub(super) enum Late {
+pub(super) enum Deferred {
     Run(Vec<Box<[u8]>>),
     /// A command of a transaction was refused, so EXEC has to refuse too.
     Spoil,
@@ -30,12 +30,12 @@ pub(super) enum Late {
 
 /// What a client has been promised.
 #[derive(Default)]
-pub(super) struct LateList {
-    list: Vec<Late>,
+pub(super) struct DeferredList {
+    list: Vec<Deferred>,
     len: usize,
 }
 
-impl LateList {
+impl DeferredList {
     fn has_room_for(&self, args: &[&[u8]]) -> bool {
         let len: usize = args.iter().map(|arg| arg.len()).sum();
         self.list.len() < LATE_MAX && self.len + len <= LATE_LEN_MAX
@@ -43,12 +43,12 @@ impl LateList {
 
     fn push(&mut self, args: &[&[u8]]) {
         self.len += args.iter().map(|arg| arg.len()).sum::<usize>();
-        self.list.push(Late::Run(args.iter().map(|arg| (*arg).into()).collect()));
+        self.list.push(Deferred::Run(args.iter().map(|arg| (*arg).into()).collect()));
     }
 
     fn spoil(&mut self) {
-        if !matches!(self.list.last(), Some(Late::Spoil)) {
-            self.list.push(Late::Spoil);
+        if !matches!(self.list.last(), Some(Deferred::Spoil)) {
+            self.list.push(Deferred::Spoil);
         }
     }
 
@@ -61,7 +61,7 @@ impl LateList {
         self.len = 0;
         for late in self.list.drain(..) {
             match late {
-                Late::Run(args) => {
+                Deferred::Run(args) => {
                     let args: Vec<&[u8]> = args.iter().map(|arg| &**arg).collect();
                     // Answered already, and what it answers now is the same.
                     state.execute(client, &args);
@@ -70,7 +70,7 @@ impl LateList {
                         state.watchers.touch_client(client);
                     }
                 }
-                Late::Spoil => state.spoil_transaction(client),
+                Deferred::Spoil => state.spoil_transaction(client),
             }
         }
     }

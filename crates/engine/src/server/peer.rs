@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{busy::LateList, guesses::Guesses, input::Commands, output::Output, seat::Seat};
+use super::{busy::DeferredList, guesses::Guesses, input::Commands, output::Output, seat::Seat};
 use crate::{
     engine::{Refused, Shared},
     reply::Reply,
@@ -34,7 +34,7 @@ pub(super) struct Peer {
     /// Between MULTI and EXEC, as far as it was told.
     pub(super) in_transaction: bool,
     /// What it was answered while a script ran too long, and is still to be done.
-    pub(super) late: LateList,
+    pub(super) late: DeferredList,
     pub(super) guesses: Arc<Guesses>,
     pub(super) address: IpAddr,
     pub(super) auth_delay_max: Duration,

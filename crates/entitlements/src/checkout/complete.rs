@@ -1,11 +1,11 @@
 //! What happens when a checkout has ended.
 
-use super::{Checkout, session::Held, stripe::Session};
+use super::{Checkout, session::ClaimedCheckout, stripe::Session};
 use crate::error::Error;
 
 /// How a checkout stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum CheckoutState {
     Open,
     /// The buyer is done, and the money is on its way: some ways to pay take days.
     Unpaid,
@@ -13,30 +13,30 @@ pub(super) enum Standing {
     Expired,
 }
 
-impl Standing {
-    pub(super) fn of(session: Option<&Session>) -> Standing {
-        let Some(session) = session else { return Standing::Expired };
+impl CheckoutState {
+    pub(super) fn of(session: Option<&Session>) -> CheckoutState {
+        let Some(session) = session else { return CheckoutState::Expired };
         match session.status.as_deref() {
-            Some("complete") => Standing::of_completed(session),
-            Some("expired") => Standing::Expired,
-            _ => Standing::Open,
+            Some("complete") => CheckoutState::of_completed(session),
+            Some("expired") => CheckoutState::Expired,
+            _ => CheckoutState::Open,
         }
     }
 
     /// How a session stands that the buyer has completed, whether or not the money has come.
-    pub(super) fn of_completed(session: &Session) -> Standing {
+    pub(super) fn of_completed(session: &Session) -> CheckoutState {
         match session.payment_status.as_deref() {
-            Some("unpaid") => Standing::Unpaid,
-            _ => Standing::Complete,
+            Some("unpaid") => CheckoutState::Unpaid,
+            _ => CheckoutState::Complete,
         }
     }
 }
 
 impl Checkout {
     /// Asks Stripe about a checkout and does what follows. It is let go of in any case.
-    pub(super) async fn settle(&self, held: &Held) -> Result<Standing, Error> {
+    pub(super) async fn settle(&self, held: &ClaimedCheckout) -> Result<CheckoutState, Error> {
         let settled = match self.stripe.session(&held.stripe_session_id).await {
-            Ok(session) => self.conclude(held, Standing::of(session.as_ref())).await,
+            Ok(session) => self.conclude(held, CheckoutState::of(session.as_ref())).await,
             Err(error) => Err(Error::Stripe(error)),
         };
         if settled.is_err() {
@@ -48,24 +48,24 @@ impl Checkout {
     /// Does what follows from how a checkout stands. On failure it is still held.
     pub(super) async fn conclude(
         &self,
-        held: &Held,
-        standing: Standing,
-    ) -> Result<Standing, Error> {
+        held: &ClaimedCheckout,
+        standing: CheckoutState,
+    ) -> Result<CheckoutState, Error> {
         match standing {
-            Standing::Open => self.release_checked(held).await?,
-            Standing::Unpaid if held.is_given_up(self.entitlements.now()) => {
+            CheckoutState::Open => self.release_checked(held).await?,
+            CheckoutState::Unpaid if held.is_given_up(self.entitlements.now()) => {
                 self.close(held).await?;
-                return Ok(Standing::Expired);
+                return Ok(CheckoutState::Expired);
             }
-            Standing::Unpaid => self.release_unpaid(held).await?,
-            Standing::Expired => self.close(held).await?,
-            Standing::Complete => self.complete(held).await?,
+            CheckoutState::Unpaid => self.release_unpaid(held).await?,
+            CheckoutState::Expired => self.close(held).await?,
+            CheckoutState::Complete => self.complete(held).await?,
         }
         Ok(standing)
     }
 
     /// Tells the source of the purchase. Everything before the end may happen again after a crash, and does no harm then.
-    async fn complete(&self, held: &Held) -> Result<(), Error> {
+    async fn complete(&self, held: &ClaimedCheckout) -> Result<(), Error> {
         let customer = self.entitlements.ensure_customer(&held.user).await?;
         let source = &self.entitlements.inner.source;
         source.purchased(&customer, &held.stripe_session_id).await.map_err(Error::Source)?;

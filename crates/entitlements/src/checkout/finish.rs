@@ -2,7 +2,7 @@
 
 use keyrack_keys::UserSub;
 
-use super::{Checkout, complete::Standing, session::Which};
+use super::{Checkout, complete::CheckoutState, session::ClaimFilter};
 use crate::{
     error::Error,
     keys::{self, CheckoutUid},
@@ -17,10 +17,10 @@ impl Checkout {
     /// Stripe, the source or the store fails.
     pub async fn finish(&self, user: &UserSub, uid: &CheckoutUid) -> Result<(), Error> {
         self.entitlements.take(&keys::checkout_finish_limit(user), CHECKOUT_LIMIT_S).await?;
-        let held = self.hold(uid, Which::Of(user)).await?;
+        let held = self.hold(uid, ClaimFilter::Of(user)).await?;
         match self.settle(&held).await? {
-            Standing::Complete => Ok(()),
-            Standing::Open | Standing::Unpaid | Standing::Expired => {
+            CheckoutState::Complete => Ok(()),
+            CheckoutState::Open | CheckoutState::Unpaid | CheckoutState::Expired => {
                 Err(Error::Incomplete { uid: uid.to_string() })
             }
         }

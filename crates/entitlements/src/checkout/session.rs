@@ -33,7 +33,7 @@ const UNPAID_MAX_S: f64 = 30.0 * 86_400.0;
 
 /// A checkout that this process holds: nobody else finishes it.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct ClaimedCheckout {
     pub(super) uid: CheckoutUid,
     pub(super) user: UserSub,
     pub(super) stripe_session_id: String,
@@ -43,7 +43,7 @@ pub(super) struct Held {
 
 /// Which checkouts may be held.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Which<'a> {
+pub(super) enum ClaimFilter<'a> {
     /// Anybody's.
     Any,
     /// This user's.
@@ -72,12 +72,16 @@ impl Times {
 
 impl Checkout {
     /// Holds a checkout.
-    pub(super) async fn hold(&self, uid: &CheckoutUid, which: Which<'_>) -> Result<Held, Error> {
+    pub(super) async fn hold(
+        &self,
+        uid: &CheckoutUid,
+        which: ClaimFilter<'_>,
+    ) -> Result<ClaimedCheckout, Error> {
         let (now, holder) = (self.entitlements.now(), ids::token()?);
         let (user_sub, only_due) = match which {
-            Which::Any => ("", false),
-            Which::Of(user) => (user.as_str(), false),
-            Which::Due => ("", true),
+            ClaimFilter::Any => ("", false),
+            ClaimFilter::Of(user) => (user.as_str(), false),
+            ClaimFilter::Due => ("", true),
         };
         let call = HOLD.call(self.entitlements.store());
         let call = call.key("session", &keys::checkout_session(uid));
@@ -86,14 +90,14 @@ impl Checkout {
         let call = call.arg("user_sub", user_sub).arg("only_due", u8::from(only_due));
         let held = call.run().await;
         let record: HashMap<String, String> = held.map_err(|error| refused(error.into(), uid))?;
-        Held::read(uid, &record, holder)
+        ClaimedCheckout::read(uid, &record, holder)
             .ok_or_else(|| Error::NoSuchCheckout { uid: uid.to_string() })
     }
 
     /// Lets go of a checkout that stays open.
     pub(super) async fn release(
         &self,
-        held: &Held,
+        held: &ClaimedCheckout,
         next_at: f64,
         asked_at: f64,
     ) -> Result<(), Error> {
@@ -105,26 +109,26 @@ impl Checkout {
     }
 
     /// Lets go of a checkout about which Stripe said that it is open.
-    pub(super) async fn release_checked(&self, held: &Held) -> Result<(), Error> {
+    pub(super) async fn release_checked(&self, held: &ClaimedCheckout) -> Result<(), Error> {
         let now = self.entitlements.now();
         let times = Times { last_checked_at: now, ..held.times };
         self.release(held, times.next_check(), now).await
     }
 
     /// Lets go of a checkout whose payment is on its way. Stripe tells when it has come; the sweep asks in case it does not.
-    pub(super) async fn release_unpaid(&self, held: &Held) -> Result<(), Error> {
+    pub(super) async fn release_unpaid(&self, held: &ClaimedCheckout) -> Result<(), Error> {
         let now = self.entitlements.now();
         self.release(held, now + UNPAID_RECHECK_S, now).await
     }
 
     /// Lets go of a checkout about which nothing was found out. The sweep asks again a little later.
-    pub(super) async fn release_unchecked(&self, held: &Held) -> Result<(), Error> {
+    pub(super) async fn release_unchecked(&self, held: &ClaimedCheckout) -> Result<(), Error> {
         let next_at = held.times.next_check().max(self.entitlements.now() + RECHECK_S);
         self.release(held, next_at, held.times.last_checked_at).await
     }
 
     /// Forgets a checkout that has ended.
-    pub(super) async fn close(&self, held: &Held) -> Result<(), Error> {
+    pub(super) async fn close(&self, held: &ClaimedCheckout) -> Result<(), Error> {
         let call = CLOSE.call(self.entitlements.store());
         let call = call.key("session", &keys::checkout_session(&held.uid));
         let call =
@@ -133,20 +137,24 @@ impl Checkout {
     }
 }
 
-impl Held {
+impl ClaimedCheckout {
     /// Whether its payment has been on its way for so long that it will not come.
     pub(super) fn is_given_up(&self, now: f64) -> bool {
         now > self.times.created_at + UNPAID_MAX_S
     }
 
-    fn read(uid: &CheckoutUid, record: &HashMap<String, String>, holder: String) -> Option<Held> {
+    fn read(
+        uid: &CheckoutUid,
+        record: &HashMap<String, String>,
+        holder: String,
+    ) -> Option<ClaimedCheckout> {
         let time = |name: &str| record.get(name)?.parse::<f64>().ok();
         let times = Times {
             created_at: time("created_at")?,
             last_checked_at: time("last_checked_at")?,
             expires_at: time("expires_at")?,
         };
-        Some(Held {
+        Some(ClaimedCheckout {
             uid: uid.clone(),
             user: UserSub::new(record.get("user_sub")?.as_str()).ok()?,
             stripe_session_id: record.get("stripe_session_id")?.clone(),

@@ -8,7 +8,7 @@ use futures_util::{
 };
 use serde::Serialize;
 
-use super::{Checkout, complete::Standing, session::Which};
+use super::{Checkout, complete::CheckoutState, session::ClaimFilter};
 use crate::{
     error::Error,
     keys::{self, CheckoutUid},
@@ -53,12 +53,14 @@ impl Checkout {
             let mut looking = stream::iter(looking).buffer_unordered(CONCURRENCY);
             while let Some(looked) = looking.next().await {
                 match looked? {
-                    Look::Settled(Standing::Complete) => swept.completed += 1,
-                    Look::Settled(Standing::Expired) => swept.expired += 1,
-                    Look::Settled(Standing::Open | Standing::Unpaid) => swept.open += 1,
-                    Look::Failed => swept.failed += 1,
-                    Look::Done => {}
-                    Look::Busy(uid) => {
+                    SweepOutcome::Settled(CheckoutState::Complete) => swept.completed += 1,
+                    SweepOutcome::Settled(CheckoutState::Expired) => swept.expired += 1,
+                    SweepOutcome::Settled(CheckoutState::Open | CheckoutState::Unpaid) => {
+                        swept.open += 1
+                    }
+                    SweepOutcome::Failed => swept.failed += 1,
+                    SweepOutcome::Done => {}
+                    SweepOutcome::Busy(uid) => {
                         swept.busy += 1;
                         busy.insert(uid);
                     }
@@ -78,37 +80,37 @@ impl Checkout {
         Ok(uids.filter(|uid| !busy.contains(uid)).collect())
     }
 
-    async fn look(&self, uid: CheckoutUid) -> Result<Look, Error> {
-        let held = match self.hold(&uid, Which::Due).await {
+    async fn look(&self, uid: CheckoutUid) -> Result<SweepOutcome, Error> {
+        let held = match self.hold(&uid, ClaimFilter::Due).await {
             Ok(held) => held,
-            Err(Error::Busy { .. }) => return Ok(Look::Busy(uid)),
+            Err(Error::Busy { .. }) => return Ok(SweepOutcome::Busy(uid)),
             Err(Error::NoSuchCheckout { .. }) => return self.forget(&uid).await,
-            Err(error) if error.word() == Some("NOT_DUE") => return Ok(Look::Done),
+            Err(error) if error.word() == Some("NOT_DUE") => return Ok(SweepOutcome::Done),
             Err(error) => return Err(error),
         };
         match self.settle(&held).await {
-            Ok(standing) => Ok(Look::Settled(standing)),
+            Ok(standing) => Ok(SweepOutcome::Settled(standing)),
             Err(error @ (Error::Stripe(_) | Error::Source(_))) => {
                 tracing::warn!(%error, uid = uid.as_str(), "a checkout could not be looked at");
-                Ok(Look::Failed)
+                Ok(SweepOutcome::Failed)
             }
             Err(error) => Err(error),
         }
     }
 
     /// Takes out what is no longer there: somebody else has just closed it, or another program deleted it.
-    async fn forget(&self, uid: &CheckoutUid) -> Result<Look, Error> {
+    async fn forget(&self, uid: &CheckoutUid) -> Result<SweepOutcome, Error> {
         let store = self.entitlements.store();
         let mut cmd = redis::cmd("ZREM");
         cmd.arg(&*store.place(&keys::checkouts_due())).arg(uid.as_str());
         cmd.exec_async(&mut store.connection()).await?;
-        Ok(Look::Done)
+        Ok(SweepOutcome::Done)
     }
 }
 
 /// What came of looking at one.
-enum Look {
-    Settled(Standing),
+enum SweepOutcome {
+    Settled(CheckoutState),
     Failed,
     Busy(CheckoutUid),
     /// Somebody else was faster.

@@ -3,7 +3,7 @@
 use ring::hmac;
 use serde::Deserialize;
 
-use super::{Checkout, complete::Standing, session::Which, stripe::Session};
+use super::{Checkout, complete::CheckoutState, session::ClaimFilter, stripe::Session};
 use crate::{error::Error, keys::CheckoutUid};
 
 /// How old a message may be, in seconds. Older ones may have been recorded by somebody.
@@ -11,7 +11,7 @@ const AGE_S_MAX: f64 = 300.0;
 
 /// What came of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Handled {
+pub enum WebhookOutcome {
     /// The buyer has what was bought.
     Completed,
     /// The checkout was given up.
@@ -40,7 +40,7 @@ impl Checkout {
     /// # Errors
     /// When Stripe did not sign it, when somebody else is finishing the checkout, or when the source or the store fails: in these
     /// cases Stripe is to send it again.
-    pub async fn webhook(&self, signature: &str, body: &[u8]) -> Result<Handled, Error> {
+    pub async fn webhook(&self, signature: &str, body: &[u8]) -> Result<WebhookOutcome, Error> {
         self.verify(signature, body)?;
         let nonsense = |_| Error::Invalid { field: "body", reason: "not an event".into() };
         let message: Message = serde_json::from_slice(body).map_err(nonsense)?;
@@ -49,40 +49,44 @@ impl Checkout {
         let (session, standing) = match &*message.kind {
             "checkout.session.completed" => {
                 let session = session()?;
-                let standing = Standing::of_completed(&session);
+                let standing = CheckoutState::of_completed(&session);
                 (session, standing)
             }
-            "checkout.session.async_payment_succeeded" => (session()?, Standing::Complete),
+            "checkout.session.async_payment_succeeded" => (session()?, CheckoutState::Complete),
             "checkout.session.expired" | "checkout.session.async_payment_failed" => {
-                (session()?, Standing::Expired)
+                (session()?, CheckoutState::Expired)
             }
-            _ => return Ok(Handled::Nothing),
+            _ => return Ok(WebhookOutcome::Nothing),
         };
         self.obey(&session, standing).await
     }
 
-    async fn obey(&self, session: &Session, standing: Standing) -> Result<Handled, Error> {
+    async fn obey(
+        &self,
+        session: &Session,
+        standing: CheckoutState,
+    ) -> Result<WebhookOutcome, Error> {
         let uid = session.client_reference_id.as_ref();
         let Some(uid) = uid.and_then(|uid| CheckoutUid::new(uid.as_str()).ok()) else {
-            return Ok(Handled::Nothing);
+            return Ok(WebhookOutcome::Nothing);
         };
-        let held = match self.hold(&uid, Which::Any).await {
+        let held = match self.hold(&uid, ClaimFilter::Any).await {
             Ok(held) => held,
-            Err(Error::NoSuchCheckout { .. }) => return Ok(Handled::Nothing),
+            Err(Error::NoSuchCheckout { .. }) => return Ok(WebhookOutcome::Nothing),
             Err(error) => return Err(error),
         };
         if held.stripe_session_id != session.id {
             self.release_unchecked(&held).await?;
-            return Ok(Handled::Nothing);
+            return Ok(WebhookOutcome::Nothing);
         }
         let concluded = self.conclude(&held, standing).await;
         if concluded.is_err() {
             self.release_unchecked(&held).await?;
         }
         concluded.map(|standing| match standing {
-            Standing::Complete => Handled::Completed,
-            Standing::Expired => Handled::Expired,
-            Standing::Open | Standing::Unpaid => Handled::Nothing,
+            CheckoutState::Complete => WebhookOutcome::Completed,
+            CheckoutState::Expired => WebhookOutcome::Expired,
+            CheckoutState::Open | CheckoutState::Unpaid => WebhookOutcome::Nothing,
         })
     }
 

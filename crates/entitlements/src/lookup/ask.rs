@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use keyrack_keys::UserSub;
 use keyrack_store::Script;
 
-use super::{Found, Origin, Outcome, Reach, TTL_S, lease::Turn};
+use super::{Found, LookupScope, Origin, Outcome, TTL_S, lease::Turn};
 use crate::{
     breaker::{Admission, State},
     counters::{Counters, count},
@@ -36,8 +36,8 @@ enum Reply {
 
 impl Entitlements {
     /// One request about a user, whose answer is remembered and told to everybody.
-    pub(super) async fn ask(&self, user: &UserSub, reach: Reach) -> Result<Outcome, Error> {
-        if reach == Reach::Nearest {
+    pub(super) async fn ask(&self, user: &UserSub, reach: LookupScope) -> Result<Outcome, Error> {
+        if reach == LookupScope::Nearest {
             let stored = self.stored(user).await?;
             if let Some(values) = self.all_known(&stored) {
                 return Ok(self.keep(user, values, Origin::Store, stored.ttl_ms));
@@ -46,7 +46,7 @@ impl Entitlements {
         let Turn { stored, lease } = self.turn(user, reach).await?;
         let outcome = match self.all_known(&stored) {
             // Somebody else has asked meanwhile.
-            Some(values) if reach == Reach::Nearest => {
+            Some(values) if reach == LookupScope::Nearest => {
                 Ok(self.keep(user, values, Origin::Store, stored.ttl_ms))
             }
             _ => self.ask_behind(user, stored).await,

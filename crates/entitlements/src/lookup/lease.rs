@@ -10,7 +10,7 @@ use keyrack_keys::UserSub;
 use keyrack_store::Script;
 use tokio::time::{Instant, sleep};
 
-use super::{Reach, ask::Stored};
+use super::{LookupScope, ask::Stored};
 use crate::{error::Error, ids, keys, service::Entitlements};
 
 static GIVE_BACK: Script = keyrack_store::script!("give_back.lua");
@@ -40,12 +40,12 @@ pub(super) struct Turn {
 impl Entitlements {
     /// Waits until nobody else asks about a user, or their answer is there. A forced read does not: it has to ask after it was asked
     /// for, and limits see to it that there are few.
-    pub(super) async fn turn(&self, user: &UserSub, reach: Reach) -> Result<Turn, Error> {
+    pub(super) async fn turn(&self, user: &UserSub, reach: LookupScope) -> Result<Turn, Error> {
         let patience = self.inner.settings.source_time_max;
         let until = Instant::now() + patience;
         loop {
             let turn = self.take_turn(user).await?;
-            let is_over = turn.lease.is_some() || reach == Reach::Source;
+            let is_over = turn.lease.is_some() || reach == LookupScope::Source;
             if is_over || self.all_known(&turn.stored).is_some() || Instant::now() >= until {
                 return Ok(turn);
             }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Asked, Source};
+use super::{Answer, Source, SourceFuture};
 use crate::{
     customer::Customer,
     error::Error,
@@ -86,7 +86,7 @@ struct Receipt<'a> {
 }
 
 impl Source for RevenueCat {
-    fn fetch<'a>(&'a self, customer: &'a Customer) -> Asked<'a, Option<Answer>> {
+    fn fetch<'a>(&'a self, customer: &'a Customer) -> SourceFuture<'a, Option<Answer>> {
         Box::pin(async move {
             let request = self.web.get(&["v1", "subscribers", customer.revenue_cat_id()]);
             let request = request.header(AUTHORIZATION, self.secret_key.clone());
@@ -98,7 +98,7 @@ impl Source for RevenueCat {
         })
     }
 
-    fn purchased<'a>(&'a self, customer: &'a Customer, receipt: &'a str) -> Asked<'a, ()> {
+    fn purchased<'a>(&'a self, customer: &'a Customer, receipt: &'a str) -> SourceFuture<'a, ()> {
         Box::pin(async move {
             let receipt = Receipt { app_user_id: customer.revenue_cat_id(), fetch_token: receipt };
             let body = serde_json::to_vec(&receipt).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What Stripe tells by itself.
 
 use futures_util::future::join_all;
-use keyrack_entitlements::{Error, Handled, sign_webhook};
+use keyrack_entitlements::{Error, WebhookOutcome, sign_webhook};
 use keyrack_testkit::on_every_store_at;
 use serde_json::{Value, json};
 
@@ -29,16 +29,18 @@ async fn a_payment_is_acted_on_once_however_often_it_is_told_on_every_store() {
         let body = event("checkout.session.completed", &till.sessions().await[0]);
         let signature = sign_webhook(WEBHOOK_SECRET, NOW_S, &body);
         let told = join_all((0..20).map(|n| shops[n % 2].webhook(&signature, &body))).await;
-        let done = told.iter().filter(|told| matches!(told, Ok(Handled::Completed))).count();
+        let done = told.iter().filter(|told| matches!(told, Ok(WebhookOutcome::Completed))).count();
         for told in &told {
-            let is_fine =
-                matches!(told, Ok(Handled::Completed | Handled::Nothing) | Err(Error::Busy { .. }));
+            let is_fine = matches!(
+                told,
+                Ok(WebhookOutcome::Completed | WebhookOutcome::Nothing) | Err(Error::Busy { .. })
+            );
             assert!(is_fine, "{told:?}");
         }
         assert_eq!((done, cat.receipts().await.len()), (1, 1));
         for shop in &shops {
             let again = shop.webhook(&signature, &body).await.expect("heard");
-            assert_eq!(again, Handled::Nothing);
+            assert_eq!(again, WebhookOutcome::Nothing);
         }
         assert_eq!((cat.receipts().await.len(), till.looks()), (1, 0));
         assert!(!is_open(&store, &alice, &started.uid).await);
@@ -62,11 +64,11 @@ async fn a_checkout_is_completed_by_its_payment_however_late_that_comes_on_every
         session["status"] = json!("complete");
         session["payment_status"] = json!("unpaid");
         let handled = tell("checkout.session.completed", &session).await;
-        assert_eq!((handled, cat.receipts().await.len()), (Handled::Nothing, 0));
+        assert_eq!((handled, cat.receipts().await.len()), (WebhookOutcome::Nothing, 0));
         assert!(is_open(&store, &alice, &started.uid).await);
         session["payment_status"] = json!("paid");
         let handled = tell("checkout.session.async_payment_succeeded", &session).await;
-        assert_eq!((handled, cat.receipts().await.len()), (Handled::Completed, 1));
+        assert_eq!((handled, cat.receipts().await.len()), (WebhookOutcome::Completed, 1));
         assert!(!is_open(&store, &alice, &started.uid).await);
         assert_clean(&store).await;
     })
@@ -83,7 +85,7 @@ async fn a_payment_that_failed_ends_its_checkout_without_a_purchase_on_every_sto
         let body = event("checkout.session.async_payment_failed", &session);
         let signature = sign_webhook(WEBHOOK_SECRET, NOW_S, &body);
         let handled = shop.webhook(&signature, &body).await.expect("heard");
-        assert_eq!((handled, cat.receipts().await.len()), (Handled::Expired, 0));
+        assert_eq!((handled, cat.receipts().await.len()), (WebhookOutcome::Expired, 0));
         assert!(!is_open(&store, &alice, &started.uid).await);
     })
     .await;
@@ -108,13 +110,13 @@ async fn what_stripe_gave_up_is_forgotten_and_what_it_does_not_know_ignored_on_e
         for body in ignored {
             let signature = sign_webhook(WEBHOOK_SECRET, NOW_S, &body);
             let handled = shop.webhook(&signature, &body).await.expect("heard");
-            assert_eq!(handled, Handled::Nothing, "{}", String::from_utf8_lossy(&body));
+            assert_eq!(handled, WebhookOutcome::Nothing, "{}", String::from_utf8_lossy(&body));
             assert!(is_open(&store, &alice, &started.uid).await);
         }
         let body = event("checkout.session.expired", &session);
         let signature = sign_webhook(WEBHOOK_SECRET, NOW_S, &body);
         let handled = shop.webhook(&signature, &body).await.expect("heard");
-        assert_eq!(handled, Handled::Expired);
+        assert_eq!(handled, WebhookOutcome::Expired);
         assert!(!is_open(&store, &alice, &started.uid).await);
         assert_eq!(cat.receipts().await.len(), 0);
         assert_clean(&store).await;
@@ -155,7 +157,7 @@ async fn what_stripe_did_not_sign_just_now_changes_nothing_on_every_store() {
         // While the secret is replaced there are two signatures.
         let both = format!("{time},v1={},{tag}", "00".repeat(32));
         clock.advance_ms(299_000);
-        assert_eq!(shop.webhook(&both, &body).await.expect("heard"), Handled::Completed);
+        assert_eq!(shop.webhook(&both, &body).await.expect("heard"), WebhookOutcome::Completed);
     })
     .await;
 }
@@ -173,7 +175,10 @@ async fn stripe_is_told_to_try_again_when_the_source_fails_on_every_store() {
         assert!(matches!(failed, Err(Error::Source(_))), "{failed:?}");
         assert!(is_open(&store, &alice, &started.uid).await);
         cat.is(Mood::Well).await;
-        assert_eq!(shop.webhook(&signature, &body).await.expect("heard"), Handled::Completed);
+        assert_eq!(
+            shop.webhook(&signature, &body).await.expect("heard"),
+            WebhookOutcome::Completed
+        );
     })
     .await;
 }

@@ -13,7 +13,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use keyrack_engine::SimulatedHost;
-use keyrack_files::{Buckets, Fate, File, Files, Records, Sweep, Swept};
+use keyrack_files::{Buckets, File, Files, Records, Sweep, SweepAction, Swept};
 use keyrack_store::{Clock as _, Options, Store, SystemClock};
 use keyrack_testkit::{Process, RedisServer, S3Server};
 use tempfile::TempDir;
@@ -34,9 +34,13 @@ impl Table<'_> {
 }
 
 impl Records for Table<'_> {
-    fn fate<'a>(&'a self, file: &'a File) -> BoxFuture<'a, Result<Fate, String>> {
+    fn fate<'a>(&'a self, file: &'a File) -> BoxFuture<'a, Result<SweepAction, String>> {
         let is_saved = self.0.join(&file.key).exists();
-        Box::pin(std::future::ready(Ok(if is_saved { Fate::Keep } else { Fate::Delete })))
+        Box::pin(std::future::ready(Ok(if is_saved {
+            SweepAction::Keep
+        } else {
+            SweepAction::Delete
+        })))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use futures_util::future::BoxFuture;
-use keyrack_files::{Buckets, Fate, File, Records, Sweep, keys};
+use keyrack_files::{Buckets, File, Records, Sweep, SweepAction, keys};
 
 use crate::world::{NOW, World, on_every_store};
 
@@ -16,16 +16,16 @@ struct Asking<F>(F);
 /// Makes them.
 pub(crate) fn asking<F>(answer: F) -> impl Records
 where
-    F: Fn(&File) -> BoxFuture<'_, Result<Fate, String>> + Send + Sync,
+    F: Fn(&File) -> BoxFuture<'_, Result<SweepAction, String>> + Send + Sync,
 {
     Asking(answer)
 }
 
 impl<F> Records for Asking<F>
 where
-    F: Fn(&File) -> BoxFuture<'_, Result<Fate, String>> + Send + Sync,
+    F: Fn(&File) -> BoxFuture<'_, Result<SweepAction, String>> + Send + Sync,
 {
-    fn fate<'a>(&'a self, file: &'a File) -> BoxFuture<'a, Result<Fate, String>> {
+    fn fate<'a>(&'a self, file: &'a File) -> BoxFuture<'a, Result<SweepAction, String>> {
         (self.0)(file)
     }
 }
@@ -130,7 +130,7 @@ async fn many_sweeps_at_once_share_the_work_on_every_store() {
         let asked = Mutex::new(Vec::new());
         let records = asking(|file| {
             asked.lock().expect("not poisoned").push(file.key.clone());
-            Box::pin(std::future::ready(Ok(Fate::Delete)))
+            Box::pin(std::future::ready(Ok(SweepAction::Delete)))
         });
         let sweep = Sweep::new(&world.files, &world.buckets).asking(&records).batch(3);
         let all = futures_util::future::join_all((0..8).map(|_| sweep.run())).await;
@@ -188,7 +188,7 @@ async fn a_file_on_record_is_kept_and_its_entry_goes() {
     let records = asking(|file| {
         asked.fetch_add(1, Ordering::Relaxed);
         Box::pin(std::future::ready(match &*file.key {
-            "saved" => Ok(Fate::Keep),
+            "saved" => Ok(SweepAction::Keep),
             _ => Err("the row is in use".into()),
         }))
     });

@@ -1,6 +1,6 @@
 //! Uploads, and what is left of those that do not come to their end.
 
-use keyrack_files::{Error, Fate, File, SaveError, Sweep};
+use keyrack_files::{Error, File, SaveError, Sweep, SweepAction};
 
 use crate::{
     sweep::asking,
@@ -95,7 +95,7 @@ async fn a_name_that_is_being_deleted_cannot_be_uploaded_to() {
             assert!(matches!(begun, Err(Error::BeingDeleted { .. })), "{begun:?}");
             let kept = files.keep(MEMBER.as_bytes()).await;
             assert!(matches!(kept, Err(Error::BeingDeleted { .. })), "{kept:?}");
-            Ok(Fate::Delete)
+            Ok(SweepAction::Delete)
         })
     });
     let swept =

@@ -7,7 +7,7 @@ use std::sync::{
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use keyrack_lint::{Finding, Options, Pace, Report, Severity};
+use keyrack_lint::{Finding, Options, Report, Severity, WalkRate};
 use keyrack_store::Store;
 use parking_lot::Mutex;
 
@@ -50,7 +50,7 @@ impl Check {
     async fn walk(&self, store: &Store) {
         let options = Options {
             findings_max: FINDINGS_MAX,
-            pace: Pace { keys_per_second: KEYS_PER_SECOND.try_into().ok() },
+            pace: WalkRate { keys_per_second: KEYS_PER_SECOND.try_into().ok() },
             ..Options::default()
         };
         let registry = keyrack_contract::registry();

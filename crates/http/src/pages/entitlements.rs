@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use askama::Template;
 use axum::{body::Bytes, extract::State, response::Response};
 use keyrack_entitlements::{
-    BreakerReport, Counts, ERRORS_MAX, ERRORS_WINDOW_S, Entitlement, Entitlements, Known, NoSource,
-    OpenCheckout, Settings, State as Breaker,
+    BreakerReport, Counts, ERRORS_MAX, ERRORS_WINDOW_S, Entitlement, Entitlements, NoSource,
+    OpenCheckout, Settings, State as Breaker, UserOverview,
 };
 use keyrack_keys::UserSub;
 use serde::Deserialize;
@@ -226,7 +226,7 @@ async fn look_up(
 }
 
 impl Row {
-    fn of(name: &str, known: &Known, now: u64) -> Row {
+    fn of(name: &str, known: &UserOverview, now: u64) -> Row {
         let remembered = known.remembered.get(name);
         let stored = known.stored.get(name).copied();
         let value = remembered.copied().or(stored).unwrap_or(Entitlement::inactive(0.0));
@@ -314,11 +314,11 @@ mod tests {
 
     #[test]
     fn state_of_an_entitlement_says_who_would_answer() {
-        let mut known = Known::default();
+        let mut known = UserOverview::default();
         let active = Entitlement { is_active: true, expires_at: None, checked_at: 10.0 };
         known.stored.insert("pro".into(), active);
         known.stored.insert("old".into(), Entitlement::assumed(0.0));
-        let told = |known: &Known, name| {
+        let told = |known: &UserOverview, name| {
             let row = Row::of(name, known, 1_000_000);
             (row.state, row.tier)
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use keyrack_journeys::{Glance, Prompt, STORED_MAX, keys::JourneyUid};
+use keyrack_journeys::{JourneySummary, Prompt, STORED_MAX, keys::JourneyUid};
 use serde::Deserialize;
 
 use super::{
@@ -79,7 +79,7 @@ pub(crate) async fn journeys(State(app): State<Arc<App>>, visit: Visit) -> Respo
 }
 
 impl Row {
-    fn of(app: &App, glance: &Glance, now: u64) -> Row {
+    fn of(app: &App, glance: &JourneySummary, now: u64) -> Row {
         let journey = &glance.journey;
         let more = if glance.events >= STORED_MAX { "+" } else { "" };
         let uid = JourneyUid::new(journey.uid.clone()).ok();

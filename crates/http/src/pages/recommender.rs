@@ -9,7 +9,7 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 use keyrack_recommender::{
     SIGNAL_NAMES, Stats,
-    eval::{Adopted, Measured},
+    eval::{AdoptedWeights, Measured},
 };
 use serde::Deserialize;
 
@@ -92,7 +92,7 @@ fn cards(stats: &Stats) -> Vec<(&'static str, String, String)> {
 }
 
 impl Findings {
-    fn of(adopted: &Adopted, now: u64) -> Findings {
+    fn of(adopted: &AdoptedWeights, now: u64) -> Findings {
         let found = &adopted.evaluation;
         let ratio = &found.ratio;
         let weights = SIGNAL_NAMES.into_iter().zip(found.weights.0);

@@ -5,7 +5,9 @@ use std::time::Duration;
 use keyrack_entitlements::keys as entitlement_keys;
 use keyrack_files::{Buckets, File, Files, Sweep, keys as file_keys};
 use keyrack_identity::Role;
-use keyrack_journeys::{Act, Journeys, NewEvent, Prompt, keys as journey_keys, keys::JourneyUid};
+use keyrack_journeys::{
+    Journeys, NewEvent, Prompt, UserAction, keys as journey_keys, keys::JourneyUid,
+};
 use keyrack_keys::{Key, UserSub};
 use keyrack_progress::{BarSettings, NewTrace, Sampling, StepConfig, Update};
 use keyrack_updates::{Updates, keys::Repo};
@@ -219,9 +221,10 @@ impl Site {
         for n in 0..24_u32 {
             let user = user(&format!("{who}{n}"));
             let session = journeys.start_session(&uid, &user).await.expect("a session");
-            let mut acts = vec![(Act::Join, 0.0), (Act::Word(n % 3), 2.0 + f64::from(n))];
-            acts.extend((n % 2 == 0).then_some((Act::Like, 30.0 + f64::from(n))));
-            acts.extend((n % 5 == 0).then_some((Act::Leave, 60.0)));
+            let mut acts =
+                vec![(UserAction::Join, 0.0), (UserAction::Word(n % 3), 2.0 + f64::from(n))];
+            acts.extend((n % 2 == 0).then_some((UserAction::Like, 30.0 + f64::from(n))));
+            acts.extend((n % 5 == 0).then_some((UserAction::Leave, 60.0)));
             for (act, journey_time) in acts {
                 let new =
                     NewEvent { journey: &uid, session: &session, user: &user, act, journey_time };

@@ -60,7 +60,7 @@ pub(super) struct Key {
 }
 
 /// What became of the search for a key.
-pub(super) enum Found {
+pub(super) enum KeyLookup {
     Key(Arc<Key>),
     /// The provider has no such key, as far as is known.
     Unknown,
@@ -77,7 +77,7 @@ impl Jwks {
     ///
     /// # Errors
     /// When no keys are to be had at all.
-    pub(super) async fn find(&self, kid: &str) -> Result<Found, Error> {
+    pub(super) async fn find(&self, kid: &str) -> Result<KeyLookup, Error> {
         let (known, is_due) = self.inner.recall(kid);
         if known.is_some() && !is_due {
             return self.inner.verdict(known);
@@ -110,11 +110,11 @@ impl Inner {
     }
 
     /// Unknown is what a key is only if there are any to compare with.
-    fn verdict(&self, known: Option<Arc<Key>>) -> Result<Found, Error> {
+    fn verdict(&self, known: Option<Arc<Key>>) -> Result<KeyLookup, Error> {
         match known {
-            Some(key) => Ok(Found::Key(key)),
+            Some(key) => Ok(KeyLookup::Key(key)),
             None if self.memory.read().loaded_at.is_none() => Err(Error::KeysUnavailable),
-            None => Ok(Found::Unknown),
+            None => Ok(KeyLookup::Unknown),
         }
     }
 

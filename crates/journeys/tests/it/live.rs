@@ -1,12 +1,12 @@
 //! Journeys that are watched.
 
-use keyrack_journeys::{Act, Live, View, Watcher, Wish, keys};
+use keyrack_journeys::{Live, UserAction, View, ViewRequest, Watcher, keys};
 use keyrack_testkit::{on_every_store_at, simulated_store, wait_until_async};
 use tokio::time::Instant;
 
 use crate::world::{NOW_MS, Trip, numeric};
 
-const WISH: Wish = Wish { bandwidth: 100, lookback: 2.0, lookahead: 2.0 };
+const WISH: ViewRequest = ViewRequest { bandwidth: 100, lookback: 2.0, lookahead: 2.0 };
 
 fn view(journey_time: f64) -> View {
     View::at(WISH, Instant::now(), journey_time)
@@ -25,8 +25,8 @@ async fn watchers_get_events_with_their_data_in_batches_on_every_store() {
         let mut near = live.watch(&trip.uid, view(0.0)).await.expect("watched");
         let mut far = live.watch(&trip.uid, view(30.0)).await.expect("watched");
         let bob = trip.traveller("bob").await;
-        let event = bob.does(Act::Rate(7), 0.5).await.expect("rated");
-        bob.does(Act::Like, 30.0).await.expect("liked");
+        let event = bob.does(UserAction::Rate(7), 0.5).await.expect("rated");
+        bob.does(UserAction::Like, 30.0).await.expect("liked");
         let mut seen = batch(&mut near).await;
         while seen.len() < 2 {
             seen.extend(batch(&mut near).await);
@@ -52,7 +52,7 @@ async fn events_that_come_close_together_go_together() {
     let mut watcher = live.watch(&trip.uid, view(0.0)).await.expect("watched");
     let bob = trip.traveller("bob").await;
     for n in 1..=10 {
-        bob.does(Act::Like, f64::from(n) / 10.0).await.expect("liked");
+        bob.does(UserAction::Like, f64::from(n) / 10.0).await.expect("liked");
     }
     let began = Instant::now();
     assert_eq!(batch(&mut watcher).await.len(), 11);
@@ -64,11 +64,11 @@ async fn a_watcher_sees_no_more_than_it_can_take() {
     let (store, _) = simulated_store(NOW_MS, 1).await;
     let trip = Trip::new(&store, numeric()).await;
     let live = Live::new(trip.journeys.clone());
-    let view = View::at(Wish { bandwidth: 5, ..WISH }, Instant::now(), 0.0);
+    let view = View::at(ViewRequest { bandwidth: 5, ..WISH }, Instant::now(), 0.0);
     let mut watcher = live.watch(&trip.uid, view).await.expect("watched");
     let bob = trip.traveller("bob").await;
     for n in 1..=50 {
-        bob.does(Act::Like, f64::from(n) / 100.0).await.expect("liked");
+        bob.does(UserAction::Like, f64::from(n) / 100.0).await.expect("liked");
     }
     let seen = batch(&mut watcher).await.len();
     assert!((5..10).contains(&seen), "{seen}");

@@ -1,7 +1,7 @@
 //! The rules of events, in the order in which they are looked at.
 
-use keyrack_journeys::{Act, Error, Journeys, Prompt, keys, keys::JourneyUid};
-use keyrack_store::Event as Heard;
+use keyrack_journeys::{Error, Journeys, Prompt, UserAction, keys, keys::JourneyUid};
+use keyrack_store::Event as ReceivedEvent;
 use keyrack_testkit::{on_every_store_at, simulated_store};
 
 use crate::world::{
@@ -16,12 +16,12 @@ async fn an_event_is_stored_and_published_as_documented_on_every_store() {
         assert_eq!(channel.name(), format!("ps:journeys:{}:events", trip.uid));
         let mut heard = store.subscribe(&[channel]).await.expect("subscribed");
         let jürgen = trip.traveller("Jürgen").await;
-        let event = jürgen.does(Act::Rate(7), 12.5).await.expect("stored");
+        let event = jürgen.does(UserAction::Rate(7), 12.5).await.expect("stored");
         assert!(event.uid.starts_with("oseh_je_") && event.uid.len() == "oseh_je_".len() + 22);
         assert!(jürgen.session.as_str().starts_with("oseh_js_"));
-        let Some(Heard::Message(join)) = heard.next().await else { panic!("a message") };
+        let Some(ReceivedEvent::Message(join)) = heard.next().await else { panic!("a message") };
         assert!(String::from_utf8_lossy(&join.payload).contains(r#""evtype": "join", "data": {}"#));
-        let Some(Heard::Message(rated)) = heard.next().await else { panic!("a message") };
+        let Some(ReceivedEvent::Message(rated)) = heard.next().await else { panic!("a message") };
         let expected = format!(
             r#"{{"uid": "{}", "user_sub": "J\u00fcrgen", "session_uid": "{}", "evtype": "numeric_prompt_response", "data": {{"rating": 7}}, "journey_time": 12.5, "created_at": {NOW:?}}}"#,
             event.uid, jürgen.session
@@ -40,27 +40,38 @@ async fn every_rule_is_kept_on_every_store() {
         let refused = Traveller::refused;
         let trip = Trip::new(&store, numeric()).await;
         let bob = trip.visitor("bob").await;
-        assert_eq!(refused(bob.does(Act::Like, 1.0).await), "session_not_started");
+        assert_eq!(refused(bob.does(UserAction::Like, 1.0).await), "session_not_started");
         let mut eve = bob.clone();
         eve.user = user("eve");
-        assert_eq!(refused(eve.does(Act::Join, 0.0).await), "session_not_found");
-        bob.does(Act::Join, 1.0).await.expect("joined");
-        assert_eq!(refused(bob.does(Act::Join, 2.0).await), "session_already_started");
-        bob.does(Act::Like, 5.0).await.expect("liked");
-        assert_eq!(refused(bob.does(Act::Like, 4.9).await), "session_has_later_event");
-        assert_eq!(refused(bob.does(Act::Like, 5.0).await), "session_has_same_event_at_same_time");
-        bob.does(Act::Rate(1), 5.0).await.expect("another event at the same time");
-        assert_eq!(refused(bob.does(Act::Like, 5.0).await), "session_has_same_event_at_same_time");
-        for act in [Act::PressStart, Act::PressEnd, Act::Color(0), Act::Word(0)] {
+        assert_eq!(refused(eve.does(UserAction::Join, 0.0).await), "session_not_found");
+        bob.does(UserAction::Join, 1.0).await.expect("joined");
+        assert_eq!(refused(bob.does(UserAction::Join, 2.0).await), "session_already_started");
+        bob.does(UserAction::Like, 5.0).await.expect("liked");
+        assert_eq!(refused(bob.does(UserAction::Like, 4.9).await), "session_has_later_event");
+        assert_eq!(
+            refused(bob.does(UserAction::Like, 5.0).await),
+            "session_has_same_event_at_same_time"
+        );
+        bob.does(UserAction::Rate(1), 5.0).await.expect("another event at the same time");
+        assert_eq!(
+            refused(bob.does(UserAction::Like, 5.0).await),
+            "session_has_same_event_at_same_time"
+        );
+        for act in [
+            UserAction::PressStart,
+            UserAction::PressEnd,
+            UserAction::Color(0),
+            UserAction::Word(0),
+        ] {
             assert_eq!(refused(bob.does(act, 6.0).await), "impossible_event", "{act:?}");
         }
-        assert_eq!(refused(bob.does(Act::Rate(0), 6.0).await), "impossible_event_data");
-        assert_eq!(refused(bob.does(Act::Rate(11), 6.0).await), "impossible_event_data");
-        assert_eq!(refused(bob.does(Act::Like, 60.1).await), "impossible_journey_time");
-        bob.does(Act::Leave, 60.0).await.expect("left");
-        assert_eq!(refused(bob.does(Act::Like, 60.0).await), "session_already_ended");
+        assert_eq!(refused(bob.does(UserAction::Rate(0), 6.0).await), "impossible_event_data");
+        assert_eq!(refused(bob.does(UserAction::Rate(11), 6.0).await), "impossible_event_data");
+        assert_eq!(refused(bob.does(UserAction::Like, 60.1).await), "impossible_journey_time");
+        bob.does(UserAction::Leave, 60.0).await.expect("left");
+        assert_eq!(refused(bob.does(UserAction::Like, 60.0).await), "session_already_ended");
         trip.journeys.delete(&trip.uid).await.expect("deleted");
-        assert_eq!(refused(bob.does(Act::Like, 60.0).await), "not_found");
+        assert_eq!(refused(bob.does(UserAction::Like, 60.0).await), "not_found");
         assert_eq!(is_stored(&store, &trip.uid).await, 0);
     })
     .await;
@@ -75,23 +86,29 @@ async fn of_several_broken_rules_the_first_is_told_on_every_store() {
         let new = trip.visitor("new").await;
         let mut stranger = new.clone();
         stranger.user = user("stranger");
-        assert_eq!(refused(stranger.does(Act::PressStart, -1.0).await), "session_not_found");
-        assert_eq!(refused(new.does(Act::PressStart, -1.0).await), "session_not_started");
-        assert_eq!(refused(new.does(Act::Join, -1.0).await), "impossible_journey_time");
+        assert_eq!(refused(stranger.does(UserAction::PressStart, -1.0).await), "session_not_found");
+        assert_eq!(refused(new.does(UserAction::PressStart, -1.0).await), "session_not_started");
+        assert_eq!(refused(new.does(UserAction::Join, -1.0).await), "impossible_journey_time");
         let ended = trip.traveller("ended").await;
-        ended.does(Act::Leave, 30.0).await.expect("left");
-        assert_eq!(refused(ended.does(Act::Join, -1.0).await), "session_already_started");
-        assert_eq!(refused(ended.does(Act::PressStart, -1.0).await), "session_already_ended");
-        let bob = trip.traveller("bob").await;
-        bob.does(Act::Color(2), 60.0).await.expect("chosen");
-        assert_eq!(refused(bob.does(Act::PressStart, -1.0).await), "session_has_later_event");
+        ended.does(UserAction::Leave, 30.0).await.expect("left");
+        assert_eq!(refused(ended.does(UserAction::Join, -1.0).await), "session_already_started");
         assert_eq!(
-            refused(bob.does(Act::Color(9), 60.0).await),
+            refused(ended.does(UserAction::PressStart, -1.0).await),
+            "session_already_ended"
+        );
+        let bob = trip.traveller("bob").await;
+        bob.does(UserAction::Color(2), 60.0).await.expect("chosen");
+        assert_eq!(
+            refused(bob.does(UserAction::PressStart, -1.0).await),
+            "session_has_later_event"
+        );
+        assert_eq!(
+            refused(bob.does(UserAction::Color(9), 60.0).await),
             "session_has_same_event_at_same_time"
         );
-        assert_eq!(refused(bob.does(Act::Rate(9), 99.0).await), "impossible_event");
-        assert_eq!(refused(bob.does(Act::Color(3), 99.0).await), "impossible_event_data");
-        assert_eq!(refused(bob.does(Act::Color(2), 99.0).await), "impossible_journey_time");
+        assert_eq!(refused(bob.does(UserAction::Rate(9), 99.0).await), "impossible_event");
+        assert_eq!(refused(bob.does(UserAction::Color(3), 99.0).await), "impossible_event_data");
+        assert_eq!(refused(bob.does(UserAction::Color(2), 99.0).await), "impossible_journey_time");
     })
     .await;
 }
@@ -101,14 +118,23 @@ async fn only_who_presses_lets_go_on_every_store() {
     on_every_store_at(NOW_MS, async |store, _| {
         let trip = Trip::new(&store, press()).await;
         let bob = trip.traveller("bob").await;
-        assert_eq!(Traveller::refused(bob.does(Act::PressEnd, 1.0).await), "impossible_event");
-        bob.does(Act::PressStart, 1.0).await.expect("pressed");
-        assert_eq!(Traveller::refused(bob.does(Act::PressStart, 2.0).await), "impossible_event");
-        bob.does(Act::PressEnd, 2.0).await.expect("let go");
-        bob.does(Act::PressStart, 3.0).await.expect("pressed again");
+        assert_eq!(
+            Traveller::refused(bob.does(UserAction::PressEnd, 1.0).await),
+            "impossible_event"
+        );
+        bob.does(UserAction::PressStart, 1.0).await.expect("pressed");
+        assert_eq!(
+            Traveller::refused(bob.does(UserAction::PressStart, 2.0).await),
+            "impossible_event"
+        );
+        bob.does(UserAction::PressEnd, 2.0).await.expect("let go");
+        bob.does(UserAction::PressStart, 3.0).await.expect("pressed again");
         // Others press for themselves.
         let eve = trip.traveller("eve").await;
-        assert_eq!(Traveller::refused(eve.does(Act::PressEnd, 3.0).await), "impossible_event");
+        assert_eq!(
+            Traveller::refused(eve.does(UserAction::PressEnd, 3.0).await),
+            "impossible_event"
+        );
     })
     .await;
 }
@@ -118,9 +144,12 @@ async fn choices_end_where_the_prompt_does_on_every_store() {
     on_every_store_at(NOW_MS, async |store, _| {
         let trip = Trip::new(&store, word()).await;
         let bob = trip.traveller("bob").await;
-        bob.does(Act::Word(1), 1.0).await.expect("the last word");
-        assert_eq!(Traveller::refused(bob.does(Act::Word(2), 2.0).await), "impossible_event_data");
-        let nan = bob.does(Act::Like, f64::NAN).await;
+        bob.does(UserAction::Word(1), 1.0).await.expect("the last word");
+        assert_eq!(
+            Traveller::refused(bob.does(UserAction::Word(2), 2.0).await),
+            "impossible_event_data"
+        );
+        let nan = bob.does(UserAction::Like, f64::NAN).await;
         assert!(matches!(nan, Err(Error::Invalid { field: "journey_time", .. })), "{nan:?}");
     })
     .await;
@@ -194,7 +223,7 @@ async fn a_user_has_no_more_sessions_than_the_quota_says_on_every_store() {
         };
         assert_eq!(room_in(start(0, "alice").await), 90_000);
         let alice = user("alice");
-        for (n, act) in [Act::Join, Act::Like].into_iter().enumerate() {
+        for (n, act) in [UserAction::Join, UserAction::Like].into_iter().enumerate() {
             clock.advance_ms(60_000_000);
             let (journey, journey_time) = (&trips[0].uid, n as f64);
             let (session, user) = (&first, &alice);

@@ -1,6 +1,6 @@
 //! What came of the events, second by second.
 
-use keyrack_journeys::{Act, Totals};
+use keyrack_journeys::{Totals, UserAction};
 use keyrack_testkit::on_every_store_at;
 
 use crate::world::{NOW_MS, Trip, assert_clean, numeric, press, word};
@@ -10,12 +10,12 @@ async fn totals_are_those_of_their_second_on_every_store() {
     on_every_store_at(NOW_MS, async |store, _| {
         let trip = Trip::new(&store, numeric()).await;
         let (ada, bob) = (trip.traveller("ada").await, trip.traveller("bob").await);
-        ada.does(Act::Rate(7), 1.2).await.expect("rated");
-        bob.does(Act::Rate(7), 1.9).await.expect("rated");
-        ada.does(Act::Rate(3), 4.0).await.expect("changed her mind");
-        bob.does(Act::Like, 4.5).await.expect("liked");
-        bob.does(Act::Like, 4.6).await.expect("liked");
-        ada.does(Act::Leave, 59.0).await.expect("left");
+        ada.does(UserAction::Rate(7), 1.2).await.expect("rated");
+        bob.does(UserAction::Rate(7), 1.9).await.expect("rated");
+        ada.does(UserAction::Rate(3), 4.0).await.expect("changed her mind");
+        bob.does(UserAction::Like, 4.5).await.expect("liked");
+        bob.does(UserAction::Like, 4.6).await.expect("liked");
+        ada.does(UserAction::Leave, 59.0).await.expect("left");
         let at = async |second| trip.journeys.totals(&trip.uid, second).await.expect("totals");
         assert_eq!(at(0).await, Totals { users: 2, ..Totals::default() });
         let numeric_active = [(7, 2)].into();
@@ -43,15 +43,15 @@ async fn who_leaves_while_pressing_presses_no_more_on_every_store() {
     on_every_store_at(NOW_MS, async |store, _| {
         let trip = Trip::new(&store, press()).await;
         let bob = trip.traveller("bob").await;
-        bob.does(Act::PressStart, 1.0).await.expect("pressed");
-        bob.does(Act::PressEnd, 2.0).await.expect("let go");
-        bob.does(Act::PressStart, 3.0).await.expect("pressed");
+        bob.does(UserAction::PressStart, 1.0).await.expect("pressed");
+        bob.does(UserAction::PressEnd, 2.0).await.expect("let go");
+        bob.does(UserAction::PressStart, 3.0).await.expect("pressed");
         let at = async |second| trip.journeys.totals(&trip.uid, second).await.expect("totals");
         assert_eq!(
             [at(1).await.press_active, at(2).await.press_active, at(3).await.press_active],
             [1, 0, 1]
         );
-        bob.does(Act::Leave, 4.0).await.expect("left");
+        bob.does(UserAction::Leave, 4.0).await.expect("left");
         assert_eq!(at(4).await, Totals { press: 2, ..Totals::default() });
     })
     .await;
@@ -62,8 +62,8 @@ async fn a_refused_event_counts_for_nothing_on_every_store() {
     on_every_store_at(NOW_MS, async |store, _| {
         let trip = Trip::new(&store, word()).await;
         let bob = trip.traveller("bob").await;
-        bob.does(Act::Word(5), 1.0).await.expect_err("no such word");
-        bob.does(Act::Like, 61.0).await.expect_err("too late");
+        bob.does(UserAction::Word(5), 1.0).await.expect_err("no such word");
+        bob.does(UserAction::Like, 61.0).await.expect_err("too late");
         let totals = trip.journeys.totals(&trip.uid, 60).await.expect("totals");
         assert_eq!(totals, Totals { users: 1, ..Totals::default() });
         assert_eq!(trip.journeys.events(&trip.uid, 10).await.expect("events").len(), 1);
@@ -79,7 +79,7 @@ async fn glances_tell_what_happened_last_on_every_store() {
         let trip = Trip::new(&store, numeric()).await;
         let ada = trip.traveller("ada").await;
         clock.advance_ms(1_000);
-        ada.does(Act::Rate(7), 1.2).await.expect("rated");
+        ada.does(UserAction::Rate(7), 1.2).await.expect("rated");
         assert_eq!(trip.journeys.count().await.expect("a count"), 2);
         let glances = trip.journeys.glances(0, 10).await.expect("glances");
         let told: Vec<_> = glances

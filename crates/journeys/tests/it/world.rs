@@ -1,7 +1,7 @@
 //! What the tests have in common: a journey, somebody on it, and what they do.
 
 use keyrack_journeys::{
-    Act, Error, Event, Journeys, NewEvent, Prompt,
+    Error, Event, Journeys, NewEvent, Prompt, UserAction,
     keys::{self, JourneyUid, SessionUid},
 };
 use keyrack_keys::{Registry, UserSub};
@@ -64,13 +64,13 @@ impl Trip {
     /// Somebody who has joined at the start.
     pub(crate) async fn traveller(&self, name: &str) -> Traveller {
         let traveller = self.visitor(name).await;
-        traveller.does(Act::Join, 0.0).await.expect("joined");
+        traveller.does(UserAction::Join, 0.0).await.expect("joined");
         traveller
     }
 }
 
 impl Traveller {
-    pub(crate) async fn does(&self, act: Act, journey_time: f64) -> Result<Event, Error> {
+    pub(crate) async fn does(&self, act: UserAction, journey_time: f64) -> Result<Event, Error> {
         let Trip { journeys, uid } = &self.trip;
         let (session, user) = (&self.session, &self.user);
         journeys.event(NewEvent { journey: uid, session, user, act, journey_time }).await

@@ -1,6 +1,6 @@
 //! `keyrack calc ingest`.
 
-use keyrack_calculations::{Intake, Taken, keys::IntakeName};
+use keyrack_calculations::{Intake, IntakeCounts, keys::IntakeName};
 use keyrack_http::human;
 
 use super::open;
@@ -36,12 +36,13 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let stop = async {
         let _ = signals.first().await;
     };
-    let tell = |taken: Taken| tracing::debug!(taken.stored, taken.refused, "events taken in");
+    let tell =
+        |taken: IntakeCounts| tracing::debug!(taken.stored, taken.refused, "events taken in");
     let taken = match (args.list, args.channel) {
         (Some(list), _) if args.drain => Intake::new(accounts, list)?.drain().await?,
         (Some(list), _) => Intake::new(accounts, list)?.run(stop, tell).await?,
         (None, Some(channel)) => accounts.listen(&channel, stop, tell).await?,
-        (None, None) => Taken::default(),
+        (None, None) => IntakeCounts::default(),
     };
     let stored = human::counted(taken.stored, "event");
     globals.say(format_args!("{stored} stored, {} refused", human::count(taken.refused)));

@@ -1,7 +1,7 @@
 //! `keyrack demo`: a made-up company that keeps every service busy, for people who want to see what there is.
 
 use keyrack_contract::registry;
-use keyrack_demo::{Cleaned, Demo, Error, Options};
+use keyrack_demo::{CleanReport, Demo, Error, Options};
 use keyrack_http::human;
 use keyrack_store::Store;
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -139,8 +139,8 @@ async fn clean(globals: &Globals) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn say_cleaned(cleaned: Cleaned, globals: &Globals) {
-    if cleaned == Cleaned::default() {
+fn say_cleaned(cleaned: CleanReport, globals: &Globals) {
+    if cleaned == CleanReport::default() {
         return globals.say("nothing of a demo is left");
     }
     globals.say(format_args!(

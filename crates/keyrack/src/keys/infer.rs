@@ -4,7 +4,7 @@ use std::{io::Write as _, num::NonZeroU32};
 
 use keyrack_contract::registry;
 use keyrack_http::human;
-use keyrack_lint::{InferOptions, Inference, Pace};
+use keyrack_lint::{InferOptions, Inference, WalkRate};
 
 use super::progress::Bar;
 use crate::{Exit, Globals};
@@ -31,7 +31,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         all: args.all,
         keys_max: args.keys,
         samples: args.samples,
-        pace: Pace { keys_per_second: args.pace },
+        pace: WalkRate { keys_per_second: args.pace },
     };
     let store = globals.open_existing_store().await?;
     let bar = Bar::new(globals);

@@ -7,7 +7,7 @@ use std::{
 
 use keyrack_contract::registry;
 use keyrack_http::human;
-use keyrack_lint::{Options, Pace, Report, Rule, Severity, Tally};
+use keyrack_lint::{Options, Report, Rule, Severity, Tally, WalkRate};
 use keyrack_store::Store;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         family,
         sample: args.sample,
         findings_max: args.limit,
-        pace: Pace { keys_per_second: args.pace },
+        pace: WalkRate { keys_per_second: args.pace },
     };
     let store = globals.open_existing_store().await?;
     let bar = Bar::new(globals);

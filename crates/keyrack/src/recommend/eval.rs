@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use keyrack_recommender::{
     Recommender, SIGNAL_NAMES, Settings,
-    eval::{Evaluation, Size, World, evaluate},
+    eval::{Evaluation, GeneratedApp, Size, evaluate},
 };
 
 use crate::{
@@ -34,7 +34,7 @@ pub(super) struct Args {
 /// Measures how good recommendations are.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let size = Size { users: args.users, challenges: args.challenges, days: args.days };
-    let found = evaluate(&World::generate(size, args.seed), args.days, args.seed).await?;
+    let found = evaluate(&GeneratedApp::generate(size, args.seed), args.days, args.seed).await?;
     if args.save {
         let service = Recommender::new(globals.open_store().await?, Settings::default());
         service.adopt(found.clone()).await?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
-use super::guess::{Guess, Held};
+use super::guess::{ContentShape, Guess};
 use super::shape::Piece;
 use super::{Inference, Proposal};
 
@@ -41,7 +41,7 @@ fn write_file(out: &mut String, inference: &Inference) -> fmt::Result {
 /// Placeholders of a declared name are separated by colons, and there are at most eight.
 fn can_be_declared(proposal: &Proposal) -> bool {
     let n_parts = varying(proposal).count();
-    proposal.held != Held::Other && n_parts <= 8
+    proposal.held != ContentShape::Other && n_parts <= 8
 }
 
 fn varying(proposal: &Proposal) -> impl Iterator<Item = (&str, bool, &[String])> {
@@ -114,16 +114,18 @@ fn template(proposal: &Proposal) -> String {
     segments.collect::<Vec<_>>().join(":")
 }
 
-fn write_content(out: &mut String, held: &Held) -> fmt::Result {
+fn write_content(out: &mut String, held: &ContentShape) -> fmt::Result {
     match held {
-        Held::String { value } => writeln!(out, "string({}),", means(value)),
-        Held::List { item } => writeln!(out, "list({}),", means(item)),
-        Held::Set { member } => writeln!(out, "set({}),", means(member)),
-        Held::SortedSet { member, score } => {
+        ContentShape::String { value } => writeln!(out, "string({}),", means(value)),
+        ContentShape::List { item } => writeln!(out, "list({}),", means(item)),
+        ContentShape::Set { member } => writeln!(out, "set({}),", means(member)),
+        ContentShape::SortedSet { member, score } => {
             writeln!(out, "sorted_set({}, {}),", means(member), means(score))
         }
-        Held::Map { field, value } => writeln!(out, "map({}, {}),", means(field), means(value)),
-        Held::Hash { fields } => {
+        ContentShape::Map { field, value } => {
+            writeln!(out, "map({}, {}),", means(field), means(value))
+        }
+        ContentShape::Hash { fields } => {
             writeln!(out, "hash(fields! {{")?;
             for (name, (guess, always)) in fields {
                 writeln!(out, "            /// {}.", capitalised(&such_as(guess)))?;
@@ -136,7 +138,7 @@ fn write_content(out: &mut String, held: &Held) -> fmt::Result {
             }
             writeln!(out, "        }}),")
         }
-        Held::Other => Ok(()),
+        ContentShape::Other => Ok(()),
     }
 }
 

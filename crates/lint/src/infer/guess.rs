@@ -8,7 +8,7 @@ use serde::Serialize;
 /// What keys of one shape hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
-pub enum Held {
+pub enum ContentShape {
     /// A string.
     String {
         /// How it is written.
@@ -111,21 +111,22 @@ impl Evidence {
         }
     }
 
-    pub(super) fn finish(self) -> Held {
+    pub(super) fn finish(self) -> ContentShape {
         match self.kind.as_str() {
-            "string" => Held::String { value: Guess::of(&self.values) },
-            "list" => Held::List { item: Guess::of(&self.values) },
-            "set" => Held::Set { member: Guess::of(&self.values) },
-            "zset" => {
-                Held::SortedSet { member: Guess::of(&self.values), score: Guess::of(&self.seconds) }
-            }
+            "string" => ContentShape::String { value: Guess::of(&self.values) },
+            "list" => ContentShape::List { item: Guess::of(&self.values) },
+            "set" => ContentShape::Set { member: Guess::of(&self.values) },
+            "zset" => ContentShape::SortedSet {
+                member: Guess::of(&self.values),
+                score: Guess::of(&self.seconds),
+            },
             "hash" => self.hash(),
-            _ => Held::Other,
+            _ => ContentShape::Other,
         }
     }
 
     /// A hash whose keys mostly have the same few fields has fields; any other is a map.
-    fn hash(self) -> Held {
+    fn hash(self) -> ContentShape {
         let mut fields: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (field, value) in self.values.iter().zip(&self.seconds) {
             fields.entry(field.clone()).or_default().push(value.clone());
@@ -138,9 +139,9 @@ impl Evidence {
                 let always = values.len() == self.n_keys;
                 (name, (Guess::of(&values), always))
             });
-            return Held::Hash { fields: fields.collect() };
+            return ContentShape::Hash { fields: fields.collect() };
         }
-        Held::Map { field: Guess::of(&self.values), value: Guess::of(&self.seconds) }
+        ContentShape::Map { field: Guess::of(&self.values), value: Guess::of(&self.seconds) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyrack_contract::registry;
-use keyrack_lint::{Options, Pace, Progress, Rule, lint};
+use keyrack_lint::{Options, Progress, Rule, WalkRate, lint};
 use keyrack_store::Store;
 use keyrack_testkit::simulated_store;
 
@@ -141,7 +141,7 @@ async fn walk_can_run_as_a_task_of_its_own() {
 async fn pace_limits_keys_a_second() {
     let store = Store::open("embedded:memory").await.unwrap();
     fill(&store, SPURIOUS, 1_000).await;
-    let pace = Pace { keys_per_second: NonZeroU32::new(100) };
+    let pace = WalkRate { keys_per_second: NonZeroU32::new(100) };
     let started = tokio::time::Instant::now();
     lint(&store, registry(), &Options { pace, ..Options::default() }, |_| {}).await.unwrap();
     let seconds = started.elapsed().as_secs_f64();

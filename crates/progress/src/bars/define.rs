@@ -5,7 +5,7 @@ use keyrack_store::{Script, script};
 
 use super::{
     stored::{BarKeys, Stored, With},
-    write::{ATTEMPTS_MAX, Draft},
+    write::{ATTEMPTS_MAX, BarDefinition},
 };
 use crate::{
     bar::{Bar, BarSettings, bar_name},
@@ -40,7 +40,7 @@ impl Progress {
             if stored.is_some() {
                 return Err(Error::BarExists { bar: name.to_string() });
             }
-            let draft = Draft::new_bar(self, user, &name, settings, default_step);
+            let draft = BarDefinition::new_bar(self, user, &name, settings, default_step);
             let bar = draft.bar.clone();
             Ok((draft, bar))
         })
@@ -62,7 +62,7 @@ impl Progress {
         settings.check()?;
         default_step.check()?;
         self.change_bar(user, &name, |stored| {
-            let mut draft = Draft::of(existing(&name, stored)?);
+            let mut draft = BarDefinition::of(existing(&name, stored)?);
             draft.bar.settings = settings;
             draft.bar.default_step_config = default_step;
             draft.steps[0].config = default_step;

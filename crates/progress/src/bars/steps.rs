@@ -2,7 +2,7 @@
 
 use keyrack_keys::UserSub;
 
-use super::{define::existing, write::Draft};
+use super::{define::existing, write::BarDefinition};
 use crate::{
     bar::{DEFAULT_STEP, STEPS_MAX, Step, bar_name, check_step_name},
     error::Error,
@@ -27,7 +27,7 @@ impl Progress {
         check_step_name(step_name)?;
         config.check()?;
         self.change_bar(user, &name, |stored| {
-            let mut draft = Draft::of(existing(&name, stored)?);
+            let mut draft = BarDefinition::of(existing(&name, stored)?);
             if draft.steps.iter().any(|step| step.name == step_name) {
                 let (bar, step) = (name.to_string(), step_name.to_owned());
                 return Err(Error::StepExists { bar, step });
@@ -58,7 +58,7 @@ impl Progress {
         let name = bar_name(pbar_name)?;
         config.check()?;
         self.change_bar(user, &name, |stored| {
-            let mut draft = Draft::of(existing(&name, stored)?);
+            let mut draft = BarDefinition::of(existing(&name, stored)?);
             if step_name == DEFAULT_STEP {
                 return Err(Error::CannotEditDefaultStep);
             }
@@ -82,7 +82,7 @@ impl Progress {
     ) -> Result<(), Error> {
         let name = bar_name(pbar_name)?;
         self.change_bar(user, &name, |stored| {
-            let mut draft = Draft::of(existing(&name, stored)?);
+            let mut draft = BarDefinition::of(existing(&name, stored)?);
             if step_name == DEFAULT_STEP {
                 return Err(Error::CannotDeleteDefaultStep);
             }
@@ -95,7 +95,7 @@ impl Progress {
     }
 }
 
-fn place_of(draft: &Draft, step_name: &str) -> Result<usize, Error> {
+fn place_of(draft: &BarDefinition, step_name: &str) -> Result<usize, Error> {
     draft.steps.iter().position(|step| step.name == step_name).ok_or_else(|| Error::StepNotFound {
         bar: draft.bar.name.clone(),
         step: step_name.to_owned(),

@@ -20,7 +20,7 @@ pub(crate) const ATTEMPTS_MAX: usize = 100;
 
 /// What a bar is to become.
 #[derive(Debug, Clone)]
-pub(crate) struct Draft {
+pub(crate) struct BarDefinition {
     pub(crate) bar: Bar,
     /// The default step first.
     pub(crate) steps: Vec<Step>,
@@ -28,7 +28,7 @@ pub(crate) struct Draft {
     pub(crate) forget: bool,
 }
 
-impl Draft {
+impl BarDefinition {
     /// A bar with a default step and no other.
     pub(crate) fn new_bar(
         progress: &Progress,
@@ -36,7 +36,7 @@ impl Draft {
         name: &BarName,
         settings: BarSettings,
         default_step_config: StepConfig,
-    ) -> Draft {
+    ) -> BarDefinition {
         let bar = Bar {
             uid: progress.chance.uid("ep_pb_"),
             user_sub: user.to_string(),
@@ -46,14 +46,14 @@ impl Draft {
             created_at: progress.now(),
             default_step_config,
         };
-        let mut draft = Draft { bar, steps: Vec::new(), forget: false };
+        let mut draft = BarDefinition { bar, steps: Vec::new(), forget: false };
         draft.push_step(progress, DEFAULT_STEP, false, default_step_config);
         draft
     }
 
     /// A bar as it is.
-    pub(crate) fn of(stored: Stored) -> Draft {
-        Draft { bar: stored.bar, steps: stored.steps, forget: false }
+    pub(crate) fn of(stored: Stored) -> BarDefinition {
+        BarDefinition { bar: stored.bar, steps: stored.steps, forget: false }
     }
 
     /// Adds a step at the end.
@@ -111,7 +111,7 @@ impl Progress {
         &self,
         user: &UserSub,
         name: &BarName,
-        decide: impl Fn(Option<Stored>) -> Result<(Draft, T), Error>,
+        decide: impl Fn(Option<Stored>) -> Result<(BarDefinition, T), Error>,
     ) -> Result<T, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.stored_bar(user, name, With::Nothing).await?;
@@ -129,7 +129,7 @@ impl Progress {
         user: &UserSub,
         name: &BarName,
         over: Option<&Stored>,
-        draft: &Draft,
+        draft: &BarDefinition,
     ) -> Result<bool, Error> {
         let keys = BarKeys::of(user, name);
         let stale = over.map(|stored| stored.cache_keys(user, name)).transpose()?;

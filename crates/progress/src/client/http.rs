@@ -12,7 +12,7 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{sink::Unsent, trail::Message};
+use super::{run_report::Message, sink::Unsent};
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
+    run_report::{Message, Reported, RunReport},
     sink::{Sink, Unsent},
-    trail::{Message, Told, Trail},
 };
 
 /// How often iterations are told at most. Steps and the end are told at once.
@@ -24,8 +24,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(15);
 const AFTER_END: Duration = Duration::from_secs(60);
 
 /// Tells a run until it is over, or nobody wants to hear of it.
-pub(super) async fn report(trail: &Trail, sink: &Sink) {
-    let mut told = Told::default();
+pub(super) async fn report(trail: &RunReport, sink: &Sink) {
+    let mut told = Reported::default();
     let mut pause = PAUSE_MIN;
     let mut ended: Option<Instant> = None;
     let (mut told_at, mut starts) = (Instant::now(), 0);
@@ -34,7 +34,7 @@ pub(super) async fn report(trail: &Trail, sink: &Sink) {
             Ok(()) => pause = PAUSE_MIN,
             Err(Unsent::Gone(reason)) if starts < STARTS_MAX => {
                 tracing::debug!(uid = trail.uid(), reason, "this run is reported from its start");
-                (told, starts) = (Told::default(), starts + 1);
+                (told, starts) = (Reported::default(), starts + 1);
                 sleep(PAUSE_MIN).await;
             }
             Err(Unsent::ForGood(reason) | Unsent::Gone(reason)) => {
@@ -65,9 +65,9 @@ pub(super) async fn report(trail: &Trail, sink: &Sink) {
 }
 
 async fn tell_all(
-    trail: &Trail,
+    trail: &RunReport,
     sink: &Sink,
-    told: &mut Told,
+    told: &mut Reported,
     told_at: &mut Instant,
 ) -> Result<(), Unsent> {
     if told_at.elapsed() >= REPORT_EVERY

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use keyrack_keys::UserSub;
 
-use super::{report::REPORT_EVERY, trail::Message};
+use super::{report::REPORT_EVERY, run_report::Message};
 use crate::{
     bar::BarSettings, error::Error, service::Progress, technique::StepConfig, trace::TraceFailure,
 };

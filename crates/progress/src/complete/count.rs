@@ -6,7 +6,7 @@ use keyrack_store::{Script, script};
 use super::decide::{fits, rebuilt, sample};
 use crate::{
     bar::bar_name,
-    bars::{ATTEMPTS_MAX, BarKeys, Draft, Stored, With},
+    bars::{ATTEMPTS_MAX, BarDefinition, BarKeys, Stored, With},
     error::Error,
     keys::{self, BarName, TraceUid, Version},
     retained::Sample,
@@ -24,7 +24,7 @@ const CLIP_SLACK_SECONDS: u64 = 300;
 
 /// What became of a completed trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Handled {
+pub enum CountOutcome {
     /// There was nothing to do: it is gone, not completed, or has been counted before.
     Nothing,
     /// The bar has another version than the one that was expected.
@@ -53,17 +53,17 @@ impl Progress {
         pbar_name: &str,
         trace_uid: &str,
         expected_version: Option<u64>,
-    ) -> Result<Handled, Error> {
+    ) -> Result<CountOutcome, Error> {
         let (name, trace_uid) = (bar_name(pbar_name)?, TraceUid::new(trace_uid)?);
         for _ in 0..ATTEMPTS_MAX {
             let found = self.find_trace(user, &name, &trace_uid).await?;
             let Some(found) = found.filter(|found| found.trace.done && !found.counted) else {
-                return Ok(Handled::Nothing);
+                return Ok(CountOutcome::Nothing);
             };
             let stored = self.stored_bar(user, &name, With::Nothing).await?;
             let version = stored.as_ref().map(|stored| stored.bar.version);
             if expected_version.is_some() && expected_version != version {
-                return Ok(Handled::OtherVersion);
+                return Ok(CountOutcome::OtherVersion);
             }
             let Some(sample) = sample(self, &found.trace) else {
                 tracing::warn!(
@@ -72,9 +72,9 @@ impl Progress {
                     trace = trace_uid.as_str(),
                     "the steps of the completed trace can be those of no bar; it is dropped"
                 );
-                return Ok(Handled::Unusable);
+                return Ok(CountOutcome::Unusable);
             };
-            let case = Case { user, name: &name, trace_uid: &trace_uid, trace: &found.trace };
+            let case = Completion { user, name: &name, trace_uid: &trace_uid, trace: &found.trace };
             if let Some(handled) = self.count(&case, stored.as_ref(), &sample).await? {
                 return Ok(handled);
             }
@@ -85,13 +85,13 @@ impl Progress {
     /// Counts a trace over the state of the bar that was read; `None` when that is another by now.
     async fn count(
         &self,
-        case: &Case<'_>,
+        case: &Completion<'_>,
         stored: Option<&Stored>,
         sample: &Sample,
-    ) -> Result<Option<Handled>, Error> {
+    ) -> Result<Option<CountOutcome>, Error> {
         let as_it_is = stored.filter(|stored| fits(stored.real_steps(), case.trace));
         let draft = match as_it_is {
-            Some(stored) => Draft::of(stored.clone()),
+            Some(stored) => BarDefinition::of(stored.clone()),
             None => rebuilt(self, case.user, case.name, stored, case.trace),
         };
         if as_it_is.is_none() {
@@ -102,22 +102,22 @@ impl Progress {
         let word = self.run_count(case, stored, &draft, sample, values).await?;
         let version = draft.bar.version;
         Ok(match word.as_str() {
-            "retained" => Some(Handled::Counted { version, retained: true }),
-            "counted" => Some(Handled::Counted { version, retained: false }),
-            "gone" => Some(Handled::Nothing),
+            "retained" => Some(CountOutcome::Counted { version, retained: true }),
+            "counted" => Some(CountOutcome::Counted { version, retained: false }),
+            "gone" => Some(CountOutcome::Nothing),
             _ => None,
         })
     }
 
     async fn run_count(
         &self,
-        case: &Case<'_>,
+        case: &Completion<'_>,
         stored: Option<&Stored>,
-        draft: &Draft,
+        draft: &BarDefinition,
         sample: &Sample,
         values: Vec<String>,
     ) -> Result<String, Error> {
-        let Case { user, name, trace_uid, trace } = *case;
+        let Completion { user, name, trace_uid, trace } = *case;
         let keys = BarKeys::of(user, name);
         let stale = stored.map(|stored| stored.cache_keys(user, name)).transpose()?;
         let settings = draft.bar.settings;
@@ -166,7 +166,7 @@ impl Progress {
 
 /// The completed trace in question.
 #[derive(Clone, Copy)]
-struct Case<'a> {
+struct Completion<'a> {
     user: &'a UserSub,
     name: &'a BarName,
     trace_uid: &'a TraceUid,

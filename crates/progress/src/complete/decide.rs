@@ -4,7 +4,7 @@ use keyrack_keys::UserSub;
 
 use crate::{
     bar::{BarSettings, DEFAULT_STEP, STEPS_MAX, Step},
-    bars::{Draft, Stored},
+    bars::{BarDefinition, Stored},
     keys::BarName,
     retained::{Sample, SampleStep},
     service::Progress,
@@ -25,11 +25,11 @@ pub(super) fn rebuilt(
     name: &BarName,
     stored: Option<&Stored>,
     trace: &Trace,
-) -> Draft {
+) -> BarDefinition {
     let config = StepConfig::default();
     let mut draft = match stored {
-        Some(stored) => Draft::of(stored.clone()),
-        None => Draft::new_bar(progress, user, name, BarSettings::default(), config),
+        Some(stored) => BarDefinition::of(stored.clone()),
+        None => BarDefinition::new_bar(progress, user, name, BarSettings::default(), config),
     };
     draft.steps.truncate(1);
     let template = draft.bar.default_step_config;

@@ -3,20 +3,20 @@
 //! From a few runs the two are hard to tell apart, so that several lines are kept, each with its probability. How a run goes
 //! makes some of them likelier.
 
-use super::step::Taken;
+use super::step::PastDuration;
 
 /// What the past says about a step's set-up and iterations.
 #[derive(Debug, Clone)]
 pub(super) struct Growth {
     /// The line in the middle of all.
-    pub(super) likely: Line,
+    pub(super) likely: LinearDuration,
     /// The lines that may be true, with their probabilities.
-    pub(super) lines: Vec<(f64, Line)>,
+    pub(super) lines: Vec<(f64, LinearDuration)>,
 }
 
 /// Seconds as a set-up and so much for each iteration.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct LinearDuration {
     set_up: f64,
     each: f64,
 }
@@ -33,7 +33,7 @@ const CASES: [f64; 3] = [-1.22, 0.0, 1.22];
 /// Factors beyond these count as if they were there: one stuck run must not tilt the line.
 const OUTLIER: f64 = 4.0;
 
-impl Line {
+impl LinearDuration {
     pub(super) fn seconds(self, n: f64) -> f64 {
         self.set_up + self.each * n
     }
@@ -42,15 +42,15 @@ impl Line {
 impl Growth {
     /// That of a step without iterations.
     pub(super) fn one_off() -> Growth {
-        let line = Line { set_up: 1.0, each: 0.0 };
+        let line = LinearDuration { set_up: 1.0, each: 0.0 };
         Growth { likely: line, lines: vec![(1.0, line)] }
     }
 
     /// The lines with the least relative errors; long runs would decide everything otherwise.
-    pub(super) fn fit(taken: &[Taken], floor: f64) -> Growth {
+    pub(super) fn fit(taken: &[PastDuration], floor: f64) -> Growth {
         let per_iteration = taken.iter().map(|one| ((one.seconds + floor) / one.n).ln());
         let each = (per_iteration.sum::<f64>() / taken.len() as f64).exp();
-        let mut growth = Growth { likely: Line { set_up: 0.0, each }, lines: Vec::new() };
+        let mut growth = Growth { likely: LinearDuration { set_up: 0.0, each }, lines: Vec::new() };
         for _ in 0..ROUNDS {
             growth = Sums::of(taken, floor, growth.likely).growth();
         }
@@ -73,9 +73,9 @@ struct Sums {
 
 impl Sums {
     /// Weighs times by what a line expects of them.
-    fn of(taken: &[Taken], floor: f64, line: Line) -> Sums {
+    fn of(taken: &[PastDuration], floor: f64, line: LinearDuration) -> Sums {
         let mut sums = Sums { count: taken.len() as f64, ..Sums::default() };
-        for Taken { n, seconds } in taken {
+        for PastDuration { n, seconds } in taken {
             let expected = line.seconds(*n);
             let ratio = ((seconds + floor) / expected).clamp(1.0 / OUTLIER, OUTLIER);
             let (weight, t) = (expected.powi(-2), ratio * expected);
@@ -92,7 +92,7 @@ impl Sums {
     /// There is no set-up, or there is one around that of the best fit. The second is doubted as far as times vary: as if
     /// a run without iterations had been seen to take no time, give or take the share that is thought possible.
     fn growth(&self) -> Growth {
-        let without = Line { set_up: 0.0, each: self.wnt / self.wnn };
+        let without = LinearDuration { set_up: 0.0, each: self.wnt / self.wnn };
         let free = (self.count - 2.0).max(0.0) + ERROR_RUNS;
         let variance = (self.errors + ERROR_RUNS * ERROR * ERROR) / free;
         let usual = (self.count / self.w).sqrt();
@@ -107,7 +107,7 @@ impl Sums {
         let odds = SHARE * usual / error * (-(set_up / error).powi(2) / 2.0).exp();
         let none = odds / (1.0 + odds);
         // A longer set-up leaves less for the iterations of the same runs; some is always left.
-        let line = |set_up: f64| Line {
+        let line = |set_up: f64| LinearDuration {
             set_up,
             each: ((self.wnt - set_up * self.wn) / self.wnn).max(without.each * 1e-6),
         };

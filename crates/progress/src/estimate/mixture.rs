@@ -6,12 +6,12 @@ use super::normal;
 /// A mixture of normal bells over the logarithm of a time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mixture {
-    bells: Vec<Bell>,
+    bells: Vec<Component>,
 }
 
 /// One bell; weights are logarithms, as evidence can make them very small.
 #[derive(Debug, Clone, Copy)]
-struct Bell {
+struct Component {
     ln_weight: f64,
     mean: f64,
     deviation: f64,
@@ -22,7 +22,7 @@ pub(super) type Point = (f64, f64);
 
 impl Mixture {
     pub(super) fn add(&mut self, weight: f64, mean: f64, deviation: f64) {
-        self.bells.push(Bell { ln_weight: weight.ln(), mean, deviation: deviation.max(1e-6) });
+        self.bells.push(Component { ln_weight: weight.ln(), mean, deviation: deviation.max(1e-6) });
     }
 
     /// Takes in a measurement of the value that has an error of this deviation.
@@ -48,7 +48,10 @@ impl Mixture {
     pub(super) fn append(&mut self, other: Mixture, probability: f64) {
         let ln = probability.ln();
         self.bells.extend(
-            other.bells.into_iter().map(|bell| Bell { ln_weight: bell.ln_weight + ln, ..bell }),
+            other
+                .bells
+                .into_iter()
+                .map(|bell| Component { ln_weight: bell.ln_weight + ln, ..bell }),
         );
     }
 
@@ -102,7 +105,7 @@ impl Mixture {
 /// About how many points stand for a mixture. The expected end must not flicker while a run waits: with fewer, it does.
 const POINTS: usize = 600;
 
-impl Bell {
+impl Component {
     fn ln_above(&self, value: f64) -> f64 {
         normal::ln_above((value - self.mean) / self.deviation)
     }

@@ -2,8 +2,8 @@
 
 use super::{
     PastRun,
-    step::{StepModel, Taken},
-    together::Together,
+    covariance::StepCovariance,
+    step::{PastDuration, StepModel},
 };
 
 /// What the past runs of a bar say, ready for any number of estimates.
@@ -12,7 +12,7 @@ pub struct Model {
     pub(super) steps: Vec<StepModel>,
     /// How far surprises of each step go.
     pub(super) deviations: Vec<f64>,
-    pub(super) together: Together,
+    pub(super) together: StepCovariance,
     /// The iterations of each step in each run, for steps whose number is not known yet.
     pub(super) counts: Vec<Vec<f64>>,
     /// Below this, times are not told apart.
@@ -46,13 +46,13 @@ impl Model {
         let total: f64 = alike.iter().map(|run| run.seconds()).sum();
         let floor = (total / runs as f64 * FLOOR_SHARE).max(FLOOR_SECONDS);
         let steps = newest.steps.iter().enumerate().map(|(k, step)| {
-            let taken: Vec<Taken> = alike.iter().map(|run| run.steps[k].taken()).collect();
+            let taken: Vec<PastDuration> = alike.iter().map(|run| run.steps[k].taken()).collect();
             StepModel::learn(&step.name, step.iterations.is_some(), &taken, floor)
         });
         let steps: Vec<StepModel> = steps.collect();
         let deviations = deviations(&steps, runs - 1);
         let surprises: Vec<&[f64]> = steps.iter().map(|step| &step.surprises[..]).collect();
-        let together = Together::learn(&surprises, &deviations);
+        let together = StepCovariance::learn(&surprises, &deviations);
         let counts = alike.iter().map(|run| run.steps.iter().map(|step| step.taken().n).collect());
         Model { deviations, together, counts: counts.collect(), floor, runs, steps }
     }

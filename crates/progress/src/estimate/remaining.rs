@@ -2,11 +2,11 @@
 
 use super::{
     Current, Estimate, Running,
-    later::Later,
+    covariance::dot,
     mixture::{self, Mixture, Point},
     model::{DEVIATION, Model},
+    remaining_steps::RemainingSteps,
     shape::Shape,
-    together::dot,
 };
 
 /// Points that stand for the rest of the current step.
@@ -117,7 +117,7 @@ impl<'a> View<'a> {
         let since = self.running.current.since_report();
         let current = self.current_step();
         let points = current.rest.points_above(since.ln());
-        let Some(later) = Later::new(self) else { return from_now(&points, since) };
+        let Some(later) = RemainingSteps::new(self) else { return from_now(&points, since) };
         let few = mixture::thin(points, POINTS);
         let mut points = Vec::with_capacity(few.len() * later.points.len());
         for (ln_rest, weight) in &few {

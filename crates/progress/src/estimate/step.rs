@@ -1,6 +1,6 @@
 //! What past runs say about one step: what is usual now, and how far each run was from what was usual before it.
 
-use super::growth::{Growth, Line};
+use super::growth::{Growth, LinearDuration};
 
 /// What is learned about one step.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub(super) struct StepModel {
 
 /// One past time of the step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct PastDuration {
     /// 1 for a one-off step.
     pub(super) n: f64,
     pub(super) seconds: f64,
@@ -33,7 +33,12 @@ const WARM_UP: usize = 3;
 
 impl StepModel {
     /// Learns from past times, oldest first; there is at least one. Times below `floor` are not told apart.
-    pub(super) fn learn(name: &str, is_iterated: bool, taken: &[Taken], floor: f64) -> StepModel {
+    pub(super) fn learn(
+        name: &str,
+        is_iterated: bool,
+        taken: &[PastDuration],
+        floor: f64,
+    ) -> StepModel {
         let growth = if is_iterated { Growth::fit(taken, floor) } else { Growth::one_off() };
         let usual = |n| growth.likely.seconds(n);
         let logs: Vec<f64> =
@@ -61,17 +66,17 @@ impl StepModel {
     }
 
     /// The same if the time grows by this line.
-    pub(super) fn usual_by(&self, line: Line, n: f64) -> f64 {
+    pub(super) fn usual_by(&self, line: LinearDuration, n: f64) -> f64 {
         line.seconds(n) * self.level.exp()
     }
 
     /// The lines by which its time may grow, with the probability of each.
-    pub(super) fn lines(&self) -> &[(f64, Line)] {
+    pub(super) fn lines(&self) -> &[(f64, LinearDuration)] {
         &self.growth.lines
     }
 
     /// One of these lines for each past run, each as often as it is probable.
-    pub(super) fn line_of_run(&self, run: usize) -> Line {
+    pub(super) fn line_of_run(&self, run: usize) -> LinearDuration {
         // Multiples of the golden section fall evenly, however many are taken.
         let mut left = (run as f64 * 0.618_033_988_75 + 0.5).fract();
         for (probability, line) in &self.growth.lines {

@@ -16,7 +16,7 @@ static READ: Script = script!("read.lua", "../include/steps.lua");
 
 /// A trace, and whether it has been counted.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct StoredTrace {
     pub(crate) trace: Trace,
     pub(crate) counted: bool,
 }
@@ -43,7 +43,7 @@ impl Progress {
         user: &UserSub,
         bar: &BarName,
         trace_uid: &TraceUid,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<StoredTrace>, Error> {
         let key = keys::trace(user, bar, trace_uid);
         let rows: Vec<Vec<String>> = READ.call(&self.store).key("trace", &key).run().await?;
         let Some((fields, steps)) = rows.split_first() else { return Ok(None) };
@@ -61,7 +61,7 @@ impl Progress {
             failure: read_failure(key.name(), fields)?,
             reports_every: optional(key.name(), "reports_every", &fields[8])?,
         };
-        Ok(Some(Found { trace, counted: !fields[4].is_empty() }))
+        Ok(Some(StoredTrace { trace, counted: !fields[4].is_empty() }))
     }
 }
 

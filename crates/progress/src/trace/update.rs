@@ -9,7 +9,7 @@ use keyrack_store::{Script, script};
 use super::{STORED_SLACK_SECONDS, TTL_SECONDS, Update, check_iterations, stored_member};
 use crate::{
     bar::{STEPS_MAX, bar_name, check_step_name},
-    complete::Handled,
+    complete::CountOutcome,
     error::Error,
     keys::{self, BarName, TraceUid},
     running::member,
@@ -34,7 +34,11 @@ impl Progress {
     ///
     /// # Errors
     /// As [`Progress::update_trace`] and [`Progress::handle_completed`].
-    pub async fn finish_trace(&self, user: &UserSub, update: &Update) -> Result<Handled, Error> {
+    pub async fn finish_trace(
+        &self,
+        user: &UserSub,
+        update: &Update,
+    ) -> Result<CountOutcome, Error> {
         if !update.done {
             return Err(Error::invalid(
                 "done",

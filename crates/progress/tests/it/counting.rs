@@ -1,7 +1,7 @@
 //! What a completed trace does to its bar.
 
 use keyrack_progress::{
-    BarSettings, Handled, StepConfig, Technique,
+    BarSettings, CountOutcome, StepConfig, Technique,
     keys::{self, Version},
 };
 
@@ -26,8 +26,8 @@ async fn a_completed_trace_is_counted() {
     .await;
 }
 
-fn counted(version: u64, retained: bool) -> Handled {
-    Handled::Counted { version, retained }
+fn counted(version: u64, retained: bool) -> CountOutcome {
+    CountOutcome::Counted { version, retained }
 }
 
 /// Version of the bar, names of its steps and whether they are iterated, and how many traces it retains.
@@ -87,9 +87,9 @@ async fn a_bar_without_steps_takes_those_of_its_first_trace(rig: &Rig) {
 }
 
 async fn traces_that_are_not_done_do_not_count(rig: &Rig) {
-    assert_eq!(rig.count("nobody").await, Handled::Nothing);
+    assert_eq!(rig.count("nobody").await, CountOutcome::Nothing);
     rig.start("open").await;
-    assert_eq!(rig.count(TRACE).await, Handled::Nothing);
+    assert_eq!(rig.count(TRACE).await, CountOutcome::Nothing);
     assert!(rig.progress.bar(&rig.user, BAR).await.expect("an answer").is_none());
 }
 
@@ -98,10 +98,10 @@ async fn an_expected_version_has_to_be_the_bars(rig: &Rig) {
         rig.progress.handle_completed(&rig.user, BAR, TRACE, version).await.expect("handled")
     };
     rig.report(TRACE, NOW, ONE_OFF).await;
-    assert_eq!(handle(Some(0)).await, Handled::OtherVersion, "there is no bar yet");
+    assert_eq!(handle(Some(0)).await, CountOutcome::OtherVersion, "there is no bar yet");
     assert_eq!(handle(None).await, counted(0, true));
     rig.report(TRACE, NOW, ITERATED).await;
-    assert_eq!(handle(Some(1)).await, Handled::OtherVersion);
+    assert_eq!(handle(Some(1)).await, CountOutcome::OtherVersion);
     assert_eq!(handle(Some(0)).await, counted(1, true));
 }
 
@@ -112,7 +112,7 @@ async fn what_the_original_let_through_is_dropped(rig: &Rig) {
         rig.ask::<()>("HSET", &rig.step_key(2), &["step_name", name, "finished_at", "1667950001"])
             .await;
         rig.ask::<()>("HSET", &rig.trace_key(), &["done", "1"]).await;
-        assert_eq!(rig.count(TRACE).await, Handled::Unusable, "{uid}");
+        assert_eq!(rig.count(TRACE).await, CountOutcome::Unusable, "{uid}");
     }
     assert!(rig.progress.bar(&rig.user, BAR).await.expect("an answer").is_none());
 }

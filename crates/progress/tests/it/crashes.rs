@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyrack_jobs::hot::{HotWorker, keys::WorkerId};
 use keyrack_keys::Layout;
-use keyrack_progress::{Handled, JOBS, Progress, keys};
+use keyrack_progress::{CountOutcome, JOBS, Progress, keys};
 use keyrack_testkit::wait_until_async;
 
 use crate::rig::{BAR, NOW, Rig, TRACE, done, everywhere, goes_on, hot_queue};
@@ -64,10 +64,10 @@ fn worker(progress: &Progress) -> HotWorker {
 
 async fn a_trace_is_counted_once_however_often_the_job_runs(rig: &Rig) {
     rig.report(TRACE, NOW, LEGS).await;
-    assert_eq!(rig.count(TRACE).await, Handled::Counted { version: 0, retained: true });
+    assert_eq!(rig.count(TRACE).await, CountOutcome::Counted { version: 0, retained: true });
     let first = rig.samples().await;
     for _ in 0..3 {
-        assert_eq!(rig.count(TRACE).await, Handled::Nothing);
+        assert_eq!(rig.count(TRACE).await, CountOutcome::Nothing);
     }
     assert_eq!(rig.samples().await, first);
 }
@@ -83,7 +83,7 @@ async fn workers_that_count_at_the_same_time_count_once(rig: &Rig) {
         workers.spawn(async move { rig.count(&uid).await });
     }
     let handled = workers.join_all().await;
-    let counted = handled.iter().filter(|handled| **handled != Handled::Nothing).count();
+    let counted = handled.iter().filter(|handled| **handled != CountOutcome::Nothing).count();
     assert_eq!(counted, 8);
     let samples = rig.samples().await;
     assert_eq!(samples.bar.version, 0, "the bar was made once");
@@ -94,9 +94,9 @@ async fn a_job_for_an_earlier_run_does_not_count_the_present_one(rig: &Rig) {
     rig.report(TRACE, NOW, LEGS).await;
     rig.start("open").await;
     assert_eq!(rig.samples().await.traces.len(), 1, "the earlier run was counted before");
-    assert_eq!(rig.count(TRACE).await, Handled::Nothing, "it is under way again");
+    assert_eq!(rig.count(TRACE).await, CountOutcome::Nothing, "it is under way again");
     rig.accept(&done(goes_on("open"))).await;
-    assert_eq!(rig.count(TRACE).await, Handled::Counted { version: 1, retained: true });
+    assert_eq!(rig.count(TRACE).await, CountOutcome::Counted { version: 1, retained: true });
     assert_eq!(rig.samples().await.steps.len(), 2, "the steps are those of the present run");
 }
 
@@ -122,5 +122,5 @@ async fn what_is_left_in_an_outbox_is_found(rig: &Rig) {
     assert_eq!(rig.progress.empty_outboxes().await.expect("moved"), 0);
     assert!(!rig.exists(&keys::outboxes()).await);
     let handled = rig.progress.handle_completed(&rig.user, BAR, TRACE, None).await;
-    assert!(matches!(handled, Ok(Handled::Counted { retained: true, .. })));
+    assert!(matches!(handled, Ok(CountOutcome::Counted { retained: true, .. })));
 }

@@ -1,6 +1,6 @@
 //! Steps whose number of iterations is only found out on the way.
 
-use keyrack_progress::Handled;
+use keyrack_progress::CountOutcome;
 
 use crate::rig::{BAR, Rig, TRACE, done, everywhere, goes_on, iterated};
 
@@ -28,7 +28,7 @@ async fn a_step_becomes_iterated(rig: &Rig) {
     recount(rig, "run", Some(7)).await.expect("recounted");
     rig.accept(&iterated("run", 3, 7)).await;
     let finished = rig.progress.finish_trace(&rig.user, &done(iterated("run", 7, 7))).await;
-    assert!(!matches!(finished.expect("finished"), Handled::Nothing));
+    assert!(!matches!(finished.expect("finished"), CountOutcome::Nothing));
     let samples = rig.progress.samples(&rig.user, BAR).await.expect("an answer").expect("a bar");
     assert!(samples.steps[1].iterated);
     assert_eq!(samples.traces[0].steps[0].iterations, Some(7));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keyrack_engine::SimulatedHost;
 use keyrack_keys::{Key, Registry, UserSub};
 use keyrack_progress::{
-    Error, Handled, NewTrace, Progress, Sample, Samples, Trace, Update,
+    CountOutcome, Error, NewTrace, Progress, Sample, Samples, Trace, Update,
     keys::{self, BarName, StepPosition, TraceUid},
 };
 use keyrack_store::Store;
@@ -160,12 +160,12 @@ impl Rig {
         }
     }
 
-    pub(crate) async fn count(&self, uid: &str) -> Handled {
+    pub(crate) async fn count(&self, uid: &str) -> CountOutcome {
         self.progress.handle_completed(&self.user, BAR, uid, None).await.expect("handled")
     }
 
     /// Reports a whole run and counts it.
-    pub(crate) async fn run(&self, uid: &str, begins: f64, legs: &[Leg<'_>]) -> Handled {
+    pub(crate) async fn run(&self, uid: &str, begins: f64, legs: &[Leg<'_>]) -> CountOutcome {
         self.report(uid, begins, legs).await;
         self.count(uid).await
     }

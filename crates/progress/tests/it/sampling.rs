@@ -1,6 +1,6 @@
 //! Which completed traces a bar retains.
 
-use keyrack_progress::{BarSettings, Handled, Sampling, StepConfig};
+use keyrack_progress::{BarSettings, CountOutcome, Sampling, StepConfig};
 
 use crate::rig::{BAR, NOW, Rig, everywhere};
 
@@ -39,7 +39,7 @@ fn settings(count: u64, age: Option<u64>, technique: Sampling) -> BarSettings {
 /// Completes a trace that began so many seconds after [`NOW`]; tells whether it was retained.
 async fn is_retained(rig: &Rig, at: f64) -> bool {
     let handled = rig.run(&format!("t{}", (at * 1000.0) as i64), NOW + at, LEGS).await;
-    let Handled::Counted { version: 1, retained } = handled else { panic!("{handled:?}") };
+    let CountOutcome::Counted { version: 1, retained } = handled else { panic!("{handled:?}") };
     retained
 }
 

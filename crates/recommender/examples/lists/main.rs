@@ -17,7 +17,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use keyrack_recommender::{
     Memory, Progress, Reaction, Recommender, Request, Settings, Table,
-    eval::{Evaluation, Size, World, evaluate},
+    eval::{Evaluation, GeneratedApp, Size, evaluate},
     keys::UserId,
     user_id,
 };
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Failed> {
                 days: days.parse()?,
             };
             let seed = seed.parse()?;
-            print_evaluation(&evaluate(&World::generate(size, seed), size.days, seed).await?)
+            print_evaluation(&evaluate(&GeneratedApp::generate(size, seed), size.days, seed).await?)
         }
         _ => Err("lists world URL USERS POSTS REQUESTS | privacy REQUESTS | eval USERS CHALLENGES DAYS SEED".into()),
     }

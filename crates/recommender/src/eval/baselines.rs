@@ -1,11 +1,11 @@
 //! The lists to beat: random, newest, most popular, and what the original program gives.
 
 use super::metrics::K;
-use crate::dice::Dice;
+use crate::random::Random;
 
 /// A post of the pool, as the baselines know it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct PoolPost {
     pub(super) post: u64,
     pub(super) category: usize,
     pub(super) likes: u64,
@@ -34,7 +34,7 @@ impl Baseline {
     }
 
     /// A list from what a user has neither liked nor written.
-    pub(super) fn list(self, pool: &[Known], dice: &mut Dice) -> Vec<u64> {
+    pub(super) fn list(self, pool: &[PoolPost], dice: &mut Random) -> Vec<u64> {
         let mut posts = pool.to_vec();
         match self {
             Baseline::Random => posts = sample(posts, K, dice),
@@ -56,9 +56,9 @@ impl Baseline {
 }
 
 /// Three random categories, because of a slip; 100 random posts of each, and 200 of the others.
-fn original(posts: Vec<Known>, dice: &mut Dice) -> Vec<Known> {
+fn original(posts: Vec<PoolPost>, dice: &mut Random) -> Vec<PoolPost> {
     let top: Vec<usize> = sample((0..5).collect(), 3, dice);
-    let (of_top, of_others): (Vec<Known>, Vec<Known>) =
+    let (of_top, of_others): (Vec<PoolPost>, Vec<PoolPost>) =
         posts.into_iter().partition(|post| top.contains(&post.category));
     let mut list = sample(of_others, 200, dice);
     for category in top {
@@ -68,7 +68,7 @@ fn original(posts: Vec<Known>, dice: &mut Dice) -> Vec<Known> {
     list
 }
 
-fn sample<T>(mut all: Vec<T>, n: usize, dice: &mut Dice) -> Vec<T> {
+fn sample<T>(mut all: Vec<T>, n: usize, dice: &mut Random) -> Vec<T> {
     let n = n.min(all.len());
     for place in 0..n {
         let other = place + dice.below(all.len() - place);
@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn each_baseline_orders_as_its_name_says() {
-        let known = |post| Known { post, category: (post % 5) as usize, likes: 1000 - post };
-        let pool: Vec<Known> = (0..1000).map(known).collect();
-        let list = |baseline: Baseline| baseline.list(&pool, &mut Dice::new(1));
+        let known = |post| PoolPost { post, category: (post % 5) as usize, likes: 1000 - post };
+        let pool: Vec<PoolPost> = (0..1000).map(known).collect();
+        let list = |baseline: Baseline| baseline.list(&pool, &mut Random::new(1));
         assert_eq!(list(Baseline::Newest), (990..1000).rev().collect::<Vec<u64>>());
         assert_eq!(list(Baseline::Popular), (0..10).collect::<Vec<u64>>());
         assert_ne!(list(Baseline::Random), list(Baseline::Newest));

@@ -1,6 +1,6 @@
 //! How sure a figure is: the same figure over users drawn again and again.
 
-use crate::dice::Dice;
+use crate::random::Random;
 
 /// Draws; enough for two digits of the bounds.
 const DRAWS: usize = 1000;
@@ -42,7 +42,7 @@ fn interval(
     if n == 0 {
         return Interval { value: 0.0, low: 0.0, high: 0.0 };
     }
-    let mut dice = Dice::new(seed);
+    let mut dice = Random::new(seed);
     let value = figure(&mut (0..n));
     let draw = |_| figure(&mut (0..n).map(|_| dice.below(n)).collect::<Vec<_>>().into_iter());
     let mut drawn: Vec<f64> = (0..DRAWS).map(draw).collect();

@@ -62,11 +62,11 @@ fn solve(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use crate::random::Random;
 
     #[test]
     fn the_weights_behind_reactions_are_found() {
-        let mut dice = Dice::new(1);
+        let mut dice = Random::new(1);
         let mut post = |_| {
             let signals: Signals = [0.0; N_SIGNALS].map(|_: f64| 2.0 * dice.share());
             let likely = 1.0 / (1.0 + (-(2.0 * signals[0] + signals[2] - 3.0)).exp());

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::{ToSpan as _, civil::Date};
 
 use crate::{
-    dice::Dice,
+    random::Random,
     source::{Memory, Table},
 };
 
@@ -27,7 +27,7 @@ pub struct Size {
 
 /// A made-up app.
 #[derive(Debug)]
-pub struct World {
+pub struct GeneratedApp {
     /// Its first day.
     pub first_day: Date,
     users: Vec<User>,
@@ -77,16 +77,16 @@ pub(super) struct Reaction {
     pub(super) cancelled: bool,
 }
 
-impl World {
+impl GeneratedApp {
     /// Makes an app. The same seed makes the same one.
-    pub fn generate(size: Size, seed: u64) -> World {
-        let mut dice = Dice::new(seed);
+    pub fn generate(size: Size, seed: u64) -> GeneratedApp {
+        let mut dice = Random::new(seed);
         let users: Vec<User> = (0..size.users).map(|rank| User::new(rank, &mut dice)).collect();
         let challenges: Vec<Challenge> =
             (0..size.challenges).map(|_| Challenge::new(&users, size.days, &mut dice)).collect();
         let first_day = jiff::civil::date(2024, 3, 1);
         let (posts, reactions, reacted) = (Vec::new(), Vec::new(), HashSet::new());
-        let mut world = World { first_day, users, challenges, posts, reactions, reacted };
+        let mut world = GeneratedApp { first_day, users, challenges, posts, reactions, reacted };
         for day in 0..size.days {
             world.write(day, &mut dice);
             world.react(day, &mut dice);
@@ -100,7 +100,7 @@ impl World {
     }
 
     /// Members of all running challenges write, or have a break.
-    fn write(&mut self, day: usize, dice: &mut Dice) {
+    fn write(&mut self, day: usize, dice: &mut Random) {
         for (challenge, about) in self.challenges.iter().enumerate() {
             if !about.runs_on(day) {
                 continue;
@@ -116,7 +116,7 @@ impl World {
     }
 
     /// Users look at posts of the last week in the order in which the app happens to show them, the first ones more closely.
-    fn react(&mut self, day: usize, dice: &mut Dice) {
+    fn react(&mut self, day: usize, dice: &mut Random) {
         let recent: Vec<Post> = self
             .posts
             .iter()
@@ -213,7 +213,7 @@ impl World {
 }
 
 impl User {
-    fn new(rank: usize, dice: &mut Dice) -> User {
+    fn new(rank: usize, dice: &mut Random) -> User {
         let mut taste = [0.0; CATEGORIES].map(|_: f64| dice.gamma(0.4));
         let total: f64 = taste.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         taste.iter_mut().for_each(|share| *share /= total);
@@ -223,7 +223,7 @@ impl User {
 }
 
 impl Challenge {
-    fn new(users: &[User], days: usize, dice: &mut Dice) -> Challenge {
+    fn new(users: &[User], days: usize, dice: &mut Random) -> Challenge {
         let category = dice.below(CATEGORIES);
         let direction = latent(dice);
         let wish = |user: &User| {
@@ -258,6 +258,6 @@ impl Challenge {
     }
 }
 
-fn latent(dice: &mut Dice) -> [f64; LATENT] {
+fn latent(dice: &mut Random) -> [f64; LATENT] {
     [0.0; LATENT].map(|_: f64| dice.normal() * 0.8)
 }

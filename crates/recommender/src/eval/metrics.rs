@@ -27,7 +27,7 @@ pub struct Scores {
 
 /// What is needed of a post to judge a list.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listed {
+pub(super) struct ListedPost {
     pub(super) post: u64,
     pub(super) challenge: u64,
     /// The share of all likes that it had when the list was made.
@@ -36,7 +36,7 @@ pub(super) struct Listed {
 
 impl Scores {
     /// Judges a list by what was wanted.
-    pub(super) fn of(list: &[Listed], wanted: &HashSet<u64>) -> Scores {
+    pub(super) fn of(list: &[ListedPost], wanted: &HashSet<u64>) -> Scores {
         let list = &list[..list.len().min(K)];
         let hits: Vec<bool> = list.iter().map(|listed| wanted.contains(&listed.post)).collect();
         let n_hits = hits.iter().filter(|hit| **hit).count() as f64;
@@ -86,7 +86,7 @@ impl Scores {
     }
 }
 
-fn diversity(list: &[Listed]) -> f64 {
+fn diversity(list: &[ListedPost]) -> f64 {
     let mut pairs = 0.0;
     let mut different = 0.0;
     for (place, a) in list.iter().enumerate() {
@@ -103,9 +103,9 @@ mod tests {
     use super::*;
 
     fn scores(list: &[u64], wanted: &[u64]) -> Scores {
-        let list: Vec<Listed> = list
+        let list: Vec<ListedPost> = list
             .iter()
-            .map(|post| Listed { post: *post, challenge: *post, popularity: 0.25 })
+            .map(|post| ListedPost { post: *post, challenge: *post, popularity: 0.25 })
             .collect();
         Scores::of(&list, &wanted.iter().copied().collect())
     }

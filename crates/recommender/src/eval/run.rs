@@ -13,17 +13,17 @@ use jiff::tz::TimeZone;
 use keyrack_store::{Clock, Options, Store};
 
 use super::{
-    baselines::{Baseline, Known},
+    baselines::{Baseline, PoolPost},
     bootstrap::{self, Interval},
     fit,
-    generator::{Post, Reaction, World},
-    metrics::{Listed, Scores},
+    generator::{GeneratedApp, Post, Reaction},
+    metrics::{ListedPost, Scores},
 };
 use crate::{
-    dice::Dice,
     error::Error,
     keys::UserId,
     online::{Request, Signals, Weights},
+    random::Random,
     service::{Recommender, Settings},
     source::Memory,
 };
@@ -67,7 +67,7 @@ pub struct Measured {
 
 /// Scores of each user, and all posts that were listed.
 #[derive(Default)]
-struct Judged {
+struct UserScores {
     scores: Vec<Scores>,
     listed: HashSet<u64>,
 }
@@ -76,13 +76,13 @@ struct Judged {
 ///
 /// # Errors
 /// When the app is too short for that, or its store fails.
-pub async fn evaluate(world: &World, days: usize, seed: u64) -> Result<Evaluation, Error> {
+pub async fn evaluate(world: &GeneratedApp, days: usize, seed: u64) -> Result<Evaluation, Error> {
     if days < 3 * WEEK {
         let what = format!("{days} days are too few for an evaluation; use at least {}", 3 * WEEK);
         return Err(Error::Invalid { what });
     }
     let (fitted_on, judged_on) = (days - 2 * WEEK - 1, days - WEEK - 1);
-    let mut life = Life::new(world).await?;
+    let mut life = Simulation::new(world).await?;
     life.live_until(fitted_on).await?;
     let weights = fit::fit(&life.outcomes(fitted_on).await?);
     life.service.set_weights(&weights).await?;
@@ -91,16 +91,16 @@ pub async fn evaluate(world: &World, days: usize, seed: u64) -> Result<Evaluatio
 }
 
 /// An app and its recommender, day by day.
-struct Life<'a> {
-    world: &'a World,
+struct Simulation<'a> {
+    world: &'a GeneratedApp,
     service: Recommender,
     clock: Arc<HandClock>,
     tables: Memory,
     day: usize,
 }
 
-impl<'a> Life<'a> {
-    async fn new(world: &'a World) -> Result<Life<'a>, Error> {
+impl<'a> Simulation<'a> {
+    async fn new(world: &'a GeneratedApp) -> Result<Simulation<'a>, Error> {
         let zone = TimeZone::UTC;
         let noon = world.first_day.at(12, 0, 0, 0).to_zoned(zone.clone());
         let ms = noon.ok().and_then(|noon| u64::try_from(noon.timestamp().as_millisecond()).ok());
@@ -109,7 +109,7 @@ impl<'a> Life<'a> {
         let url = "embedded:memory".parse().map_err(keyrack_store::Error::from)?;
         let store = Store::open_with(url, options).await?;
         let service = Recommender::new(store, Settings { zone, ..Settings::default() });
-        Ok(Life { world, service, clock, tables: world.tables(), day: 0 })
+        Ok(Simulation { world, service, clock, tables: world.tables(), day: 0 })
     }
 
     /// Loads night after night, up to the one of this day.
@@ -131,7 +131,7 @@ impl<'a> Life<'a> {
         let reactions = self.world.reactions.iter().filter(after);
         let reacted: HashSet<(usize, u64)> =
             reactions.map(|reaction| (reaction.user, reaction.post)).collect();
-        let mut dice = Dice::new(day as u64);
+        let mut dice = Random::new(day as u64);
         let mut outcomes = Vec::new();
         for user in 0..self.world.users() {
             for (post, signals) in self.service.signals(&user_id(user)?).await? {
@@ -146,9 +146,10 @@ impl<'a> Life<'a> {
 
     async fn judge(&self, day: usize, weights: Weights, seed: u64) -> Result<Evaluation, Error> {
         let truth = Truth::at(self.world, day);
-        let mut all: Vec<Judged> = (0..=Baseline::ALL.len()).map(|_| Judged::default()).collect();
+        let mut all: Vec<UserScores> =
+            (0..=Baseline::ALL.len()).map(|_| UserScores::default()).collect();
         let mut left_out = 0;
-        let mut dice = Dice::new(seed);
+        let mut dice = Random::new(seed);
         for user in 0..self.world.users() {
             let Some(wanted) = truth.wanted.get(&user) else {
                 left_out += 1;
@@ -159,7 +160,7 @@ impl<'a> Life<'a> {
             let open = truth.open_to(user);
             let others = Baseline::ALL.map(|baseline| baseline.list(&open, &mut dice));
             for (judged, list) in all.iter_mut().zip(std::iter::once(ours).chain(others)) {
-                let listed: Vec<Listed> =
+                let listed: Vec<ListedPost> =
                     list.iter().filter_map(|post| truth.listed(*post)).collect();
                 judged.scores.push(Scores::of(&listed, wanted));
                 judged.listed.extend(list);
@@ -170,7 +171,7 @@ impl<'a> Life<'a> {
 }
 
 fn sum_up(
-    all: &[Judged],
+    all: &[UserScores],
     truth: &Truth<'_>,
     weights: Weights,
     left_out: usize,
@@ -178,7 +179,7 @@ fn sum_up(
 ) -> Evaluation {
     let names = std::iter::once("keyrack").chain(Baseline::ALL.map(Baseline::name));
     let ndcg =
-        |judged: &Judged| judged.scores.iter().map(|scores| scores.ndcg).collect::<Vec<f64>>();
+        |judged: &UserScores| judged.scores.iter().map(|scores| scores.ndcg).collect::<Vec<f64>>();
     let measured: Vec<Measured> = names
         .zip(all)
         .map(|(name, judged)| Measured {
@@ -189,7 +190,7 @@ fn sum_up(
         })
         .collect();
     let best = all[1..].iter().max_by(|a, b| {
-        let mean = |judged: &Judged| Scores::mean(&judged.scores).ndcg;
+        let mean = |judged: &UserScores| Scores::mean(&judged.scores).ndcg;
         mean(a).total_cmp(&mean(b))
     });
     let ratio = bootstrap::ratio(&ndcg(&all[0]), &best.map(ndcg).unwrap_or_default(), seed);
@@ -198,7 +199,7 @@ fn sum_up(
 
 /// The pool of a day, and what users wanted of it in the week after.
 struct Truth<'a> {
-    world: &'a World,
+    world: &'a GeneratedApp,
     pool: HashMap<u64, &'a Post>,
     likes: HashMap<u64, u64>,
     likes_total: f64,
@@ -207,7 +208,7 @@ struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
-    fn at(world: &'a World, day: usize) -> Truth<'a> {
+    fn at(world: &'a GeneratedApp, day: usize) -> Truth<'a> {
         let recent = |post: &&Post| post.day <= day && post.day + WEEK > day && world.is_open(post);
         let pool: HashMap<u64, &Post> =
             world.posts.iter().filter(recent).map(|post| (post.id, post)).collect();
@@ -230,13 +231,13 @@ impl<'a> Truth<'a> {
     }
 
     /// What a user has neither liked nor written.
-    fn open_to(&self, user: usize) -> Vec<Known> {
+    fn open_to(&self, user: usize) -> Vec<PoolPost> {
         let open = self
             .pool
             .values()
             .filter(|post| post.author != user && !self.reacted.contains(&(user, post.id)));
-        let mut open: Vec<Known> = open
-            .map(|post| Known {
+        let mut open: Vec<PoolPost> = open
+            .map(|post| PoolPost {
                 post: post.id,
                 category: self.world.category(post.challenge),
                 likes: self.likes.get(&post.id).copied().unwrap_or(0),
@@ -246,10 +247,10 @@ impl<'a> Truth<'a> {
         open
     }
 
-    fn listed(&self, post: u64) -> Option<Listed> {
+    fn listed(&self, post: u64) -> Option<ListedPost> {
         let known = self.pool.get(&post)?;
         let likes = self.likes.get(&post).copied().unwrap_or(0).max(1) as f64;
-        Some(Listed {
+        Some(ListedPost {
             post,
             challenge: known.challenge as u64,
             popularity: likes / self.likes_total,

@@ -25,7 +25,7 @@ pub(crate) struct PostEntry {
 }
 
 /// How far the watermark moves with a page.
-struct Mark {
+struct Watermark {
     seen: u64,
     new: u64,
     length: u64,
@@ -65,7 +65,7 @@ impl Load<'_> {
             done += page.len() as u64;
             let mut changes = Changes::default();
             for row in &page {
-                let before = Before {
+                let before = PreviousRow {
                     mark,
                     first_load,
                     pool: &pool,
@@ -80,7 +80,7 @@ impl Load<'_> {
             self.remove(&changes.leave, done).await?;
             let new = after.max(mark);
             let filling = first_load && page.len() == PAGE;
-            let moved = Mark { seen: mark, new, length, filling };
+            let moved = Watermark { seen: mark, new, length, filling };
             self.service.put_posts(Some(moved), &changes).await?;
             mark = new;
             self.done.removed += changes.leave.len() as u64;
@@ -118,7 +118,7 @@ impl Load<'_> {
         &mut self,
         row: &Row,
         challenges: &Challenges,
-        before: &Before<'_>,
+        before: &PreviousRow<'_>,
         changes: &mut Changes,
     ) {
         let Some(post) = Post::read(row, &self.zones) else {
@@ -197,7 +197,7 @@ impl Load<'_> {
 }
 
 /// What was known before a row was looked at.
-struct Before<'a> {
+struct PreviousRow<'a> {
     mark: u64,
     first_load: bool,
     pool: &'a Pool,
@@ -235,7 +235,7 @@ impl Recommender {
         self.put_posts(None, &Changes { entries: vec![entry], ..Changes::default() }).await
     }
 
-    async fn put_posts(&self, mark: Option<Mark>, changes: &Changes) -> Result<(), Error> {
+    async fn put_posts(&self, mark: Option<Watermark>, changes: &Changes) -> Result<(), Error> {
         let mut values = Vec::new();
         for (user, breaks) in &changes.breaks {
             values.extend([user.clone(), numbers_text(breaks)]);

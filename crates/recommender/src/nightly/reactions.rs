@@ -22,7 +22,7 @@ static REACTIONS: Script = script!("reactions.lua");
 
 /// A reaction, and the challenge of its post.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedReaction {
     pub(crate) reaction: Reaction,
     pub(crate) challenge: u64,
 }
@@ -47,8 +47,10 @@ impl Load<'_> {
             let (mut counted, mut tastes) = (Vec::new(), Vec::new());
             for reaction in reactions {
                 match (pool.get(&reaction.post), others.get(&reaction.post)) {
-                    (Some(&challenge), _) => counted.push(Counted { reaction, challenge }),
-                    (None, Some(&challenge)) => tastes.push(Counted { reaction, challenge }),
+                    (Some(&challenge), _) => counted.push(CountedReaction { reaction, challenge }),
+                    (None, Some(&challenge)) => {
+                        tastes.push(CountedReaction { reaction, challenge })
+                    }
                     // Private, a break, or of a challenge that is over.
                     (None, None) => {}
                 }
@@ -96,9 +98,9 @@ impl Load<'_> {
     async fn for_users<'c>(
         &mut self,
         mark: u64,
-        counted: impl Iterator<Item = &'c Counted>,
+        counted: impl Iterator<Item = &'c CountedReaction>,
     ) -> Result<(), Error> {
-        let mut of_users: BTreeMap<&UserId, Vec<&Counted>> = BTreeMap::new();
+        let mut of_users: BTreeMap<&UserId, Vec<&CountedReaction>> = BTreeMap::new();
         for one in counted {
             of_users.entry(&one.reaction.user).or_default().push(one);
         }
@@ -107,7 +109,7 @@ impl Load<'_> {
         }
         self.service.enter_users(of_users.keys().copied()).await?;
         self.wrote("reactions", 0, None)?;
-        let of_users: Vec<(&UserId, Vec<&Counted>)> = of_users.into_iter().collect();
+        let of_users: Vec<(&UserId, Vec<&CountedReaction>)> = of_users.into_iter().collect();
         for some in of_users.chunks(USERS_AT_ONCE) {
             let counting = some
                 .iter()
@@ -138,9 +140,9 @@ impl Recommender {
         &self,
         user: &UserId,
         mark: u64,
-        reactions: &[&Counted],
+        reactions: &[&CountedReaction],
     ) -> Result<u64, Error> {
-        let values = reactions.iter().flat_map(|Counted { reaction, challenge }| {
+        let values = reactions.iter().flat_map(|CountedReaction { reaction, challenge }| {
             [reaction.id, reaction.post, *challenge, u64::from(reaction.cancelled)]
         });
         let call = COUNT
@@ -158,9 +160,9 @@ impl Recommender {
     pub(crate) async fn count_for_posts(
         &self,
         load: Option<(u64, u64, u64)>,
-        counted: &[Counted],
+        counted: &[CountedReaction],
     ) -> Result<(), Error> {
-        let values = counted.iter().flat_map(|Counted { reaction, .. }| {
+        let values = counted.iter().flat_map(|CountedReaction { reaction, .. }| {
             [reaction.id, reaction.post, u64::from(reaction.cancelled)]
         });
         let (_, mark, length) = load.unwrap_or_default();

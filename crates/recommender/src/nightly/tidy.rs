@@ -21,7 +21,7 @@ static TIDY: Script = script!("tidy.lua");
 type Follows = BTreeMap<UserId, BTreeSet<u64>>;
 
 /// What the keys of users may hold.
-struct Wanted<'a> {
+struct ExpectedUsers<'a> {
     mark: u64,
     pool: &'a Pool,
     going_on: &'a HashSet<u64>,
@@ -29,7 +29,7 @@ struct Wanted<'a> {
 }
 
 /// A user's keys as they are.
-struct Present {
+struct StoredUser {
     liked: Vec<u64>,
     preferences: Vec<(u64, f64)>,
     follows: BTreeSet<u64>,
@@ -59,7 +59,7 @@ impl Load<'_> {
             self.wrote("users", 0, None)?;
         }
         let mark = self.watermark("reaction").await?.unwrap_or(0);
-        let wanted = Wanted { mark, pool, going_on: &going_on, follows: &follows };
+        let wanted = ExpectedUsers { mark, pool, going_on: &going_on, follows: &follows };
         let users = self.service.users().await?;
         let of = Some(users.len() as u64);
         let mut tastes = Vec::with_capacity(users.len());
@@ -124,7 +124,7 @@ impl Recommender {
         }
     }
 
-    async fn present(&self, user: &UserId) -> Result<Present, Error> {
+    async fn present(&self, user: &UserId) -> Result<StoredUser, Error> {
         let place = |key: keyrack_keys::Key| self.store().place(&key).into_owned();
         let mut pipe = redis::pipe();
         pipe.cmd("SMEMBERS").arg(place(keys::liked_posts(user)));
@@ -135,14 +135,14 @@ impl Recommender {
         pipe.cmd("ZCARD").arg(place(keys::counted(user)));
         let (liked, preferences, follows, shown, hidden, counted) =
             pipe.query_async(&mut self.store().connection()).await?;
-        Ok(Present { liked, preferences, follows, shown, hidden, counted })
+        Ok(StoredUser { liked, preferences, follows, shown, hidden, counted })
     }
 
     /// Brings a user's keys up to date; returns the preferences as they were.
     async fn tidy_user(
         &self,
         user: &UserId,
-        wanted: &Wanted<'_>,
+        wanted: &ExpectedUsers<'_>,
     ) -> Result<Vec<(u64, f64)>, Error> {
         let present = self.present(user).await?;
         let nothing = BTreeSet::new();

@@ -9,9 +9,9 @@ use redis::Value;
 use super::{reader::Reader, signals::Weights};
 use crate::{
     day,
-    dice::Dice,
     error::Error,
     keys::{self, UserId},
+    random::Random,
     rows::{CATEGORIES_MAX, Challenge, numbers},
     service::Recommender,
 };
@@ -51,7 +51,7 @@ pub(super) struct Candidate {
 
 /// All candidates, and what is shared by them.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     pub(super) neighbours: HashMap<u64, Vec<(u64, f64)>>,
     pub(super) weights: Weights,
@@ -76,8 +76,8 @@ impl Recommender {
         &self,
         user: &UserId,
         reader: &mut Reader,
-        dice: &mut Dice,
-    ) -> Result<Gathered, Error> {
+        dice: &mut Random,
+    ) -> Result<CandidateSet, Error> {
         let mut followed: Vec<u64> = reader.follows.iter().copied().collect();
         followed.sort_unstable_by(|a, b| b.cmp(a));
         followed.truncate(FOLLOWED);
@@ -111,7 +111,7 @@ impl Recommender {
             call.run().await?;
         reader.days = numbers(&days).unwrap_or_else(|| vec![0; CATEGORIES_MAX]);
         let parsed = |(id, text): (u64, String)| Some((id, serde_json::from_str(&text).ok()?));
-        Ok(Gathered {
+        Ok(CandidateSet {
             candidates: read(posts, &shown_to_all(&challenges), index, ring.max(1)),
             neighbours: near.into_iter().filter_map(parsed).collect(),
             weights: Weights::read(&weights),

@@ -5,7 +5,7 @@ use super::{
     reader::Reader,
     signals::{self, Context, SIGNAL_NAMES, Signals},
 };
-use crate::{dice::Dice, error::Error, keys::UserId, service::Recommender};
+use crate::{error::Error, keys::UserId, random::Random, service::Recommender};
 
 /// Why a post is, or is not, recommended to a user.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -43,7 +43,7 @@ impl Recommender {
     pub async fn explain(&self, user: &UserId, post: u64) -> Result<Explanation, Error> {
         self.similar(post, 1).await?;
         let mut reader = self.reader(user).await?;
-        let mut dice = Dice::of_text(&format!("{user} {}", self.today()));
+        let mut dice = Random::of_text(&format!("{user} {}", self.today()));
         let gathered = self.gather(user, &mut reader, &mut dice).await?;
         let found = gathered.candidates.iter().find(|candidate| candidate.post == post);
         let mut against = standing_against(&reader, post);

@@ -10,7 +10,7 @@ use super::{
     reason::Reason,
     signals::{self, Signals, Weights},
 };
-use crate::dice::Dice;
+use crate::random::Random;
 
 /// How much worth counts against being unlike what is already on the list.
 const WORTH: f64 = 0.8;
@@ -29,7 +29,7 @@ const PRIOR: (f64, f64) = (1.0, 7.0);
 
 /// A candidate with its worth.
 #[derive(Debug)]
-pub(super) struct Rated {
+pub(super) struct ScoredCandidate {
     pub(super) candidate: Candidate,
     pub(super) signals: Signals,
     pub(super) score: f64,
@@ -38,7 +38,7 @@ pub(super) struct Rated {
 /// A post on a list.
 #[derive(Debug)]
 pub(super) struct Ranked {
-    pub(super) rated: Rated,
+    pub(super) rated: ScoredCandidate,
     pub(super) reason: Reason,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Order<'a> {
 }
 
 /// Chooses a list of at most `order.length` posts, the best first.
-pub(super) fn rank(mut rated: Vec<Rated>, order: &Order<'_>) -> Vec<Ranked> {
+pub(super) fn rank(mut rated: Vec<ScoredCandidate>, order: &Order<'_>) -> Vec<Ranked> {
     // The newest first among equals.
     rated.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.candidate.post.cmp(&a.candidate.post)));
     let usual = signals::usual(rated.iter().map(|rated| &rated.signals));
@@ -66,7 +66,7 @@ pub(super) fn rank(mut rated: Vec<Rated>, order: &Order<'_>) -> Vec<Ranked> {
         choice.take(at);
         chosen.push((at, lucky.is_some()));
     }
-    let mut rated: Vec<Option<Rated>> = rated.into_iter().map(Some).collect();
+    let mut rated: Vec<Option<ScoredCandidate>> = rated.into_iter().map(Some).collect();
     let ranked = chosen.into_iter().filter_map(|(at, lucky)| {
         let rated = rated[at].take()?;
         let reason = if lucky {
@@ -86,17 +86,17 @@ fn draw(candidate: &Candidate, order: &Order<'_>) -> f64 {
     }
     let (likes, shown) = (candidate.likes as f64, candidate.shown as f64);
     // Each post has dice of its own, so that its luck does not depend on which others there are.
-    let mut dice = Dice::new(order.seed ^ candidate.post.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut dice = Random::new(order.seed ^ candidate.post.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     dice.beta(PRIOR.0 + likes, PRIOR.1 + (shown - likes).max(0.0))
 }
 
 /// Appends posts that were shown before, in their order as far as any ten places in a row allow it.
-pub(super) fn append(list: &mut Vec<Ranked>, seen: Vec<Rated>, length: usize) {
+pub(super) fn append(list: &mut Vec<Ranked>, seen: Vec<ScoredCandidate>, length: usize) {
     let mut window = Window::default();
     for ranked in list.iter().rev().take(PLACES_BEFORE).rev() {
         window.take(&ranked.rated.candidate);
     }
-    let mut left: VecDeque<Rated> = seen.into();
+    let mut left: VecDeque<ScoredCandidate> = seen.into();
     while list.len() < length && !left.is_empty() {
         let fitting = left.iter().position(|rated| window.fits(&rated.candidate)).unwrap_or(0);
         let Some(rated) = left.remove(fitting) else { break };
@@ -179,7 +179,7 @@ impl Groups {
 
 impl Choice {
     /// Takes candidates in the order of their worth.
-    fn new(rated: &[Rated]) -> Choice {
+    fn new(rated: &[ScoredCandidate]) -> Choice {
         let best = rated.first().map_or(0.0, |rated| rated.score);
         let worst = rated.last().map_or(0.0, |rated| rated.score);
         let span = (best - worst).max(f64::MIN_POSITIVE);
@@ -257,13 +257,13 @@ impl Choice {
 mod tests {
     use super::*;
 
-    fn rated(post: u64, challenge: u64, category: usize, score: f64) -> Rated {
+    fn rated(post: u64, challenge: u64, category: usize, score: f64) -> ScoredCandidate {
         let author = format!("author of {post}");
         let candidate = Candidate { post, challenge, category, author, shown: 0, likes: 0, age: 0 };
-        Rated { candidate, signals: [0.0; super::super::N_SIGNALS], score }
+        ScoredCandidate { candidate, signals: [0.0; super::super::N_SIGNALS], score }
     }
 
-    fn list(rated: Vec<Rated>, length: usize) -> Vec<(u64, Reason)> {
+    fn list(rated: Vec<ScoredCandidate>, length: usize) -> Vec<(u64, Reason)> {
         let order = Order { weights: &Weights::default(), top: &[0, 1, 2], length, seed: 1 };
         let ranked = rank(rated, &order);
         ranked.iter().map(|ranked| (ranked.rated.candidate.post, ranked.reason)).collect()
@@ -289,7 +289,8 @@ mod tests {
 
     #[test]
     fn one_challenge_does_not_fill_a_list_unless_there_is_nothing_else() {
-        let mut posts: Vec<Rated> = (0..50).map(|post| rated(post, 1, 0, 100.0)).collect();
+        let mut posts: Vec<ScoredCandidate> =
+            (0..50).map(|post| rated(post, 1, 0, 100.0)).collect();
         posts.extend((50..100).map(|post| rated(post, post, 0, 1.0)));
         let of_the_first = list(posts, 50).iter().filter(|(post, _)| *post < 50).count();
         assert_eq!(of_the_first, 10);
@@ -309,7 +310,7 @@ mod tests {
     #[test]
     fn any_ten_places_in_a_row_have_at_most_two_of_one_challenge() {
         // The most liked challenges come late: what was saved up in the first places may not be spent there.
-        let mut posts: Vec<Rated> =
+        let mut posts: Vec<ScoredCandidate> =
             (0..20).map(|post| rated(post, post, 0, 1000.0 - post as f64)).collect();
         posts.extend(
             (100..400).map(|post| rated(post, post % 7 + 100, 1, 500.0 - (post % 7) as f64 * 10.0)),
@@ -334,7 +335,8 @@ mod tests {
 
     #[test]
     fn every_tenth_place_is_for_another_category() {
-        let mut posts: Vec<Rated> = (0..50).map(|post| rated(post, post, 0, 100.0)).collect();
+        let mut posts: Vec<ScoredCandidate> =
+            (0..50).map(|post| rated(post, post, 0, 100.0)).collect();
         posts.extend((50..100).map(|post| rated(post, post, 4, 1.0)));
         let list = list(posts, 40);
         let discoveries =

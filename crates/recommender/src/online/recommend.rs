@@ -1,18 +1,18 @@
 //! A page of recommendations.
 
 use super::{
-    candidates::{Candidate, Gathered},
+    candidates::{Candidate, CandidateSet},
     cursor::Cursor,
-    rank::{self, Order, Ranked, Rated},
+    rank::{self, Order, Ranked, ScoredCandidate},
     reader::Reader,
     reason::Reason,
     signals::{Context, SIGNAL_NAMES, Signals, Weights},
     top::top_categories,
 };
 use crate::{
-    dice::Dice,
     error::Error,
     keys::{self, UserId},
+    random::Random,
     service::Recommender,
 };
 
@@ -97,7 +97,7 @@ impl Recommender {
                 offset: 0,
             },
         };
-        let mut dice = Dice::new(cursor.seed);
+        let mut dice = Random::new(cursor.seed);
         let gathered = self.gather(&request.user, &mut reader, &mut dice).await?;
         // One more than is shown tells whether there is another page. A longer list begins like a shorter one.
         let length = cursor.offset.saturating_add(request.limit + 1).min(LIMIT_MAX);
@@ -108,7 +108,7 @@ impl Recommender {
     /// The signals of a user's candidates, for learning weights.
     pub(crate) async fn signals(&self, user: &UserId) -> Result<Vec<(u64, Signals)>, Error> {
         let mut reader = self.reader(user).await?;
-        let mut dice = Dice::new(self.seed(user, &reader));
+        let mut dice = Random::new(self.seed(user, &reader));
         let gathered = self.gather(user, &mut reader, &mut dice).await?;
         let context = Context::new(&reader, &gathered.candidates, &gathered.neighbours);
         let signals = |candidate: &Candidate| (candidate.post, context.signals(candidate));
@@ -130,7 +130,7 @@ impl Recommender {
 
     /// The same for all requests of a user on one day, until the user has seen more.
     fn seed(&self, user: &UserId, reader: &Reader) -> u64 {
-        Dice::of_text(&format!("{user} {} {}", self.today(), reader.shown.len())).next()
+        Random::of_text(&format!("{user} {} {}", self.today(), reader.shown.len())).next()
     }
 }
 
@@ -138,10 +138,10 @@ impl Recommender {
 fn order(
     user: &UserId,
     reader: &Reader,
-    gathered: Gathered,
+    gathered: CandidateSet,
     cursor: Cursor,
     length: usize,
-    dice: &mut Dice,
+    dice: &mut Random,
 ) -> Vec<Ranked> {
     let top = top_categories(&reader.days, gathered.categories, dice);
     let context = Context::new(reader, &gathered.candidates, &gathered.neighbours);
@@ -163,7 +163,7 @@ fn order(
             candidate.shown = candidate.shown.saturating_sub(1);
         }
         let signals = context.signals(&candidate);
-        let rated = Rated { score: weights.score(&signals), candidate, signals };
+        let rated = ScoredCandidate { score: weights.score(&signals), candidate, signals };
         match shown_at.filter(|_| !on_this_list) {
             None => fresh.push(rated),
             Some(at) => seen.push((at, rated)),

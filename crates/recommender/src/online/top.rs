@@ -1,13 +1,13 @@
 //! The three categories that a user cares for most.
 
-use crate::dice::Dice;
+use crate::random::Random;
 
 /// How many categories posts are mainly taken from.
 const TOP: usize = 3;
 
 /// The codes of the categories that a user has given most days to, the lower code first among equals; random ones follow
 /// where the user has given days to fewer.
-pub(super) fn top_categories(days: &[u64], categories: usize, dice: &mut Dice) -> Vec<usize> {
+pub(super) fn top_categories(days: &[u64], categories: usize, dice: &mut Random) -> Vec<usize> {
     let given = |code: &usize| days.get(*code).copied().unwrap_or(0);
     let mut top: Vec<usize> = (0..categories).filter(|code| given(code) > 0).collect();
     top.sort_by_key(|code| std::cmp::Reverse(given(code)));
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     fn top(days: &[u64], seed: u64) -> Vec<usize> {
-        top_categories(days, 5, &mut Dice::new(seed))
+        top_categories(days, 5, &mut Random::new(seed))
     }
 
     #[test]
@@ -45,7 +45,7 @@ mod tests {
             assert_eq!((drawn.len(), distinct.len()), (3, 3), "{drawn:?}");
         }
         assert_eq!(top(&[0; 5], 7).len(), 3);
-        assert_eq!(top_categories(&[], 2, &mut Dice::new(7)).len(), 2);
+        assert_eq!(top_categories(&[], 2, &mut Random::new(7)).len(), 2);
     }
 
     #[test]

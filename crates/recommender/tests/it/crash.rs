@@ -71,7 +71,7 @@ async fn undisturbed() -> Vec<Vec<String>> {
 
 #[tokio::test]
 async fn a_load_whose_log_ends_anywhere_is_made_good_by_the_next() {
-    let mut dice = Dice::from_environment();
+    let mut dice = Random::from_environment();
     let expected = undisturbed().await;
     let folder = tempfile::tempdir().expect("a folder");
     let whole = folder.path().join("whole");
@@ -105,7 +105,7 @@ async fn a_load_whose_log_ends_anywhere_is_made_good_by_the_next() {
 
 #[tokio::test]
 async fn a_load_that_is_killed_while_it_waits_for_a_server_is_made_good_by_the_next() {
-    let mut dice = Dice::from_environment();
+    let mut dice = Random::from_environment();
     let expected = undisturbed().await;
     let server = RedisServer::start();
     let mut polls = [0, 0];
@@ -217,15 +217,15 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Random numbers from a seed.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
+impl Random {
     /// From `SEED`; the test runner shows it with a failure.
     #[expect(clippy::print_stdout, reason = "the test runner shows it with a failure")]
-    fn from_environment() -> Dice {
+    fn from_environment() -> Random {
         let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
         println!("repeat with SEED={seed}");
-        Dice(seed)
+        Random(seed)
     }
 
     fn below(&mut self, n: u64) -> u64 {

@@ -1,11 +1,11 @@
 //! Recommendations against simple lists, on a made-up app.
 
-use keyrack_recommender::eval::{Size, World, evaluate};
+use keyrack_recommender::eval::{GeneratedApp, Size, evaluate};
 
 #[tokio::test]
 async fn lists_are_half_as_good_again_as_the_best_simple_ones() {
     let size = Size { users: 300, challenges: 80, days: 24 };
-    let world = World::generate(size, 1);
+    let world = GeneratedApp::generate(size, 1);
     let found = evaluate(&world, size.days, 1).await.expect("an evaluation");
     assert!(found.users > 200, "{found:#?}");
     assert!(found.ratio.value >= 1.5 && found.ratio.low > 1.0, "{found:#?}");
@@ -18,6 +18,6 @@ async fn lists_are_half_as_good_again_as_the_best_simple_ones() {
 
 #[tokio::test]
 async fn an_app_that_is_too_short_is_refused() {
-    let world = World::generate(Size { users: 5, challenges: 2, days: 3 }, 1);
+    let world = GeneratedApp::generate(Size { users: 5, challenges: 2, days: 3 }, 1);
     assert!(evaluate(&world, 3, 1).await.is_err());
 }

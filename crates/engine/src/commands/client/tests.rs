@@ -1,6 +1,6 @@
 //! CLIENT as clients see it; expected replies are a Redis 7.0.15's.
 
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 fn lines(reply: Reply) -> Vec<String> {
     match reply {
@@ -11,7 +11,7 @@ fn lines(reply: Reply) -> Vec<String> {
 
 #[test]
 fn a_client_has_a_number_and_may_have_a_name() {
-    Rig::new().check(
+    TestEngine::new().check(
         "client id => :1
          client getname => $-1
          client setname me => +OK
@@ -26,7 +26,7 @@ fn a_client_has_a_number_and_may_have_a_name() {
 
 #[test]
 fn list_shows_everybody_in_order_of_arrival() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let (listener, waiter) = (rig.connect(), rig.connect());
     rig.run_as(listener, "subscribe a b");
     rig.run_as(waiter, "blpop l 0");
@@ -47,7 +47,7 @@ fn list_shows_everybody_in_order_of_arrival() {
 
 #[test]
 fn kill_closes_those_who_fit() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let (listener, other) = (rig.connect(), rig.connect());
     rig.run_as(listener, "subscribe a");
     rig.check(
@@ -65,7 +65,7 @@ fn kill_closes_those_who_fit() {
 
 #[test]
 fn kill_spares_the_client_itself_unless_told_otherwise() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check("client kill id 1 => :0");
     assert!(!rig.execute(0, "ping").close);
     assert!(rig.execute(0, "client kill id 1 skipme no").close);
@@ -73,7 +73,7 @@ fn kill_spares_the_client_itself_unless_told_otherwise() {
 
 #[test]
 fn unblock_answers_as_asked() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let waiter = rig.connect();
     rig.run_as(waiter, "blpop l 0");
     rig.check(
@@ -93,7 +93,7 @@ fn unblock_answers_as_asked() {
 
 #[test]
 fn replies_can_be_turned_off() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let mut replies = |commands: &[&str]| -> Vec<Reply> {
         commands.iter().map(|command| rig.run(command)).collect()
     };
@@ -107,7 +107,7 @@ fn replies_can_be_turned_off() {
 
 #[test]
 fn reply_off_silences_answers_but_no_messages() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     assert_eq!(rig.run("client reply off"), Reply::None);
     assert_eq!(rig.run("ping"), Reply::None);
     let confirmed = |reply: Reply| matches!(reply, Reply::Several(messages) if messages.len() == 1);

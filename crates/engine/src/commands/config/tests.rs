@@ -1,10 +1,10 @@
 //! CONFIG as clients see it; expected replies are a Redis 7.0.15's.
 
-use crate::rig::Rig;
+use crate::test_engine::TestEngine;
 
 #[test]
 fn get_matches_names_and_patterns_once() {
-    Rig::new().check(
+    TestEngine::new().check(
         "config get timeout => *2 $7 timeout $1 0
          config get timeout tim* => *2 $7 timeout $1 0
          config get TIMEOUT => *2 $7 TIMEOUT $1 0
@@ -16,7 +16,7 @@ fn get_matches_names_and_patterns_once() {
 
 #[test]
 fn set_changes_all_or_nothing() {
-    Rig::new().check(
+    TestEngine::new().check(
         "config set timeout 5 maxclients 7 => +OK
          config get timeout maxclients => *4 $10 maxclients $1 7 $7 timeout $1 5
          config set timeout 9 maxclients 0 => -ERR CONFIG SET failed (possibly related to argument 'maxclients') - argument must be between 1 and 4294967295 inclusive
@@ -29,7 +29,7 @@ fn set_changes_all_or_nothing() {
 
 #[test]
 fn values_are_checked_in_redis_words() {
-    Rig::new().check(
+    TestEngine::new().check(
         "config set timeout x => -ERR CONFIG SET failed (possibly related to argument 'timeout') - argument couldn't be parsed into an integer
          config set timeout -1 => -ERR CONFIG SET failed (possibly related to argument 'timeout') - argument must be between 0 and 2147483647 inclusive
          config set auto-aof-rewrite-min-size 1xb => -ERR CONFIG SET failed (possibly related to argument 'auto-aof-rewrite-min-size') - argument must be a memory value
@@ -42,7 +42,7 @@ fn values_are_checked_in_redis_words() {
 
 #[test]
 fn what_cannot_change_may_be_set_to_what_it_is() {
-    Rig::new().check(
+    TestEngine::new().check(
         "config set save  => +OK
          config set maxmemory-policy noeviction => +OK
          config set databases 2 => -ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config",
@@ -51,7 +51,7 @@ fn what_cannot_change_may_be_set_to_what_it_is() {
 
 #[test]
 fn a_password_set_while_running_is_asked_of_new_clients() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check("config set requirepass secret => +OK");
     let stranger = rig.connect_untrusted();
     assert!(rig.run_as(stranger, "ping").is_some_and(|reply| reply.is_error()));

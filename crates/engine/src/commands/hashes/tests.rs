@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 /// A hash with enough fields to be a table: `0` to `599`, each its own value.
-fn large() -> Rig {
-    let mut rig = Rig::new();
+fn large() -> TestEngine {
+    let mut rig = TestEngine::new();
     for n in 0..600 {
         rig.run(&format!("hset h {n} {n}"));
     }
@@ -23,7 +23,7 @@ fn texts(reply: &Reply) -> Vec<String> {
 
 #[test]
 fn fields_are_set_read_and_removed() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         hset h a 1 b 2 => :2
         hset h a 3 c 4 a 5 => :1
@@ -55,7 +55,7 @@ fn fields_are_set_read_and_removed() {
 
 #[test]
 fn fields_come_with_values() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         hset h a => -ERR wrong number of arguments for 'hset' command
         hset h a 1 b => -ERR wrong number of arguments for 'hset' command
@@ -67,7 +67,7 @@ fn fields_come_with_values() {
 
 #[test]
 fn integer_fields_count_up_to_their_limits() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         hincrby h n 5 => :5
         hincrby h n -7 => :-2
@@ -82,7 +82,7 @@ fn integer_fields_count_up_to_their_limits() {
 
 #[test]
 fn float_fields_count_without_infinity() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         hset h f 1.5 n -2 s text i inf => :4
         hincrbyfloat h f 0.1 => $3 1.6
@@ -99,7 +99,7 @@ fn float_fields_count_without_infinity() {
 
 #[test]
 fn arguments_are_checked_before_the_type() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set s v => +OK
         hset s a => -ERR wrong number of arguments for 'hset' command
@@ -120,7 +120,7 @@ fn arguments_are_checked_before_the_type() {
 
 #[test]
 fn random_fields_follow_the_count() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         hset h a 1 => :1
         hrandfield h => $1 a
@@ -158,7 +158,7 @@ fn random_fields_of_a_table_are_distinct_unless_the_count_is_negative() {
 
 #[test]
 fn resp3_clients_get_random_fields_in_pairs() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.run("hset h a 1");
     rig.state.clients.get_mut(0).expect("the first client").resp = 3;
     let pair = Reply::bulks(["a", "1"]);
@@ -167,7 +167,7 @@ fn resp3_clients_get_random_fields_in_pairs() {
 
 #[test]
 fn a_small_hash_is_scanned_at_once() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         hset h a 1 => :1
         hscan h 0 => *2 $1 0 *2 $1 a $1 1
@@ -202,7 +202,7 @@ fn a_large_hash_is_scanned_in_parts_that_cover_it() {
 
 #[test]
 fn the_log_has_results() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     assert_eq!(rig.logged("hincrbyfloat h f 1.50"), "HSET h f 1.5");
     assert_eq!(rig.logged("hset h a 1"), "hset h a 1");
     assert_eq!(rig.logged("hsetnx h a 1"), "");

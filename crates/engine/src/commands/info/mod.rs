@@ -64,9 +64,9 @@ fn human(n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::human;
-    use crate::{reply::Reply, rig::Rig};
+    use crate::{reply::Reply, test_engine::TestEngine};
 
-    fn text(rig: &mut Rig, command: &str) -> String {
+    fn text(rig: &mut TestEngine, command: &str) -> String {
         match rig.run(command) {
             Reply::Verbatim(text) => text,
             other => panic!("{command} gave {other:?}"),
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn sections_are_told_when_asked_for() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let titles = |text: String| -> Vec<String> {
             text.lines().filter_map(|line| line.strip_prefix("# ").map(str::to_owned)).collect()
         };
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn keyspace_counts_keys_by_database() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.check(
             "rpush l a => :1
              select 3 => +OK
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn stats_count_what_happened() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.check(
             "rpush l a => :1
              llen l => :1

@@ -1,8 +1,8 @@
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 #[test]
 fn keys_are_counted_typed_and_removed() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set a 1 => +OK
         set b 2 => +OK
@@ -19,7 +19,7 @@ fn keys_are_counted_typed_and_removed() {
 
 #[test]
 fn an_expiry_is_set_only_under_its_conditions() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set b 2 ex 100 => +OK
         expire b 10 gt => :0
@@ -49,7 +49,7 @@ fn an_expiry_is_set_only_under_its_conditions() {
 
 #[test]
 fn an_expiry_fits_in_64_bits() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set b 1 => +OK
         expire b 9223372036854775807 => -ERR invalid expire time in 'expire' command
@@ -72,7 +72,7 @@ fn an_expiry_fits_in_64_bits() {
 
 #[test]
 fn an_expiry_in_the_past_removes_unless_loading() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check("set k v => +OK");
     rig.check("expire k -1 => :1");
     rig.check("dbsize => :0");
@@ -86,7 +86,7 @@ fn an_expiry_in_the_past_removes_unless_loading() {
 
 #[test]
 fn a_key_takes_its_expiry_to_its_new_name() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set a 1 ex 100 => +OK
         rename a b => +OK
@@ -109,7 +109,7 @@ fn a_key_takes_its_expiry_to_its_new_name() {
 
 #[test]
 fn copies_need_room_or_leave_to_replace() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set d 2 ex 100 => +OK
         copy d e => :1
@@ -131,7 +131,7 @@ fn copies_need_room_or_leave_to_replace() {
 
 #[test]
 fn keys_move_and_databases_swap() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set d 1 => +OK
         copy d d db 1 => :1
@@ -157,7 +157,7 @@ fn keys_move_and_databases_swap() {
 
 #[test]
 fn flushing_empties_one_database_or_all() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set a 1 => +OK
         copy a a db 1 => :1
@@ -177,7 +177,7 @@ fn flushing_empties_one_database_or_all() {
 
 #[test]
 fn flushing_is_a_change_to_those_who_watch_a_key() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let watcher = rig.connect();
     rig.run("set a 1");
     rig.run_as(watcher, "watch a none");
@@ -188,7 +188,7 @@ fn flushing_is_a_change_to_those_who_watch_a_key() {
 
 #[test]
 fn values_tell_how_they_are_stored() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set n 5 => +OK
         set t text => +OK
@@ -216,7 +216,7 @@ fn values_tell_how_they_are_stored() {
 
 #[test]
 fn memory_usage_grows_with_the_value() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.run("set small x");
     rig.run(&format!("set large {}", "x".repeat(10_000)));
     let mut usage = |key: &str| match rig.run(&format!("memory usage {key} samples 0")) {
@@ -229,7 +229,7 @@ fn memory_usage_grows_with_the_value() {
 
 #[test]
 fn listings_match_patterns_and_types() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         randomkey => $-1
         scan 0 => *2 $1 0 *0
@@ -255,7 +255,7 @@ fn no_listing_has_expired_keys() {
     for (command, expected) in
         [("keys *", "*1 $4 stay"), ("scan 0", "*2 $1 0 *1 $4 stay"), ("randomkey", "$4 stay")]
     {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.check("set stay v => +OK");
         rig.check("set go1 v px 10 => +OK");
         rig.check("set go2 v px 10 => +OK");
@@ -266,7 +266,7 @@ fn no_listing_has_expired_keys() {
 
 #[test]
 fn a_scan_removes_the_expired_keys_it_meets() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.run("set k v px 10");
     rig.clock.advance_ms(10);
     rig.check("dbsize => :1");
@@ -276,7 +276,7 @@ fn a_scan_removes_the_expired_keys_it_meets() {
 
 #[test]
 fn the_log_has_moments_and_removals() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     assert_eq!(rig.logged("set k v"), "set k v");
     assert_eq!(rig.logged("expire k 10"), "PEXPIREAT k 1700000010000");
     assert_eq!(rig.logged("expire k 10 nx"), "");
@@ -293,7 +293,7 @@ fn the_log_has_moments_and_removals() {
 #[test]
 fn lists_that_arrive_whole_serve_those_who_wait() {
     for arrival in ["rename src k", "copy src k", "swapdb 0 1"] {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         let waiter = rig.connect();
         rig.run("rpush src v");
         rig.run("copy src k db 1");

@@ -1,10 +1,10 @@
 //! Lists as clients see them; expected replies are a Redis 7.0.15's.
 
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 #[test]
 fn pushes_add_item_by_item() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b c => :3
          lpush l x y => :5
          lrange l 0 -1 => *5 $1 y $1 x $1 a $1 b $1 c
@@ -16,7 +16,7 @@ fn pushes_add_item_by_item() {
 
 #[test]
 fn pops_remove_the_emptied_list() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b c d => :4
          lpop l => $1 a
          rpop l 2 => *2 $1 d $1 c
@@ -32,7 +32,7 @@ fn pops_remove_the_emptied_list() {
 
 #[test]
 fn positions_count_from_either_end() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b c d => :4
          lrange l -100 1 => *2 $1 a $1 b
          lrange l 2 100 => *2 $1 c $1 d
@@ -53,7 +53,7 @@ fn positions_count_from_either_end() {
 
 #[test]
 fn lpos_counts_matches_from_the_side_of_its_rank() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b c a b a => :6
          lpos l a => :0
          lpos l a rank 2 => :3
@@ -72,7 +72,7 @@ fn lpos_counts_matches_from_the_side_of_its_rank() {
 
 #[test]
 fn lrem_takes_from_the_side_of_its_sign() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b a c a b a => :7
          lrem l 1 a => :1
          lrange l 0 -1 => *6 $1 b $1 a $1 c $1 a $1 b $1 a
@@ -88,7 +88,7 @@ fn lrem_takes_from_the_side_of_its_sign() {
 
 #[test]
 fn linsert_needs_its_pivot() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b => :2
          linsert l before b x => :3
          linsert l AFTER b y => :4
@@ -101,7 +101,7 @@ fn linsert_needs_its_pivot() {
 
 #[test]
 fn a_move_to_the_same_list_rotates_it() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b c => :3
          rpoplpush l l => $1 c
          lmove l l left right => $1 c
@@ -115,7 +115,7 @@ fn a_move_to_the_same_list_rotates_it() {
 
 #[test]
 fn lmpop_takes_from_the_first_list_that_has_items() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b c => :3
          lmpop 2 nope l right count 2 => *2 $1 l *2 $1 c $1 b
          lmpop 1 nope left => *-1
@@ -127,7 +127,7 @@ fn lmpop_takes_from_the_first_list_that_has_items() {
     );
 }
 
-fn waits(rig: &mut Rig, client: usize, command: &str) {
+fn waits(rig: &mut TestEngine, client: usize, command: &str) {
     assert_eq!(rig.run_as(client, command), None, "{command} waits");
 }
 
@@ -137,7 +137,7 @@ fn pair(key: &str, item: &str) -> Reply {
 
 #[test]
 fn waiting_clients_are_served_in_order_of_arrival() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let (first, second) = (rig.connect(), rig.connect());
     waits(&mut rig, first, "blpop l m 0");
     waits(&mut rig, second, "brpop l 0");
@@ -149,7 +149,7 @@ fn waiting_clients_are_served_in_order_of_arrival() {
 
 #[test]
 fn a_served_move_serves_who_waits_for_its_destination() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let (mover, popper) = (rig.connect(), rig.connect());
     waits(&mut rig, popper, "blmpop 0 1 m left count 10");
     waits(&mut rig, mover, "blmove l m left right 0");
@@ -162,7 +162,7 @@ fn a_served_move_serves_who_waits_for_its_destination() {
 
 #[test]
 fn a_wait_ends_with_nil_at_its_deadline() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let client = rig.connect();
     waits(&mut rig, client, "blpop l 0.25");
     for (ms, delivered) in [(249, 0), (1, 1)] {
@@ -177,7 +177,7 @@ fn a_wait_ends_with_nil_at_its_deadline() {
 
 #[test]
 fn blocking_commands_answer_at_once_where_there_is_data() {
-    Rig::new().check(
+    TestEngine::new().check(
         "rpush l a b c => :3
          blpop nope l 0 => *2 $1 l $1 a
          brpoplpush l m 0 => $1 c
@@ -190,7 +190,7 @@ fn blocking_commands_answer_at_once_where_there_is_data() {
 
 #[test]
 fn the_log_has_what_was_done_and_never_a_wait() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.run("rpush l a b c d e f");
     let cases = [
         ("blpop nope l 0", "LPOP l"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 /// Items of a collection; the larger ones are what deletions leave of eight times as many.
 const SIZES: [usize; 3] = [10, 100, 1000];
@@ -72,7 +72,7 @@ fn randomkey_is_fair() {
 fn spop_is_fair() {
     for (item, n) in [(INT, 10), (INT, 100), (NAME, 10), (NAME, 100), (NAME, 1000)] {
         for pop in ["spop k", "spop k 2"] {
-            let mut rig = Rig::new();
+            let mut rig = TestEngine::new();
             let names: Vec<String> = (0..n).map(item).collect();
             rig.run(&format!("sadd k {}", names.join(" ")));
             let mut counts = HashMap::new();
@@ -89,7 +89,7 @@ fn spop_is_fair() {
 fn check(case: &Case) {
     for n in SIZES {
         for n_before in [n, n + n / 2, n * 8] {
-            let mut rig = Rig::new();
+            let mut rig = TestEngine::new();
             for i in 0..n_before {
                 rig.run(&case.add.replace("{i}", &(case.item)(i)));
             }

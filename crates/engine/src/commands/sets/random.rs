@@ -8,7 +8,7 @@ use super::members::reply;
 use crate::{
     commands::{
         int,
-        sample::{self, Wanted},
+        sample::{self, SampleCount},
     },
     ctx::Ctx,
     reply::{Error, Reply},
@@ -18,7 +18,7 @@ use crate::{
 pub(super) fn srandmember(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let wanted = match args {
         [_, _] => None,
-        [_, _, count] => Some(Wanted::parse(count)?),
+        [_, _, count] => Some(SampleCount::parse(count)?),
         _ => return Err(Error::SYNTAX),
     };
     let mut random = sample::generator(ctx);
@@ -28,10 +28,10 @@ pub(super) fn srandmember(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Er
     };
     let Some(set) = set else { return Ok(Reply::Array(Vec::new())) };
     let members = match wanted {
-        Wanted::Repeated(n) => {
+        SampleCount::Repeated(n) => {
             (0..n).filter_map(|_| set.random(&mut random)).map(Reply::Bulk).collect()
         }
-        Wanted::Distinct(n) => distinct(set, n, random),
+        SampleCount::Distinct(n) => distinct(set, n, random),
     };
     Ok(Reply::Array(members))
 }

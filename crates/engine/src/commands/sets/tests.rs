@@ -1,4 +1,4 @@
-use crate::{reply::Reply, rig::Rig, types::Value};
+use crate::{reply::Reply, test_engine::TestEngine, types::Value};
 
 fn members(reply: Reply) -> Vec<String> {
     let (Reply::Set(items) | Reply::Array(items)) = reply else { panic!("no members: {reply:?}") };
@@ -13,7 +13,7 @@ fn members(reply: Reply) -> Vec<String> {
 
 #[test]
 fn members_are_added_found_and_removed_once() {
-    Rig::new().check(
+    TestEngine::new().check(
         "SADD s 3 1 2 1 => :3
          SADD s 1 => :0
          SMEMBERS s => *3 $1 1 $1 2 $1 3
@@ -32,7 +32,7 @@ fn members_are_added_found_and_removed_once() {
 
 #[test]
 fn an_emptied_set_is_gone() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     for removal in ["SREM s a", "SPOP s", "SPOP s 5", "SMOVE s t a", "SDIFFSTORE s s s"] {
         rig.run("SADD s a");
         rig.run(removal);
@@ -42,7 +42,7 @@ fn an_emptied_set_is_gone() {
 
 #[test]
 fn smove_checks_the_source_before_the_destination() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check(
         "ZADD z 1 a => :1
          SMOVE none z a => :0
@@ -59,7 +59,7 @@ fn smove_checks_the_source_before_the_destination() {
 
 #[test]
 fn intersections_of_integers_are_sorted() {
-    Rig::new().check(
+    TestEngine::new().check(
         "SADD a 5 3 1 4 => :4
          SADD b 1 5 4 => :3
          SADD c 4 5 9 => :3
@@ -80,7 +80,7 @@ fn intersections_of_integers_are_sorted() {
 
 #[test]
 fn every_source_is_checked_even_when_one_is_missing() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.run("ZADD z 1 a");
     for command in ["SINTER none z", "SUNION none z", "SDIFF none z", "SINTERCARD 2 none z"] {
         assert!(rig.run(command).is_error(), "{command}");
@@ -89,7 +89,7 @@ fn every_source_is_checked_even_when_one_is_missing() {
 
 #[test]
 fn storing_replaces_any_type() {
-    Rig::new().check(
+    TestEngine::new().check(
         "ZADD d 1 a => :1
          SADD s x => :1
          SUNIONSTORE d s => :1
@@ -102,7 +102,7 @@ fn storing_replaces_any_type() {
 
 #[test]
 fn sintercard_says_what_is_wrong() {
-    Rig::new().check(
+    TestEngine::new().check(
         "SINTERCARD 0 a => -ERR numkeys should be greater than 0
          SINTERCARD x a => -ERR numkeys should be greater than 0
          SINTERCARD 2 a => -ERR Number of keys can't be greater than number of args
@@ -115,7 +115,7 @@ fn sintercard_says_what_is_wrong() {
 
 #[test]
 fn random_members_are_distinct_unless_the_count_is_negative() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     for kind in ["", "m"] {
         for n in 0..100 {
             rig.run(&format!("SADD s{kind} {kind}{n}"));
@@ -138,7 +138,7 @@ fn random_members_are_distinct_unless_the_count_is_negative() {
 
 #[test]
 fn spop_takes_what_it_returns() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     for n in 0..1000 {
         rig.run(&format!("SADD s m{n}"));
     }
@@ -159,7 +159,7 @@ fn spop_takes_what_it_returns() {
 
 #[test]
 fn sscan_sees_every_member_of_a_large_set() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     for n in 0..1000 {
         rig.run(&format!("SADD s m{n}"));
     }
@@ -186,7 +186,7 @@ fn sscan_sees_every_member_of_a_large_set() {
 
 #[test]
 fn random_pops_are_logged_as_removals() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.run("SADD s a b");
     rig.state.effects.enable();
     let mut logged = |command| {

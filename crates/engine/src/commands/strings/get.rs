@@ -1,6 +1,6 @@
 //! Reading strings, and what can be done to a key in passing.
 
-use super::set::{Options, Taker, log_expiry};
+use super::set::{OptionSet, Options, log_expiry};
 use crate::{
     ctx::Ctx,
     reply::{Error, Reply},
@@ -31,7 +31,7 @@ pub(super) fn get_del(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error>
 
 pub(super) fn get_ex(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let key = args[1];
-    let options = Options::parse(&args[2..], Taker::GetEx)?;
+    let options = Options::parse(&args[2..], OptionSet::GetEx)?;
     let value = string_reply(ctx, key)?;
     if value == Reply::Nil {
         return Ok(value);

@@ -10,7 +10,7 @@ use crate::{
 
 pub(super) fn set(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let (key, value) = (args[1], args[2]);
-    let options = Options::parse(&args[3..], Taker::Set)?;
+    let options = Options::parse(&args[3..], OptionSet::Set)?;
     let expires_at = options.expires_at(ctx, "set")?;
     let before = if options.get { Some(super::get::string_reply(ctx, key)?) } else { None };
     let allowed = match options.condition {
@@ -99,7 +99,7 @@ fn store_expiring(ctx: &mut Ctx<'_>, key: &[u8], value: &[u8], at_ms: u64) {
 
 /// Who takes the options: each has some of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taker {
+pub(super) enum OptionSet {
     Set,
     GetEx,
 }
@@ -132,7 +132,7 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    pub(super) fn parse(args: &[&'a [u8]], taker: Taker) -> Result<Options<'a>, Error> {
+    pub(super) fn parse(args: &[&'a [u8]], taker: OptionSet) -> Result<Options<'a>, Error> {
         let mut options = Options::default();
         let mut args = args.iter();
         while let Some(option) = args.next() {
@@ -145,7 +145,7 @@ impl<'a> Options<'a> {
                     return Err(Error::SYNTAX);
                 }
                 options.lifetime = Some((lifetime, number));
-            } else if taker == Taker::GetEx {
+            } else if taker == OptionSet::GetEx {
                 return Err(Error::SYNTAX);
             } else if is(option, "nx") && options.condition != Some(Condition::Present) {
                 options.condition = Some(Condition::Absent);
@@ -182,7 +182,7 @@ impl<'a> Options<'a> {
 }
 
 impl Lifetime {
-    fn named(option: &[u8], taker: Taker) -> Option<Lifetime> {
+    fn named(option: &[u8], taker: OptionSet) -> Option<Lifetime> {
         const NAMES: [(&str, Lifetime); 4] = [
             ("ex", Lifetime::Seconds),
             ("px", Lifetime::Millis),
@@ -190,8 +190,8 @@ impl Lifetime {
             ("pxat", Lifetime::UntilMilli),
         ];
         let own = match taker {
-            Taker::Set => ("keepttl", Lifetime::Keep),
-            Taker::GetEx => ("persist", Lifetime::Persist),
+            OptionSet::Set => ("keepttl", Lifetime::Keep),
+            OptionSet::GetEx => ("persist", Lifetime::Persist),
         };
         let mut names = NAMES.into_iter().chain([own]);
         names.find(|(name, _)| is(option, name)).map(|(_, lifetime)| lifetime)

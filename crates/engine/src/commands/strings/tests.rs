@@ -1,8 +1,8 @@
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 #[test]
 fn set_obeys_its_conditions_and_answers_the_old_value() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set k v => +OK
         get k => $1 v
@@ -23,7 +23,7 @@ fn set_obeys_its_conditions_and_answers_the_old_value() {
 
 #[test]
 fn set_takes_one_kind_of_lifetime() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set k v ex 10 EX 20 => +OK
         ttl k => :20
@@ -46,7 +46,7 @@ fn set_takes_one_kind_of_lifetime() {
 
 #[test]
 fn lifetimes_are_positive_and_fit_in_64_bits() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set k v ex 0 => -ERR invalid expire time in 'set' command
         set k v px -1 => -ERR invalid expire time in 'set' command
@@ -66,7 +66,7 @@ fn lifetimes_are_positive_and_fit_in_64_bits() {
 
 #[test]
 fn several_strings_are_set_at_once_or_not_at_all() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         mset a 1 b 2 a 3 => +OK
         mget a b none => *3 $1 3 $1 2 $-1
@@ -83,7 +83,7 @@ fn several_strings_are_set_at_once_or_not_at_all() {
 
 #[test]
 fn getdel_and_getex_change_the_key_in_passing() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set k v => +OK
         getdel k => $1 v
@@ -108,7 +108,7 @@ fn getdel_and_getex_change_the_key_in_passing() {
 
 #[test]
 fn other_types_are_refused() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check("hset h f v => :1");
     for command in [
         "get h",
@@ -131,7 +131,7 @@ fn other_types_are_refused() {
 
 #[test]
 fn integers_count_up_to_their_limits() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         incr n => :1
         incrby n 41 => :42
@@ -156,7 +156,7 @@ fn integers_count_up_to_their_limits() {
 #[test]
 #[cfg(all(target_arch = "x86_64", unix))]
 fn floats_count_in_extended_precision() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         setex f 100 0.1 => +OK
         incrbyfloat f 0.2 => $3 0.3
@@ -176,7 +176,7 @@ fn floats_count_in_extended_precision() {
 
 #[test]
 fn appending_makes_a_string_raw() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         append a 12 => :2
         object encoding a => $3 int
@@ -192,7 +192,7 @@ fn appending_makes_a_string_raw() {
 
 #[test]
 fn ranges_count_from_either_end() {
-    Rig::new().check(
+    TestEngine::new().check(
         "
         set s abcdef => +OK
         getrange s 0 2 => $3 abc
@@ -219,7 +219,7 @@ fn ranges_count_from_either_end() {
 
 #[test]
 fn nothing_is_written_beyond_the_end_of_no_string() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let args: [&[u8]; 4] = [b"setrange", b"none", b"5", b""];
     assert_eq!(rig.state.execute(0, &args).reply, Some(Reply::Int(0)));
     rig.check("exists none => :0");
@@ -227,7 +227,7 @@ fn nothing_is_written_beyond_the_end_of_no_string() {
 
 #[test]
 fn the_log_has_moments_and_results() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     assert_eq!(rig.logged("set k v ex 10"), "SET k v PXAT 1700000010000");
     assert_eq!(rig.logged("setex k 10 v"), "SET k v PXAT 1700000010000");
     assert_eq!(rig.logged("getex k px 5"), "PEXPIREAT k 1700000000005");
@@ -244,7 +244,7 @@ fn the_log_has_moments_and_results() {
 
 #[test]
 fn a_string_set_with_a_passed_moment_is_gone_but_kept_while_loading() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check("set k v pxat 1 => +OK");
     rig.check("get k => $-1");
     rig.state.loading = true;

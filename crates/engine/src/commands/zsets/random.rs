@@ -4,7 +4,7 @@ use super::scored;
 use crate::{
     commands::{
         is,
-        sample::{self, Wanted},
+        sample::{self, SampleCount},
     },
     ctx::Ctx,
     reply::{Error, Reply},
@@ -18,20 +18,20 @@ pub(super) fn zrandmember(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Er
         let member = ctx.zset(args[1])?.and_then(|zset| zset.random(random));
         return Ok(Reply::bulk_or_nil(member.map(|(member, _)| member)));
     }
-    let wanted = Wanted::parse(args[2])?;
+    let wanted = SampleCount::parse(args[2])?;
     let with_scores = match &args[3..] {
         [] => false,
         [option] if is(option, "withscores") => true,
         _ => return Err(Error::SYNTAX),
     };
     // With scores there are two items for each member, and Redis counts those.
-    if with_scores && matches!(wanted, Wanted::Distinct(n) if n > (i64::MAX / 2) as usize) {
+    if with_scores && matches!(wanted, SampleCount::Distinct(n) if n > (i64::MAX / 2) as usize) {
         return Err(Error::fixed("ERR value is out of range"));
     }
     let Some(zset) = ctx.zset(args[1])? else { return Ok(Reply::Array(Vec::new())) };
     let items: Vec<(&[u8], f64)> = match wanted {
-        Wanted::Repeated(n) => (0..n).filter_map(|_| zset.random(&mut random)).collect(),
-        Wanted::Distinct(n) => distinct(zset, n, random),
+        SampleCount::Repeated(n) => (0..n).filter_map(|_| zset.random(&mut random)).collect(),
+        SampleCount::Distinct(n) => distinct(zset, n, random),
     };
     Ok(if with_scores {
         scored(resp, items.into_iter())

@@ -57,11 +57,11 @@ fn removed(ctx: &mut Ctx<'_>, key: &[u8], n_removed: usize) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::Rig;
+    use crate::test_engine::TestEngine;
 
     #[test]
     fn a_range_of_members_is_logged_by_their_names() {
-        let mut rig = Rig::new();
+        let mut rig = TestEngine::new();
         rig.run("zadd z 0 a 0 b 0 c");
         assert_eq!(rig.logged("zremrangebylex z (c +"), "");
         assert_eq!(rig.logged("zremrangebylex z [b +"), "ZREM z b c");

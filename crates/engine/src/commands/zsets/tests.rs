@@ -3,11 +3,11 @@ mod combine;
 mod pop;
 mod range;
 
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 #[test]
 fn random_members_are_distinct_unless_the_count_is_negative() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     for n in 0..200 {
         rig.run(&format!("ZADD z {n} m{n}"));
     }
@@ -37,7 +37,7 @@ fn random_members_are_distinct_unless_the_count_is_negative() {
 
 #[test]
 fn zscan_shows_scores_as_text() {
-    Rig::new().check(
+    TestEngine::new().check(
         "ZADD z 1.5 a 1e17 b => :2
          ZSCAN z 0 => *2 $1 0 *4 $1 a $3 1.5 $1 b $18 100000000000000000
          ZSCAN z 0 MATCH b* => *2 $1 0 *2 $1 b $18 100000000000000000
@@ -48,7 +48,7 @@ fn zscan_shows_scores_as_text() {
 
 #[test]
 fn newer_protocol_pairs_members_with_scores() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.run("ZADD z 1 a 2 b");
     rig.state.clients.get_mut(0).expect("the first client").resp = 3;
     let pair = |member, score| Reply::Array(vec![Reply::bulk(member), Reply::Double(score)]);

@@ -3,7 +3,7 @@
 //! A line that starts with `> ` is a line of a script (with Rust's escapes for what a text file cannot hold), the line
 //! that starts with `= ` after it is the answer. Scripts get the keys k1 and k2 and the arguments a1, a2 and a3.
 
-use super::{Toy, render, run};
+use super::{ToyEngine, render, run};
 use crate::script::{Limits, Scripts};
 
 const CORPUS: &str = include_str!("corpus.txt");
@@ -36,7 +36,7 @@ fn every_recorded_answer_is_given_again() {
     let cases = cases();
     assert!(cases.len() > 300, "the corpus has only {} cases", cases.len());
     for case in cases {
-        let answer = render(&run(&mut scripts, &case.script, &mut Toy::default()));
+        let answer = render(&run(&mut scripts, &case.script, &mut ToyEngine::default()));
         if answer != case.answer {
             wrong.push(format!("{}\n  recorded {}\n  got      {answer}", case.script, case.answer));
         }

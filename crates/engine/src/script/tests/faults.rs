@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::{Toy, render, run};
+use super::{ToyEngine, render, run};
 use crate::script::{Limits, Scripts};
 
 thread_local! {
@@ -27,7 +27,7 @@ pub(in crate::script) fn strike() {
 /// Runs a script whose native call number `at` panics; says whether it came to that.
 fn run_with_fault(scripts: &mut Scripts, body: &str, at: u32) -> bool {
     COUNTDOWN.set(Some(at));
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(scripts, body, &mut Toy::default())));
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(scripts, body, &mut ToyEngine::default())));
     COUNTDOWN.set(None);
     match outcome {
         Ok(_) => false,
@@ -67,10 +67,10 @@ fn a_panic_at_any_native_call_leaves_the_machine_whole() {
             faults += 1;
             assert_eq!(scripts.machine.stack().top(), 0, "after a fault at {at} of {body}");
             let sound = "redis.call('set', 'k1', 'v') return {redis.call('get', 'k1'), ARGV[1]}";
-            let answer = render(&run(&mut scripts, sound, &mut Toy::default()));
+            let answer = render(&run(&mut scripts, sound, &mut ToyEngine::default()));
             assert_eq!(answer, "[\"v\" \"a1\"]", "after a fault at {at} of {body}");
             // The message handler is found where it is expected.
-            let answer = render(&run(&mut scripts, "error('x')", &mut Toy::default()));
+            let answer = render(&run(&mut scripts, "error('x')", &mut ToyEngine::default()));
             let expected = "-ERR user_script:1: x script: <sha>, on @user_script:1.";
             assert_eq!(answer, expected, "after a fault at {at} of {body}");
         }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Toy, eval, eval_with, render, run};
+use super::{ToyEngine, eval, eval_with, render, run};
 use crate::script::{Limits, Scripts, Sha};
 
 const SMALL: Limits = Limits { memory: 4 << 20, instructions: 1000 };
@@ -11,7 +11,7 @@ const SMALL: Limits = Limits { memory: 4 << 20, instructions: 1000 };
 #[track_caller]
 fn is_stopped(body: &str) {
     let mut scripts = Scripts::new(SMALL);
-    let mut toy = Toy::impatient(2);
+    let mut toy = ToyEngine::impatient(2);
     let answer = render(&run(&mut scripts, body, &mut toy));
     assert!(
         answer.starts_with(
@@ -19,7 +19,7 @@ fn is_stopped(body: &str) {
         ),
         "{answer}"
     );
-    assert_eq!(render(&run(&mut scripts, "return KEYS[1]", &mut Toy::default())), "\"k1\"");
+    assert_eq!(render(&run(&mut scripts, "return KEYS[1]", &mut ToyEngine::default())), "\"k1\"");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_stopped_script_does_nothing_more() {
         "while true do coroutine.wrap(function() pcall(redis.call, 'rpush', 'l', 1) end)() end",
     ] {
         let mut scripts = Scripts::new(SMALL);
-        let mut toy = Toy::impatient(5);
+        let mut toy = ToyEngine::impatient(5);
         let answer = render(&run(&mut scripts, body, &mut toy));
         assert!(answer.starts_with("-ERR Script killed by user"), "{body}: {answer}");
         assert_eq!((toy.asked, toy.calls_after_stop), (6, 0), "{body}");
@@ -107,7 +107,7 @@ fn runs_out_of_memory(body: &str) {
     let mut scripts = Scripts::new(SMALL);
     let idle = scripts.memory_used();
     for _ in 0..3 {
-        let answer = render(&run(&mut scripts, body, &mut Toy::default()));
+        let answer = render(&run(&mut scripts, body, &mut ToyEngine::default()));
         assert!(answer.contains("not enough memory"), "{answer}");
         assert!(
             scripts.memory_used() < idle + SMALL.memory,
@@ -115,7 +115,7 @@ fn runs_out_of_memory(body: &str) {
             scripts.memory_used()
         );
     }
-    assert_eq!(render(&run(&mut scripts, "return ARGV[3]", &mut Toy::default())), "\"a3\"");
+    assert_eq!(render(&run(&mut scripts, "return ARGV[3]", &mut ToyEngine::default())), "\"a3\"");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn garbage_of_many_runs_is_collected() {
         run(
             &mut scripts,
             "local t = {} for i = 1, 1000 do t[i] = ('x'):rep(100) .. i end",
-            &mut Toy::default(),
+            &mut ToyEngine::default(),
         );
     }
     assert!(scripts.memory_used() < idle + SMALL.memory, "{}", scripts.memory_used());
@@ -428,9 +428,10 @@ fn copies_outside_of_the_machine_count_against_the_memory() {
         "local a = redis.call('echo', s .. 1) local b = redis.call('echo', s) return #a",
     ] {
         let mut scripts = Scripts::new(SMALL);
-        let answer = render(&run(&mut scripts, &format!("{texts} {body}"), &mut Toy::default()));
+        let answer =
+            render(&run(&mut scripts, &format!("{texts} {body}"), &mut ToyEngine::default()));
         assert!(answer.contains("not enough memory"), "{body}: {answer:.200}");
-        assert_eq!(render(&run(&mut scripts, "return 1", &mut Toy::default())), ":1");
+        assert_eq!(render(&run(&mut scripts, "return 1", &mut ToyEngine::default())), ":1");
     }
 }
 
@@ -455,11 +456,11 @@ fn a_panic_of_the_engine_passes_through_and_leaves_the_machine_usable() {
         "while true do redis.pcall('panic') end",
     ] {
         let caught =
-            catch_unwind(AssertUnwindSafe(|| run(&mut scripts, body, &mut Toy::default())));
+            catch_unwind(AssertUnwindSafe(|| run(&mut scripts, body, &mut ToyEngine::default())));
         let payload = caught.expect_err("the panic goes on after the script has ended");
         assert_eq!(payload.downcast_ref::<&str>(), Some(&"the toy engine broke"));
         assert_eq!(
-            render(&run(&mut scripts, "return redis.call('ping')", &mut Toy::default())),
+            render(&run(&mut scripts, "return redis.call('ping')", &mut ToyEngine::default())),
             "+PONG"
         );
     }
@@ -468,10 +469,10 @@ fn a_panic_of_the_engine_passes_through_and_leaves_the_machine_usable() {
 #[test]
 fn the_protocol_and_the_log_reach_the_engine() {
     let mut scripts = Scripts::new(Limits::default());
-    let mut toy = Toy::default();
+    let mut toy = ToyEngine::default();
     run(&mut scripts, "redis.setresp(3) redis.log(redis.LOG_WARNING, 'a', 1, {}, 'b')", &mut toy);
     assert_eq!((toy.resp, toy.logged), (3, vec![(3, b"a 1 b".to_vec())]));
-    let reply = run(&mut scripts, "return redis.call('get', 'x')", &mut Toy::default());
+    let reply = run(&mut scripts, "return redis.call('get', 'x')", &mut ToyEngine::default());
     assert_eq!(reply, crate::reply::Reply::Nil, "the choice of protocol ends with the script");
 }
 
@@ -493,13 +494,13 @@ fn one_script_leaves_nothing_for_the_next() {
         "coroutine.wrap(function() x = 1 end)()",
         "getmetatable(getmetatable('')).__index = 1",
     ] {
-        let answer = render(&run(&mut scripts, body, &mut Toy::default()));
+        let answer = render(&run(&mut scripts, body, &mut ToyEngine::default()));
         assert!(answer.starts_with("-ERR"), "{body}: {answer}");
     }
     let check = "local n = 0 for _ in pairs(string) do n = n + 1 end
                  return {n, ('ab'):len(), type(redis.call), tostring(rawget(_G, 'x')), #string, tostring(getmetatable(string))}";
     assert_eq!(
-        render(&run(&mut scripts, check, &mut Toy::default())),
+        render(&run(&mut scripts, check, &mut ToyEngine::default())),
         "[:15 :2 \"function\" \"nil\" :0 \"nil\"]"
     );
 }
@@ -515,7 +516,7 @@ fn scripts_are_known_by_name_until_flushed() {
     assert_eq!((scripts.len(), scripts.flags(&sha).map(|flags| flags.declared)), (1, Some(false)));
     scripts.flush();
     assert!(!scripts.exists(sha.as_str().as_bytes()));
-    let reply = scripts.run(&sha, &[], &[], &mut Toy::default());
+    let reply = scripts.run(&sha, &[], &[], &mut ToyEngine::default());
     assert_eq!(render(&reply), "-NOSCRIPT No matching script. Please use EVAL.");
 }
 
@@ -523,7 +524,7 @@ fn scripts_are_known_by_name_until_flushed() {
 fn random_numbers_go_on_from_script_to_script_and_through_a_flush() {
     let mut scripts = Scripts::new(Limits::default());
     let draw = |scripts: &mut Scripts| {
-        render(&run(scripts, "return tostring(math.random())", &mut Toy::default()))
+        render(&run(scripts, "return tostring(math.random())", &mut ToyEngine::default()))
     };
     assert_eq!(draw(&mut scripts), "\"0.39646477363839\"");
     scripts.flush();
@@ -534,8 +535,9 @@ fn random_numbers_go_on_from_script_to_script_and_through_a_flush() {
 fn a_machine_can_move_between_threads() {
     let mut scripts = Scripts::new(Limits::default());
     let sha = scripts.load(b"return #KEYS + #ARGV").unwrap();
-    let reply =
-        std::thread::spawn(move || scripts.run(&sha, &[b"k"], &[b"a", b"b"], &mut Toy::default()))
-            .join();
+    let reply = std::thread::spawn(move || {
+        scripts.run(&sha, &[b"k"], &[b"a", b"b"], &mut ToyEngine::default())
+    })
+    .join();
     assert_eq!(render(&reply.unwrap()), ":3");
 }

@@ -1,6 +1,6 @@
 //! Random programs: whatever they do, they end with a reply.
 
-use super::{Toy, run};
+use super::{ToyEngine, run};
 use crate::reply::Reply;
 use crate::script::generate::Generator;
 use crate::script::{Limits, Scripts};
@@ -44,11 +44,11 @@ fn random_programs_end_with_a_reply() {
         let program = Generator::new(&bytes_of(seed)).program();
         compiled += u64::from(scripts.load(program.as_bytes()).is_ok());
         let failing = Failing(seed);
-        run(&mut scripts, &program, &mut Toy::impatient(50));
+        run(&mut scripts, &program, &mut ToyEngine::impatient(50));
         std::mem::forget(failing);
         if seed % 500 == 0 {
             scripts.flush();
-            assert_eq!(run(&mut scripts, "return 1", &mut Toy::default()), Reply::Int(1));
+            assert_eq!(run(&mut scripts, "return 1", &mut ToyEngine::default()), Reply::Int(1));
         }
     }
     assert!(compiled * 10 > programs * 9, "only {compiled} of {programs} programs compile");

@@ -16,7 +16,7 @@ enum Value {
 
 /// The toy engine.
 #[derive(Default)]
-pub(super) struct Toy {
+pub(super) struct ToyEngine {
     values: BTreeMap<Vec<u8>, Value>,
     /// What scripts logged.
     pub(super) logged: Vec<(u8, Vec<u8>)>,
@@ -33,7 +33,7 @@ pub(super) struct Toy {
 const WRONG_ARITY: Error =
     Error::fixed("ERR Wrong number of args calling Redis command from script");
 
-impl Caller for Toy {
+impl Caller for ToyEngine {
     fn call(&mut self, args: &[&[u8]]) -> Reply {
         self.calls_after_stop +=
             usize::from(self.patience.is_some_and(|patience| self.asked > patience));
@@ -133,10 +133,10 @@ impl Caller for Toy {
     }
 }
 
-impl Toy {
+impl ToyEngine {
     /// An engine that stops a script when asked for the time after `patience`.
-    pub(super) fn impatient(patience: usize) -> Toy {
-        Toy { patience: Some(patience), ..Toy::default() }
+    pub(super) fn impatient(patience: usize) -> ToyEngine {
+        ToyEngine { patience: Some(patience), ..ToyEngine::default() }
     }
 
     fn read(&self, key: &[u8], read: impl FnOnce(&Value) -> Option<Reply>) -> Reply {

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::{super::accept::hang_up_on_idle, Server};
 use crate::{
     Engine,
-    rig::Rig,
     session::{About, Delivery, Inbox, mailbox},
+    test_engine::TestEngine,
 };
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn client_kill_reaches_a_client_that_does_not_read() {
 
 #[test]
 fn silence_ends_a_connection_except_for_those_who_wait() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let mut connect = |address: &str| {
         let (mailbox, inbox) = mailbox(1 << 20);
         let about = About { address: address.to_owned(), ..About::default() };

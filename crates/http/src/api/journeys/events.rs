@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{Json, extract::State, http::StatusCode};
 use keyrack_journeys::{
-    Act, NewEvent,
+    NewEvent, UserAction,
     keys::{JourneyUid, SessionUid},
 };
 use keyrack_keys::UserSub;
@@ -88,7 +88,7 @@ async fn store<T>(
     app: &App,
     user: &UserSub,
     request: Request<T>,
-    act: impl FnOnce(&T) -> Act,
+    act: impl FnOnce(&T) -> UserAction,
 ) -> Done<T> {
     let journey = JourneyUid::new(request.journey_uid);
     let journey = journey.map_err(|error| bad_name(&error).field("journey_uid"))?;
@@ -122,7 +122,7 @@ async fn join(
     Viewer(user): Viewer,
     Body(request): Body<Request<Nothing>>,
 ) -> Done<Nothing> {
-    store(&app, &user, request, |_| Act::Join).await
+    store(&app, &user, request, |_| UserAction::Join).await
 }
 
 /// Goes. Nothing follows in that session.
@@ -133,7 +133,7 @@ async fn leave(
     Viewer(user): Viewer,
     Body(request): Body<Request<Nothing>>,
 ) -> Done<Nothing> {
-    store(&app, &user, request, |_| Act::Leave).await
+    store(&app, &user, request, |_| UserAction::Leave).await
 }
 
 /// Likes what is seen.
@@ -144,7 +144,7 @@ async fn like(
     Viewer(user): Viewer,
     Body(request): Body<Request<Nothing>>,
 ) -> Done<Nothing> {
-    store(&app, &user, request, |_| Act::Like).await
+    store(&app, &user, request, |_| UserAction::Like).await
 }
 
 /// Answers a question with a number.
@@ -155,7 +155,7 @@ async fn respond_numeric_prompt(
     Viewer(user): Viewer,
     Body(request): Body<Request<Rating>>,
 ) -> Done<Rating> {
-    store(&app, &user, request, |data| Act::Rate(data.rating)).await
+    store(&app, &user, request, |data| UserAction::Rate(data.rating)).await
 }
 
 /// Begins to press.
@@ -166,7 +166,7 @@ async fn start_press(
     Viewer(user): Viewer,
     Body(request): Body<Request<Nothing>>,
 ) -> Done<Nothing> {
-    store(&app, &user, request, |_| Act::PressStart).await
+    store(&app, &user, request, |_| UserAction::PressStart).await
 }
 
 /// Lets go.
@@ -177,7 +177,7 @@ async fn end_press(
     Viewer(user): Viewer,
     Body(request): Body<Request<Nothing>>,
 ) -> Done<Nothing> {
-    store(&app, &user, request, |_| Act::PressEnd).await
+    store(&app, &user, request, |_| UserAction::PressEnd).await
 }
 
 /// Answers a question with a colour.
@@ -188,7 +188,7 @@ async fn respond_color_prompt(
     Viewer(user): Viewer,
     Body(request): Body<Request<Choice>>,
 ) -> Done<Choice> {
-    store(&app, &user, request, |data| Act::Color(data.index)).await
+    store(&app, &user, request, |data| UserAction::Color(data.index)).await
 }
 
 /// Answers a question with a word.
@@ -199,5 +199,5 @@ async fn respond_word_prompt(
     Viewer(user): Viewer,
     Body(request): Body<Request<Choice>>,
 ) -> Done<Choice> {
-    store(&app, &user, request, |data| Act::Word(data.index)).await
+    store(&app, &user, request, |data| UserAction::Word(data.index)).await
 }

@@ -10,7 +10,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use keyrack_journeys::{Error, Sync, View, Watcher, Wish, keys::JourneyUid};
+use keyrack_journeys::{Error, Sync, View, ViewRequest, Watcher, keys::JourneyUid};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
@@ -52,7 +52,7 @@ struct Authorize {
     journey_uid: String,
     jwt: String,
     #[serde(flatten)]
-    wish: Wish,
+    wish: ViewRequest,
 }
 
 /// What time it is on the journey at the client's.

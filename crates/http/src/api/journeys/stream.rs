@@ -10,7 +10,7 @@ use axum::{
     },
 };
 use futures_util::{Stream, stream};
-use keyrack_journeys::{Heard, View, Watcher, Wish};
+use keyrack_journeys::{ReceivedEvent, View, ViewRequest, Watcher};
 use serde::Deserialize;
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -56,7 +56,7 @@ pub(super) async fn live(
     Uid(uid): Uid,
     Query(request): Query<Request>,
 ) -> Result<Response, Problem> {
-    let wish = Wish {
+    let wish = ViewRequest {
         bandwidth: request.bandwidth.unwrap_or(100),
         lookback: request.lookback.unwrap_or(2.0),
         lookahead: request.lookahead.unwrap_or(2.0),
@@ -79,7 +79,7 @@ pub(super) async fn live(
 }
 
 /// The events of a batch, as all watchers get them.
-pub(super) fn batch_text(batch: &[Arc<Heard>]) -> String {
+pub(super) fn batch_text(batch: &[Arc<ReceivedEvent>]) -> String {
     let events: Vec<&str> = batch.iter().map(|heard| heard.text.as_str()).collect();
     format!(r#"{{"events":[{}]}}"#, events.join(","))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State, http::StatusCode};
-use keyrack_recommender::{Error, PoolDay, Stats, Synced, eval::Adopted};
+use keyrack_recommender::{Error, PoolDay, Stats, Synced, eval::AdoptedWeights};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -61,8 +61,8 @@ async fn stats(State(app): State<Arc<App>>) -> Result<Json<RecommenderStats>, Pr
 
 /// Tells what was found when the weights in force were learned.
 #[utoipa::path(get, path = "/recommender/evaluation", tag = "recommendations", operation_id = "recommenderEvaluation",
-    responses((status = OK, body = Adopted)))]
-async fn evaluation(State(app): State<Arc<App>>) -> Result<Json<Adopted>, Problem> {
+    responses((status = OK, body = AdoptedWeights)))]
+async fn evaluation(State(app): State<Arc<App>>) -> Result<Json<AdoptedWeights>, Problem> {
     let adopted = app.recommendations.recommender.adopted().await?;
     adopted.map(Json).ok_or_else(|| {
         Problem::new(StatusCode::NOT_FOUND, "no_evaluation")

@@ -1,6 +1,6 @@
 //! A trace under way as one line: where it is, and when it will likely be through.
 
-use keyrack_progress::{Trace, TraceStep, Underway, estimate::Estimate};
+use keyrack_progress::{RunningTrace, Trace, TraceStep, estimate::Estimate};
 
 use super::{past::past, trace_link};
 use crate::{
@@ -28,8 +28,8 @@ pub(super) struct Row {
 
 impl Row {
     /// The line of a trace; none for one that has just ended.
-    pub(super) async fn look(app: &App, underway: &Underway) -> Result<Option<Row>, Problem> {
-        let Underway { user, bar, trace: uid, .. } = underway;
+    pub(super) async fn look(app: &App, underway: &RunningTrace) -> Result<Option<Row>, Problem> {
+        let RunningTrace { user, bar, trace: uid, .. } = underway;
         let (trace, past) = tokio::try_join!(
             async { Ok::<_, Problem>(app.progress.trace(user, bar, uid).await?) },
             past(app, user, bar)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyrack_progress::{Handled, NewTrace, Trace, TraceStep, Update};
+use keyrack_progress::{CountOutcome, NewTrace, Trace, TraceStep, Update};
 
 use crate::rig::{BAR, Rig};
 
@@ -47,12 +47,12 @@ impl Seen {
     }
 }
 
-pub(super) fn word_for(handled: &Handled) -> &'static str {
+pub(super) fn word_for(handled: &CountOutcome) -> &'static str {
     match handled {
-        Handled::Nothing => "dropped",
-        Handled::Counted { retained: true, .. } => "retained",
-        Handled::Counted { retained: false, .. } => "counted",
-        Handled::OtherVersion | Handled::Unusable => panic!("{handled:?}"),
+        CountOutcome::Nothing => "dropped",
+        CountOutcome::Counted { retained: true, .. } => "retained",
+        CountOutcome::Counted { retained: false, .. } => "counted",
+        CountOutcome::OtherVersion | CountOutcome::Unusable => panic!("{handled:?}"),
     }
 }
 

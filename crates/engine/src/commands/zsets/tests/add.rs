@@ -1,8 +1,8 @@
-use crate::rig::Rig;
+use crate::test_engine::TestEngine;
 
 #[test]
 fn zadd_counts_new_members_or_with_ch_changed_ones() {
-    Rig::new().check(
+    TestEngine::new().check(
         "ZADD z 1 a 2 b 3 a => :2
          ZADD z CH 1 a 2 b 4 c => :2
          ZADD z 5 a => :0
@@ -15,7 +15,7 @@ fn zadd_counts_new_members_or_with_ch_changed_ones() {
 
 #[test]
 fn options_guard_old_scores() {
-    Rig::new().check(
+    TestEngine::new().check(
         "ZADD z XX 1 a => :0
          ZCARD z => :0
          ZADD z NX 1 a => :1
@@ -36,7 +36,7 @@ fn options_guard_old_scores() {
 
 #[test]
 fn zadd_says_what_is_wrong_before_it_looks_at_the_key() {
-    Rig::new().check(
+    TestEngine::new().check(
         "SADD s a => :1
          ZADD s 1 => -ERR wrong number of arguments for 'zadd' command
          ZADD s 1 a 2 => -ERR syntax error
@@ -56,7 +56,7 @@ fn zadd_says_what_is_wrong_before_it_looks_at_the_key() {
 
 #[test]
 fn opposite_infinities_make_no_score() {
-    Rig::new().check(
+    TestEngine::new().check(
         "ZADD z inf a => :1
          ZINCRBY z -inf a => -ERR resulting score is not a number (NaN)
          ZADD z INCR -inf a => -ERR resulting score is not a number (NaN)
@@ -66,7 +66,7 @@ fn opposite_infinities_make_no_score() {
 
 #[test]
 fn negative_zero_is_zero_in_a_small_set() {
-    Rig::new().check(
+    TestEngine::new().check(
         "ZADD z -0 a => :1
          ZSCORE z a => $1 0
          ZADD z CH 0 a => :0",
@@ -75,7 +75,7 @@ fn negative_zero_is_zero_in_a_small_set() {
 
 #[test]
 fn removals_count_members_and_leave_no_empty_set() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check(
         "ZADD z 1 a 2 b 3 c 4 d => :4
          ZREM z a none a => :1
@@ -95,7 +95,7 @@ fn removals_count_members_and_leave_no_empty_set() {
 
 #[test]
 fn a_range_removed_from_a_large_set_leaves_the_rest_in_order() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     for n in 0..500 {
         rig.run(&format!("ZADD z {n} m{n:03}"));
     }

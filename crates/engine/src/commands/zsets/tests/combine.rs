@@ -1,7 +1,7 @@
-use crate::rig::Rig;
+use crate::test_engine::TestEngine;
 
-fn rig() -> Rig {
-    let mut rig = Rig::new();
+fn rig() -> TestEngine {
+    let mut rig = TestEngine::new();
     rig.run("ZADD a 1 x 2 y");
     rig.run("ZADD b 10 y 20 z");
     rig.run("SADD s y w");
@@ -46,7 +46,7 @@ fn differences_keep_the_first_sets_scores() {
 
 #[test]
 fn what_would_be_no_number_is_0() {
-    Rig::new().check(
+    TestEngine::new().check(
         "ZADD p inf m => :1
          ZADD n -inf m => :1
          ZUNION 2 p n WITHSCORES => *2 $1 m $1 0

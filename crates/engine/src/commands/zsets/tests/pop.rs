@@ -1,11 +1,11 @@
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
 fn popped(key: &str, member: &str, score: f64) -> Reply {
     Reply::Array(vec![Reply::bulk(key), Reply::bulk(member), Reply::Double(score)])
 }
 
 /// What a run of commands wrote to the log, line ends shown as spaces.
-fn logged(rig: &mut Rig) -> String {
+fn logged(rig: &mut TestEngine) -> String {
     let mut text = String::new();
     rig.state.effects.finish(|unit| {
         text = String::from_utf8_lossy(unit).replace("\r\n", " ");
@@ -16,7 +16,7 @@ fn logged(rig: &mut Rig) -> String {
 
 #[test]
 fn pops_take_from_the_ends() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check(
         "ZADD z 1 a 2 b 3 c 4 d 5 e => :5
          ZPOPMIN z => *2 $1 a $1 1
@@ -41,7 +41,7 @@ fn pops_take_from_the_ends() {
 
 #[test]
 fn a_blocking_pop_takes_what_is_there() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.check(
         "ZADD z 1 a 2 b 3 c => :3
          BZPOPMIN none z 0 => *3 $1 z $1 a $1 1
@@ -56,7 +56,7 @@ fn a_blocking_pop_takes_what_is_there() {
 
 #[test]
 fn waiting_clients_are_served_in_their_order() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let (first, second) = (rig.connect(), rig.connect());
     assert_eq!(rig.run_as(first, "BZPOPMIN y z 0"), None);
     assert_eq!(rig.run_as(second, "BZMPOP 0 1 z MAX COUNT 2"), None);
@@ -70,7 +70,7 @@ fn waiting_clients_are_served_in_their_order() {
 
 #[test]
 fn a_waiting_client_leaves_other_types_alone() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     let waiting = rig.connect();
     assert_eq!(rig.run_as(waiting, "BZPOPMAX z 0"), None);
     rig.run("SADD z a");
@@ -83,7 +83,7 @@ fn a_waiting_client_leaves_other_types_alone() {
 
 #[test]
 fn a_pop_for_a_waiting_client_is_logged_after_what_it_waited_for() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     rig.state.effects.enable();
     let waiting = rig.connect();
     assert_eq!(rig.run_as(waiting, "BZPOPMIN z 0"), None);

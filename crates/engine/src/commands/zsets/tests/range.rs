@@ -1,7 +1,7 @@
-use crate::{reply::Reply, rig::Rig};
+use crate::{reply::Reply, test_engine::TestEngine};
 
-fn rig() -> Rig {
-    let mut rig = Rig::new();
+fn rig() -> TestEngine {
+    let mut rig = TestEngine::new();
     rig.run("ZADD z 1 a 2 b 3 c 4 d");
     rig.run("ZADD l 0 a 0 b 0 c 0 d");
     rig
@@ -65,7 +65,7 @@ fn members_of_one_score_have_ranges_of_their_own() {
 
 #[test]
 fn ranges_of_members_with_different_scores_find_something_or_nothing() {
-    let mut rig = Rig::new();
+    let mut rig = TestEngine::new();
     for n in 0..1000 {
         rig.run(&format!("ZADD z {} m{n:03}", (n * 7919) % 1000));
     }
