@@ -150,13 +150,14 @@ fn getkeys(_ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 /// The number at the start of a text as C's `atoi` reads it, which Redis uses here: cut to 32 bits, and 0 for no number.
 fn atoi(text: &[u8]) -> i32 {
     let text = text.trim_ascii_start();
-    let (negative, digits) = match text.split_first() {
-        Some((b'-', rest)) => (true, rest),
-        Some((b'+', rest)) => (false, rest),
-        _ => (false, text),
+    let (sign, digits) = match text.split_first() {
+        Some((b'-', rest)) => (-1, rest),
+        Some((b'+', rest)) => (1, rest),
+        _ => (1, text),
     };
     let digits = digits.iter().take_while(|digit| digit.is_ascii_digit());
-    let n =
-        digits.fold(0_i64, |n, digit| n.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
-    (if negative { n.wrapping_neg() } else { n }) as i32
+    // Both limits of 64 bits are reached before the number is cut.
+    let add =
+        |n: i64, digit: &u8| n.saturating_mul(10).saturating_add(sign * i64::from(digit - b'0'));
+    digits.fold(0, add) as i32
 }
