@@ -1,4 +1,10 @@
-//! An in-process Redis used through the `redis` crate: commands, a script, and a subscription.
+//! The engine alone: a Redis in this process, used through the `redis` crate.
+//!
+//! Run it with `cargo run -p keyrack-engine --example in_process`. It shows commands, a script and a
+//! subscription. `Engine::open("folder")` keeps the data on disk, and `engine.listen("127.0.0.1:6379")`
+//! lets any Redis client connect.
+
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use keyrack_engine::Engine;
 use redis::{AsyncCommands, Script};
@@ -10,15 +16,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     connection.set::<_, _, ()>("greeting", "hello").await?;
     let greeting: String = connection.get("greeting").await?;
+    println!("GET: {greeting}");
 
     let script = Script::new("return redis.call('INCRBY', KEYS[1], ARGV[1])");
     let visits: i64 = script.key("visits").arg(41).invoke_async(&mut connection).await?;
+    println!("script: {visits}");
 
     let mut subscriber = engine.subscribe();
     subscriber.subscribe("news");
     connection.publish::<_, _, ()>("news", "it works").await?;
     let news = subscriber.next_message().await.map(|message| message.payload);
-
-    assert_eq!((greeting.as_str(), visits, news.as_deref()), ("hello", 41, Some(&b"it works"[..])));
+    println!("message: {}", String::from_utf8_lossy(&news.unwrap_or_default()));
     Ok(())
 }
