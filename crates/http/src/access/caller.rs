@@ -49,7 +49,16 @@ impl Caller {
 
     /// Whether the caller may change things.
     pub(crate) fn may_change(&self) -> bool {
-        self.role() >= Some(Role::Operator) && !self.is_read_only
+        self.may_change_as(Role::Operator)
+    }
+
+    /// Whether they may delete what operators only use, such as a queue.
+    pub(crate) fn may_delete(&self) -> bool {
+        self.may_change_as(Role::Admin)
+    }
+
+    fn may_change_as(&self, least: Role) -> bool {
+        self.role() >= Some(least) && !self.is_read_only
     }
 
     /// Whether the caller may see who has changed what.

@@ -21,6 +21,7 @@ pub(super) fn of(method: &Method, route: &str) -> Need {
         "/sign-in" | "/sign-out" | "/theme" => (None, false),
         "/audit" => (Some(Role::Admin), false),
         "/queues/{queue}" if method == Method::DELETE => (Some(Role::Admin), true),
+        "/queues/{queue}/delete" => (Some(Role::Admin), true),
         // Pages that are nothing but a form.
         "/submit" | "/bulk" => (Some(Role::Operator), true),
         // The first look makes the id.
@@ -129,6 +130,7 @@ mod tests {
         assert_eq!(of(&Method::GET, "/api/1/audit").role, Some(Role::Admin));
         assert_eq!(of(&Method::GET, "/UpdateRecommendation/").role, Some(Role::Operator));
         assert_eq!(of(&Method::DELETE, "/api/1/queues/{queue}").role, Some(Role::Admin));
+        assert_eq!(of(&Method::POST, "/queues/{queue}/delete").role, Some(Role::Admin));
         assert_eq!(of(&Method::GET, "/api/1.0/event/{d}/{k}").role, Some(Role::Viewer));
     }
 
