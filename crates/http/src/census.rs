@@ -13,13 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use keyrack_format as format;
 use keyrack_keys::{Database, Family};
 use keyrack_lint::Recogniser;
 use keyrack_store::{Error, Keyspace, Kind, Store};
 use redis::aio::ConnectionLike as _;
 use tokio::sync::watch;
-
-use crate::human;
 
 /// How old a result may be.
 const AGE_MAX: Duration = Duration::from_secs(10);
@@ -240,7 +239,7 @@ impl Counts {
 
     /// A number of keys, for people: it says so when it is an estimate. None in the sample is told as none.
     pub(crate) fn in_words(&self, n: u64) -> String {
-        if self.exact || n == 0 { human::count(n) } else { human::estimate(n) }
+        if self.exact || n == 0 { format::count(n) } else { format::estimate(n) }
     }
 
     /// Adds the families of a part with `size` keys, of which at least `share` are looked at.

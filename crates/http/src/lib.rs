@@ -2,8 +2,7 @@
 //!
 //! [`Server`] takes a store and serves it until told to stop. In reading order: `server` has the routes, and `connections` accepts those who ask; `app` is what
 //! every route is given, and `access` says who may come in; `api`, `health`, `metrics` and `pages` answer; `census` counts the keys of each family without being
-//! a burden to the store; `problem` is how errors look and `stream` how events are sent; `headers` and `observe` stand round all of them; [`human`]
-//! writes numbers for people.
+//! a burden to the store; `problem` is how errors look and `stream` how events are sent; `headers` and `observe` stand round all of them.
 
 mod connections;
 mod server;
@@ -25,8 +24,6 @@ mod observe;
 mod problem;
 mod starting;
 mod stream;
-
-pub mod human;
 
 pub use access::{Access, Auth, Network};
 pub use api::{AppTables, Billing, Deploys, Recommendations, TablesFuture, openapi};

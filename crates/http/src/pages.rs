@@ -4,7 +4,7 @@
 //! `attention` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
 //! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `chart`, `graph`, `plot` and `pulse` work out pictures that the templates draw;
-//! `link`, `form`, `memo` and `when` are small tools. Pages change nothing that the API cannot.
+//! `link`, `form` and `memo` are small tools. Pages change nothing that the API cannot.
 
 mod frame;
 mod live;
@@ -47,7 +47,6 @@ mod pulse;
 mod form;
 mod link;
 mod memo;
-mod when;
 
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use keyrack_entitlements::{BreakerReport, State};
 use keyrack_files::Entry;
+use keyrack_format as format;
 use keyrack_jobs::bee::{SILENT_MS, Stats, WorkerStats};
 
-use super::{link, queues::alive, when};
-use crate::human;
+use super::{link, queues::alive};
 
 /// A job that waits for longer than this in the working queue is worth a look.
 const OLD_MS: u64 = 5 * 60_000;
@@ -79,7 +79,7 @@ pub(super) fn concerns(queues: &[Stats], other: &Other, now: u64) -> Vec<Concern
         add(Weight::Broken, "store", format!("does not answer: {reason}"), "/readyz");
     }
     for (jid, deaths) in &other.poisonous {
-        let workers = human::counted(*deaths, "worker");
+        let workers = format::counted(*deaths, "worker");
         add(Weight::Broken, jid, format!("poison job: {workers} died running it"), &link::job(jid));
     }
     if let Some((weight, text)) = other.breaker.as_ref().and_then(of_breaker) {
@@ -89,17 +89,17 @@ pub(super) fn concerns(queues: &[Stats], other: &Other, now: u64) -> Vec<Concern
         add(weight, "files", text, "/files");
     }
     for (account, times) in &other.spoken {
-        let text = format!("rules of the account spoke {}", human::counted(*times, "time"));
+        let text = format!("rules of the account spoke {}", format::counted(*times, "time"));
         let page = link::with_query("/calculations", &[("account", account)]);
         add(Weight::Note, account, format!("{text} in the last 10 minutes"), &page);
     }
     if other.lint_problems > 0 {
-        let problems = human::counted(other.lint_problems, "problem");
+        let problems = format::counted(other.lint_problems, "problem");
         add(Weight::Warning, "lint", format!("{problems} in the store"), "/lint");
     }
     if other.undeclared > 0 {
         let rest = if other.undeclared == 1 { "belongs" } else { "belong" };
-        let text = format!("{} {rest} to no family", human::counted(other.undeclared, "key"));
+        let text = format!("{} {rest} to no family", format::counted(other.undeclared, "key"));
         add(Weight::Note, "keys", text, "/lint");
     }
     concerns.sort();
@@ -127,8 +127,8 @@ fn of_files(other: &Other) -> Option<(Weight, String)> {
     if failures < FILE_FAILURES_MIN && !is_poisoned {
         return None;
     }
-    let files = human::counted(other.failing_files, "file");
-    let times = human::counted(failures.into(), "time");
+    let files = format::counted(other.failing_files, "file");
+    let times = format::counted(failures.into(), "time");
     let why = if is_poisoned { "an entry stands for no file" } else { "one has failed" };
     let times = if is_poisoned { String::new() } else { format!(" {times}") };
     Some((Weight::Warning, format!("{files} cannot be deleted; {why}{times}")))
@@ -141,7 +141,7 @@ fn of_queue(stats: &Stats, now: u64) -> Vec<Concern> {
     };
     let page = link::queue(&stats.queue);
     if stats.queued > 0 && !stats.paused && alive(stats, now) == 0 {
-        let jobs = human::counted(stats.queued, "job");
+        let jobs = format::counted(stats.queued, "job");
         add(Weight::Broken, format!("{jobs} queued and no worker is alive"), page.clone());
     }
     if let Some(percent) = failing(stats, now) {
@@ -150,8 +150,8 @@ fn of_queue(stats: &Stats, now: u64) -> Vec<Concern> {
         add(Weight::Broken, text, link::with_query("/find", &failed));
     }
     for worker in stats.workers.iter().filter(|worker| is_lost(worker, now)) {
-        let silent = when::age(now.saturating_sub(worker.seen_at));
-        let jobs = human::counted(worker.running, "job");
+        let silent = format::age(now.saturating_sub(worker.seen_at));
+        let jobs = format::counted(worker.running, "job");
         add(
             Weight::Warning,
             format!("worker {} is silent for {silent} and holds {jobs}", worker.worker),
@@ -159,15 +159,15 @@ fn of_queue(stats: &Stats, now: u64) -> Vec<Concern> {
         );
     }
     if stats.dropped > 0 {
-        let jobs = human::counted(stats.dropped, "ended job");
+        let jobs = format::counted(stats.dropped, "ended job");
         let text = format!("{jobs} deleted before their time in the last hour: more are not kept");
         add(Weight::Warning, text, page.clone());
     }
     if stats.paused && stats.queued > 0 {
-        let jobs = human::counted(stats.queued, "job");
+        let jobs = format::counted(stats.queued, "job");
         add(Weight::Note, format!("paused with {jobs} queued"), page);
     } else if let Some(oldest) = stats.oldest_ms.filter(|oldest| *oldest >= OLD_MS) {
-        let text = format!("the oldest job waits for {}", when::age(oldest));
+        let text = format!("the oldest job waits for {}", format::age(oldest));
         let queued = [("queue", stats.queue.as_str()), ("place", "queued")];
         add(Weight::Warning, text, link::with_query("/find", &queued));
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
+use keyrack_format as format;
 use keyrack_identity::Change;
 use serde::Deserialize;
 
 use super::{
     Frame, Visit, assets, link,
     live::{View, live_page, show},
-    when,
 };
 use crate::{app::App, problem::Problem};
 
@@ -70,8 +70,8 @@ impl Row {
         let at = (change.at.max(0.0) * 1000.0) as u64;
         let about = [change.subject, change.user_sub, change.token_uid];
         Row {
-            age: when::relative(at, now),
-            at: when::stamp(at),
+            age: format::relative(at, now),
+            at: format::utc(at),
             actor: change.actor,
             action: change.action.replace('_', " "),
             subject: about.into_iter().flatten().collect::<Vec<_>>().join(", "),

@@ -14,6 +14,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
+use keyrack_format as format;
 use keyrack_jobs::bee::{Bulk, Filter, Hive, Place, keys::QueueName};
 use serde::Deserialize;
 
@@ -26,7 +27,7 @@ use super::{
     live::{View, live_page, show, still},
     queue::queue_name,
 };
-use crate::{access::Subject, app::App, human, problem::Problem};
+use crate::{access::Subject, app::App, problem::Problem};
 
 /// How long counting may take; what was counted by then is told as the least.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -74,7 +75,7 @@ pub(crate) async fn ask(State(app): State<Arc<App>>, visit: Visit) -> Response {
         let at_least = if is_all { "" } else { "at least " };
         Ok::<_, Problem>(BulkPage {
             verb: verb(plan.what),
-            count: format!("{at_least}{}", human::counted(count, "job")),
+            count: format!("{at_least}{}", format::counted(count, "job")),
             is_none: count == 0,
             back: wanted.list_link(),
             wanted,
@@ -146,9 +147,9 @@ impl View for OneErrand {
             total: errand.total.max(matched).max(1),
             told: format!(
                 "{} of {} gone through, {} changed",
-                human::count(matched),
-                human::count(errand.total.max(matched)),
-                human::count(changed)
+                format::count(matched),
+                format::count(errand.total.max(matched)),
+                format::count(changed)
             ),
             is_over: outcome.is_some(),
             trouble: outcome.and_then(|outcome| outcome.err()),

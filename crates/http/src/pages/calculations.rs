@@ -22,6 +22,7 @@ use keyrack_calculations::{
     Accounts, Error, Ledger,
     keys::{Account, Project},
 };
+use keyrack_format as format;
 use serde::Deserialize;
 
 pub(super) use self::plot::Plot;
@@ -29,7 +30,7 @@ use super::{
     Frame, Visit, assets, link,
     live::{View, live_page, show},
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// Accounts on the first page; others are found by their names.
 const ACCOUNTS_MAX: usize = 50;
@@ -107,8 +108,8 @@ async fn row(ledger: &Ledger, project: &Project, db: i64) -> Result<Row, Error> 
         database: if db == 0 { "shared".into() } else { db.to_string() },
         project: project.to_string(),
         link: project_link(ledger.account(), project),
-        dimensions: human::count(dimensions.len() as u64),
-        rules: human::count(rules.len() as u64),
+        dimensions: format::count(dimensions.len() as u64),
+        rules: format::count(rules.len() as u64),
     })
 }
 

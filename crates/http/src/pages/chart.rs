@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
+use keyrack_format as format;
 use keyrack_jobs::bee::Minute;
-
-use super::when;
 
 /// A line without axes, to be read at a glance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +98,7 @@ impl Hour {
                 height,
                 failed_y: Hour::HEIGHT - failed_height,
                 failed_height,
-                title: format!("{}: {completed} completed, {failed} failed", when::clock(at)),
+                title: format!("{}: {completed} completed, {failed} failed", format::utc_clock(at)),
             }
         });
         Hour {

@@ -7,6 +7,7 @@ use std::sync::{
 
 use askama::Template;
 use axum::{extract::State, response::Response};
+use keyrack_format as format;
 use keyrack_lint::{Finding, Options, Pace, Report, Severity};
 use keyrack_store::Store;
 use parking_lot::Mutex;
@@ -16,9 +17,8 @@ use super::{
     frame::go_and_tell,
     link,
     live::{View, live_page, show},
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// Findings that are kept; all are counted.
 const FINDINGS_MAX: usize = 500;
@@ -136,7 +136,7 @@ fn page(frame: Frame, walking: Option<(u64, u64)>, last: Option<&Last>, now: u64
         frame,
         walking,
         trouble: String::new(),
-        when: last.map(|last| when::relative(last.at, now)).unwrap_or_default(),
+        when: last.map(|last| format::relative(last.at, now)).unwrap_or_default(),
         verdict: String::new(),
         is_clean: true,
         rules: Vec::new(),
@@ -154,15 +154,15 @@ fn page(frame: Frame, walking: Option<(u64, u64)>, last: Option<&Last>, now: u64
 impl LintPage {
     fn tell(&mut self, report: &Report) {
         self.is_clean = report.is_clean();
-        let keys = human::counted(report.keys, "key");
+        let keys = format::counted(report.keys, "key");
         self.verdict = match report.problems() {
             0 => format!("{keys}, no problem found"),
-            n => format!("{keys}, {} found", human::counted(n, "problem")),
+            n => format!("{keys}, {} found", format::counted(n, "problem")),
         };
         self.rules = (report.counts.iter())
             .map(|(rule, n)| {
                 let is_problem = rule.severity() == Severity::Problem;
-                (format!("{} {}", rule.code(), rule.title()), human::count(*n), is_problem)
+                (format!("{} {}", rule.code(), rule.title()), format::count(*n), is_problem)
             })
             .collect();
         let sees_secrets = self.frame.caller.is_admin();

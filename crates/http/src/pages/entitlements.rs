@@ -8,6 +8,7 @@ use keyrack_entitlements::{
     BreakerReport, Counts, ERRORS_MAX, ERRORS_WINDOW_S, Entitlement, Entitlements, Known, NoSource,
     OpenCheckout, Settings, State as Breaker,
 };
+use keyrack_format as format;
 use keyrack_keys::UserSub;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
@@ -19,9 +20,8 @@ use super::{
     live::{View, live_page, show},
     plot::ms,
     progress::user_sub,
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// The most open checkouts on the page.
 const CHECKOUTS_MAX: usize = 30;
@@ -97,12 +97,12 @@ impl BreakerView {
         let (word, text) = match report.state {
             Breaker::Closed => ("closed", "Requests to the source go through.".to_owned()),
             Breaker::HalfOpen => {
-                let next = report.next_trial_at.map(|at| when::relative(ms(at), ms(now)));
+                let next = report.next_trial_at.map(|at| format::relative(ms(at), ms(now)));
                 let next = next.unwrap_or_else(|| "soon".into());
                 ("half open", format!("One request finds out whether it is back: {next}."))
             }
             Breaker::Open => {
-                let until = report.open_until().map(|at| when::relative(ms(at), ms(now)));
+                let until = report.open_until().map(|at| format::relative(ms(at), ms(now)));
                 let until = until.unwrap_or_else(|| "soon".into());
                 (
                     "open",
@@ -121,7 +121,7 @@ impl BreakerView {
             text,
             failures: format!(
                 "{} in the last {:.0} minutes; {ERRORS_MAX} stop it",
-                human::counted(report.failures.len() as u64, "failure"),
+                format::counted(report.failures.len() as u64, "failure"),
                 ERRORS_WINDOW_S / 60.0
             ),
             marks: report.failures.iter().map(x).collect(),
@@ -171,7 +171,7 @@ impl View for LookUp {
             breaker: BreakerView::of(&report, now as f64 / 1000.0),
             counts: counts(&entitlements.counts()),
             checkouts: checkouts.iter().map(|checkout| CheckoutRow::of(checkout, now)).collect(),
-            checkouts_count: human::count(count),
+            checkouts_count: format::count(count),
         })
     }
 }
@@ -219,7 +219,7 @@ async fn look_up(
         held_for: if known.stored.is_empty() {
             String::new()
         } else {
-            human::duration(known.stored_for_ms / 1000)
+            format::duration_s(known.stored_for_ms / 1000)
         },
         checkouts: checkouts.iter().map(|checkout| CheckoutRow::of(checkout, now)).collect(),
     })
@@ -241,9 +241,9 @@ impl Row {
             },
             until: value.expires_at.map_or_else(
                 || if value.is_active { "for good".into() } else { String::new() },
-                |at| format!("{} ({})", when::stamp(ms(at)), when::relative(ms(at), now)),
+                |at| format!("{} ({})", format::utc(ms(at)), format::relative(ms(at), now)),
             ),
-            checked: when::relative(ms(value.checked_at), now),
+            checked: format::relative(ms(value.checked_at), now),
             tier: match (remembered, is_stale) {
                 (_, true) => "the source",
                 (Some(_), _) => "memory of this process",
@@ -264,7 +264,7 @@ impl Row {
 
 impl CheckoutRow {
     fn of(checkout: &OpenCheckout, now: u64) -> CheckoutRow {
-        let told = |at: f64| when::relative(ms(at), now);
+        let told = |at: f64| format::relative(ms(at), now);
         CheckoutRow {
             user: checkout.user_sub.clone(),
             user_link: user_link(&checkout.user_sub),
@@ -291,7 +291,7 @@ fn counts(counts: &Counts) -> Vec<(&'static str, String)> {
         ("failed", counts.failures),
         ("held back", counts.held_back),
     ];
-    all.map(|(name, n)| (name, human::count(n))).into()
+    all.map(|(name, n)| (name, format::count(n))).into()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::{
 use askama::Template;
 use axum::{body::Bytes, extract::State, http::StatusCode, response::Response};
 use keyrack_files::{Entry, Files, Sweep, Swept};
+use keyrack_format as format;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
@@ -17,9 +18,8 @@ use super::{
     link,
     live::{View, live_page, show},
     plot::ms,
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// Entries on one page.
 const PAGE: usize = 50;
@@ -100,9 +100,9 @@ impl View for Wanted {
         let is_more = !self.due && (shown as u64) < all;
         Ok(FilesPage {
             frame,
-            count: human::count(count),
-            due: human::count(due),
-            failing_count: human::count(failing_count),
+            count: format::count(count),
+            due: format::count(due),
+            failing_count: format::count(failing_count),
             is_failing: failing_count > 0,
             is_dry_run: self.due,
             can_sweep: app.buckets.is_some(),
@@ -184,13 +184,13 @@ fn last_sweep(sweeping: &Sweeping, now: u64) -> String {
     let last = sweeping.last.lock();
     match &*last {
         None => String::new(),
-        Some((at, Err(trouble))) => format!("{}: {trouble}", when::relative(*at, now)),
+        Some((at, Err(trouble))) => format!("{}: {trouble}", format::relative(*at, now)),
         Some((at, Ok(swept))) => format!(
             "{}: {} deleted, {} gone already, {} failed",
-            when::relative(*at, now),
-            human::counted(swept.deleted, "file"),
-            human::count(swept.missing),
-            human::count(swept.failed)
+            format::relative(*at, now),
+            format::counted(swept.deleted, "file"),
+            format::count(swept.missing),
+            format::count(swept.failed)
         ),
     }
 }
@@ -216,12 +216,12 @@ impl Row {
             trouble,
             hint,
             why,
-            at: when::relative(due, now),
+            at: format::relative(due, now),
             is_due: due <= now,
             failures: failure
-                .map(|failure| human::counted(failure.failures.into(), "time"))
+                .map(|failure| format::counted(failure.failures.into(), "time"))
                 .unwrap_or_default(),
-            failed: failure.map(|it| when::relative(ms(it.failed_at), now)).unwrap_or_default(),
+            failed: failure.map(|it| format::relative(ms(it.failed_at), now)).unwrap_or_default(),
             reason: failure.map(|failure| failure.reason.clone()).unwrap_or_default(),
             member: String::from_utf8(entry.member.clone()).unwrap_or_default(),
         }

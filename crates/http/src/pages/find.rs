@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
+use keyrack_format as format;
 use keyrack_jobs::bee::{
     Filter, Hive, Job, Place, Status,
     keys::{Jid, QueueName, Tag},
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
-    Frame, Visit, assets, form, frame::go, link, live::still, memo::Memo, queue::queue_name, when,
+    Frame, Visit, assets, form, frame::go, link, live::still, memo::Memo, queue::queue_name,
 };
 use crate::{app::App, problem::Problem};
 
@@ -359,8 +360,8 @@ impl Row {
             queue: job.queue().to_owned(),
             queue_link: link::queue(job.queue()),
             status: job.status().as_str(),
-            age: when::age(now.saturating_sub(job.submitted())),
-            submitted: when::stamp(job.submitted()),
+            age: format::age(now.saturating_sub(job.submitted())),
+            submitted: format::utc(job.submitted()),
             attempts: job.attempts(),
             tags: job.tags().join(", "),
             excerpt,

@@ -1,5 +1,6 @@
 //! The jobs around a job, as a picture: what it waits for at the left, what waits for it or came from it at the right.
 
+use keyrack_format as format;
 use keyrack_jobs::bee::Job;
 
 use super::link;
@@ -128,7 +129,7 @@ impl Graph {
         let shown = before + after;
         let hidden = left_out + (neighbours.len() - shown) as u64;
         if hidden > 0 {
-            graph.note = format!("{} not shown", crate::human::counted(hidden, "more job"));
+            graph.note = format!("{} not shown", format::counted(hidden, "more job"));
         }
         graph
     }

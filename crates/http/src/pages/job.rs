@@ -7,6 +7,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use keyrack_format as format;
 use keyrack_jobs::bee::{HistoryEntry, Hive, Job, Status, keys::Jid};
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     graph::{Graph, Neighbour, Role},
     link,
     live::{View, live_page, show},
-    when,
 };
 use crate::{app::App, problem::Problem};
 
@@ -145,7 +145,7 @@ pub(super) fn job_id(jid: impl Into<String>) -> Result<Jid, Problem> {
 fn facts(job: &Job, now: u64) -> Vec<(&'static str, String)> {
     let options = job.options();
     let submitted =
-        format!("{} ({})", when::relative(job.submitted(), now), when::stamp(job.submitted()));
+        format!("{} ({})", format::relative(job.submitted(), now), format::utc(job.submitted()));
     let mut facts = vec![("Submitted", submitted)];
     let mut add = |name, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -162,7 +162,7 @@ fn facts(job: &Job, now: u64) -> Vec<(&'static str, String)> {
     if job.deaths() > 0 {
         facts.push(("Workers lost", job.deaths().to_string()));
     }
-    facts.push(("Result kept for", when::span(options.ttl)));
+    facts.push(("Result kept for", format::duration_ms(options.ttl)));
     facts
 }
 
@@ -200,8 +200,8 @@ fn timeline(history: &[HistoryEntry]) -> Vec<Moment> {
         let after = before.replace(at).map(|before| at.saturating_sub(before));
         Moment {
             event: entry.event.clone(),
-            at: when::stamp(at),
-            after: after.map(|ms| format!("+{}", when::span(ms))).unwrap_or_default(),
+            at: format::utc(at),
+            after: after.map(|ms| format!("+{}", format::duration_ms(ms))).unwrap_or_default(),
             more: more(entry),
             is_bad: ["failed", "canceled", "expired", "lost"].contains(&entry.event.as_str())
                 || entry.event.contains("fail"),

@@ -12,6 +12,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use keyrack_format as format;
 use keyrack_journeys::{Event, Journey, Prompt, Totals, keys::JourneyUid};
 
 use super::{
@@ -20,9 +21,8 @@ use super::{
     live::{View, live_page, show},
     memo::Memo,
     plot::{Columns, ms},
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// How many of the latest events are looked at.
 const EVENTS_MAX: usize = 300;
@@ -105,8 +105,8 @@ impl View for One {
             question: question(&journey.prompt).to_owned(),
             uid: journey.uid.clone(),
             style: journey.prompt.style(),
-            lasts: human::duration(journey.duration_seconds as u64),
-            created: when::stamp(ms(journey.created_at)),
+            lasts: format::duration_s(journey.duration_seconds as u64),
+            created: format::utc(ms(journey.created_at)),
             watchers: app.live.watchers(&self.uid),
             figures: figures(totals, &journey),
             answers: answers(totals, &journey.prompt),
@@ -117,7 +117,7 @@ impl View for One {
                 .map(|event| EventRow::of(event, &journey.prompt, now))
                 .collect(),
             seconds: Columns::of(histogram, end as usize),
-            events: human::counted(histogram.iter().sum(), "event"),
+            events: format::counted(histogram.iter().sum(), "event"),
         })
     }
 }
@@ -139,7 +139,7 @@ fn figures(totals: &Totals, journey: &Journey) -> Vec<(&'static str, String)> {
     if let Prompt::Press { .. } = journey.prompt {
         figures.extend([("presses", totals.press), ("pressing", totals.press_active)]);
     }
-    figures.into_iter().map(|(name, n)| (name, human::count(n.max(0) as u64))).collect()
+    figures.into_iter().map(|(name, n)| (name, format::count(n.max(0) as u64))).collect()
 }
 
 /// How many gave each answer, all answers that there are.
@@ -160,7 +160,7 @@ fn answers(totals: &Totals, prompt: &Prompt) -> Vec<AnswerRow> {
     all.into_iter()
         .map(|(answer, n)| AnswerRow {
             answer,
-            count: human::count(n.max(0) as u64),
+            count: format::count(n.max(0) as u64),
             width: 100.0 * n.max(0) as f64 / most,
         })
         .collect()
@@ -238,7 +238,7 @@ impl EventRow {
             what: chosen.map_or_else(|| what.into(), |chosen| format!("{what} {chosen}")),
             who: event.user_sub.clone(),
             at: format!("{:.1} s", event.journey_time),
-            when: when::relative(ms(event.created_at), now),
+            when: format::relative(ms(event.created_at), now),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
+use keyrack_format as format;
 use keyrack_journeys::{Glance, Prompt, STORED_MAX, keys::JourneyUid};
 use serde::Deserialize;
 
@@ -11,9 +12,8 @@ use super::{
     Frame, Visit, assets, link,
     live::{View, live_page, show},
     plot::ms,
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// Journeys on one page.
 const PAGE: usize = 50;
@@ -63,7 +63,7 @@ impl View for Wanted {
         Ok(JourneysPage {
             frame,
             rows: glances.iter().map(|glance| Row::of(app, glance, now)).collect(),
-            count: human::count(count),
+            count: format::count(count),
             next: next.then(|| link::with_query("/journeys", &[("from", &until.to_string())])),
             has_tickets: app.tickets.is_some(),
         })
@@ -88,10 +88,10 @@ impl Row {
             link: format!("/journeys/{}", link::segment(&journey.uid)),
             uid: journey.uid.clone(),
             style: journey.prompt.style(),
-            lasts: human::duration(journey.duration_seconds as u64),
-            created: when::relative(ms(journey.created_at), now),
-            events: format!("{}{more}", human::count(glance.events)),
-            last: glance.last_event_at.map(|at| when::relative(ms(at), now)).unwrap_or_default(),
+            lasts: format::duration_s(journey.duration_seconds as u64),
+            created: format::relative(ms(journey.created_at), now),
+            events: format!("{}{more}", format::count(glance.events)),
+            last: glance.last_event_at.map(|at| format::relative(ms(at), now)).unwrap_or_default(),
             watchers: uid.map_or(0, |uid| app.live.watchers(&uid)),
         }
     }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
+use keyrack_format as format;
 use keyrack_keys::{ExplainedPart, Explanation, Layout};
 use keyrack_store::Store;
 use serde::Deserialize;
 
 use self::content::Line;
-use super::{Frame, Visit, assets, form, live::still, when};
-use crate::{app::App, human, problem::Problem};
+use super::{Frame, Visit, assets, form, live::still};
+use crate::{app::App, problem::Problem};
 
 /// Which key.
 #[derive(Debug, Deserialize)]
@@ -139,8 +140,9 @@ async fn found(
     }
     let content = content::read(store, raw, &kind, reader).await?;
     Ok(Some(Found {
-        ttl: u64::try_from(ttl).map_or("never".into(), |ms| format!("in {}", when::span(ms))),
-        memory: memory.map(human::bytes).unwrap_or_default(),
+        ttl: u64::try_from(ttl)
+            .map_or("never".into(), |ms| format!("in {}", format::duration_ms(ms))),
+        memory: memory.map(format::bytes).unwrap_or_default(),
         size: content.size,
         heads: content.heads,
         lines: content.lines,

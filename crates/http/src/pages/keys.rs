@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
+use keyrack_format as format;
 use keyrack_keys::Family;
 
 use super::{
     Frame, Visit, assets,
     live::{View, live_page, show},
 };
-use crate::{app::App, census::Counts, human, problem::Problem};
+use crate::{app::App, census::Counts, problem::Problem};
 
 #[derive(Template)]
 #[template(path = "keys.html", blocks = ["live"])]
@@ -100,7 +101,7 @@ fn row(family: &'static Family, counts: Option<&Counts>) -> Row {
         count: counts.and_then(|counts| counts.shown(family)).unwrap_or_default(),
         memory: counts
             .and_then(|counts| counts.bytes(family))
-            .map(human::bytes)
+            .map(format::bytes)
             .unwrap_or_default(),
         is_empty: counts.is_some_and(|counts| counts.of(family) == Some(0)),
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{extract::State, response::Response};
 use futures_util::future::try_join_all;
+use keyrack_format as format;
 use keyrack_jobs::bee::{Filter, Hive, Place, Stats};
 use keyrack_store::{Info, Kind};
 use tokio::time::MissedTickBehavior;
@@ -22,7 +23,7 @@ use super::{
     pulse::APART,
     queues::all_stats,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// How many of the latest failed jobs of a queue are looked at for those that kill workers.
 const FAILED_LOOK: usize = 20;
@@ -148,22 +149,23 @@ fn cards(app: &App, info: Option<&Info>) -> Vec<Card> {
     let mut cards = Vec::new();
     if let Some(info) = info {
         let rates = app.dashboard.pulse.commands_per_second();
-        let now = rates.last().map_or_else(|| "…".into(), |rate| human::count(rate.round() as u64));
+        let now =
+            rates.last().map_or_else(|| "…".into(), |rate| format::count(rate.round() as u64));
         cards.push(Card {
             name: "Commands a second",
             value: now,
-            note: format!("{} since its start", human::count(info.commands)),
+            note: format!("{} since its start", format::count(info.commands)),
             spark: Some(Spark::of(&rates, true, "commands a second in the last minutes")),
         });
         let note = databases(info);
-        cards.push(Card { name: "Keys", value: human::count(info.keys()), note, spark: None });
-        let log = info.log_bytes.map(|bytes| format!("log on disk: {}", human::bytes(bytes)));
+        cards.push(Card { name: "Keys", value: format::count(info.keys()), note, spark: None });
+        let log = info.log_bytes.map(|bytes| format!("log on disk: {}", format::bytes(bytes)));
         let note = log.unwrap_or_else(|| "no log on disk".into());
-        let value = human::bytes(info.memory_bytes);
+        let value = format::bytes(info.memory_bytes);
         cards.push(Card { name: "Memory", value, note, spark: None });
     }
     let note = concat!("keyrack ", env!("CARGO_PKG_VERSION")).into();
-    let value = human::duration(app.uptime().as_secs());
+    let value = format::duration_s(app.uptime().as_secs());
     cards.push(Card { name: "Up for", value, note, spark: None });
     cards
 }
@@ -173,7 +175,7 @@ fn databases(info: &Info) -> String {
     const NAMED_MAX: usize = 3;
     let named = info.databases.iter().take(NAMED_MAX);
     let named =
-        named.map(|database| format!("{} in db {}", human::count(database.keys), database.db));
+        named.map(|database| format!("{} in db {}", format::count(database.keys), database.db));
     match info.databases.len() {
         0 => "nothing stored yet".into(),
         n if n <= NAMED_MAX => named.collect::<Vec<_>>().join(", "),

@@ -1,12 +1,11 @@
 //! Pictures of times and counts, worked out here and drawn by the templates as SVG.
 
+use keyrack_format as format;
 use keyrack_progress::estimate::Estimate;
-
-use super::when;
 
 /// Seconds for people.
 pub(super) fn seconds(s: f64) -> String {
-    when::span(ms(s))
+    format::duration_ms(ms(s))
 }
 
 /// Seconds as milliseconds; what is no time is none.
@@ -178,7 +177,7 @@ mod tests {
             (0.0..=Dots::WIDTH).contains(x) && (0.0..=Dots::HEIGHT).contains(y)
         }));
         assert!(dots.band.0 <= dots.mid && dots.mid <= dots.band.1);
-        assert_eq!(dots.label, "4 times from 0 ms to 3.0 s");
+        assert_eq!(dots.label, "4 times from 0 s to 3 s");
         assert!(Dots::of(&[]).dots.is_empty());
         let same = Dots::of(&[(5.0, String::new()), (5.0, String::new())]);
         assert_eq!(same.dots[0].1, Dots::HEIGHT / 2.0, "all the same lie in the middle");

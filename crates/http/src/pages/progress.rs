@@ -12,6 +12,7 @@ use std::{sync::Arc, time::Duration};
 use askama::Template;
 use axum::{extract::State, response::Response};
 use futures_util::future::try_join_all;
+use keyrack_format as format;
 use keyrack_keys::UserSub;
 use keyrack_progress::{BarLine, Progress};
 use serde::Deserialize;
@@ -23,9 +24,8 @@ use super::{
     live::{View, live_page, show},
     memo::Memo,
     plot::ms,
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// The most bars and traces under way on one page.
 const BARS_MAX: usize = 50;
@@ -106,7 +106,7 @@ impl View for Wanted {
             frame,
             wanted: self.clone(),
             underway,
-            underway_left_out: if left_out == 0 { String::new() } else { human::count(left_out) },
+            underway_left_out: if left_out == 0 { String::new() } else { format::count(left_out) },
             bars: list.lines.iter().map(|line| BarRow::of(line, now)).collect(),
             next: list.next.as_ref().map(|next| self.link(next)),
         })
@@ -201,8 +201,8 @@ impl BarRow {
             user: user.to_owned(),
             user_link: link::with_query("/progress", &[("user", user)]),
             steps: line.steps,
-            retained: human::count(line.retained),
-            last: line.last_at.map(|at| when::relative(ms(at), now)).unwrap_or_default(),
+            retained: format::count(line.retained),
+            last: line.last_at.map(|at| format::relative(ms(at), now)).unwrap_or_default(),
         }
     }
 }

@@ -8,6 +8,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use keyrack_format as format;
 use keyrack_jobs::bee::{Limits, Place, Rate, Stats, keys::QueueName};
 use serde::Deserialize;
 
@@ -19,9 +20,8 @@ use super::{
     link,
     live::{View, live_page, show},
     queues::Worker,
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 #[derive(Template)]
 #[template(path = "queue.html", blocks = ["live"])]
@@ -80,8 +80,8 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         submit_link: link::with_query("/submit", &[("queue", &stats.queue)]),
         paused: stats.paused,
         places: Place::ALL.map(|place| PlaceCount::of(place, stats)).into(),
-        oldest: stats.oldest_ms.map(when::span),
-        next_due: stats.next_due_at.map(|at| when::relative(at, now)),
+        oldest: stats.oldest_ms.map(format::duration_ms),
+        next_due: stats.next_due_at.map(|at| format::relative(at, now)),
         hour: Hour::of(&stats.minutes, now),
         workers: stats.workers.iter().map(|worker| Worker::of(worker, &stats.queue, now)).collect(),
         concurrency: text(stats.limits.concurrency),
@@ -90,7 +90,7 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         tenant_concurrency: text(stats.limits.tenant_concurrency),
         completed_max: text(stats.limits.completed_max),
         failed_max: text(stats.limits.failed_max),
-        dropped: (stats.dropped > 0).then(|| human::counted(stats.dropped, "ended job")),
+        dropped: (stats.dropped > 0).then(|| format::counted(stats.dropped, "ended job")),
     }
 }
 
@@ -108,7 +108,7 @@ impl PlaceCount {
         let filter = [("queue", stats.queue.as_str()), ("place", place.as_str())];
         PlaceCount {
             word: place.as_str(),
-            count: human::count(n),
+            count: format::count(n),
             link: link::with_query("/find", &filter),
             is_bad: place == Place::Failed && n > 0,
         }

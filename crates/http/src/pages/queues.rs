@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{extract::State, response::Response};
 use futures_util::future::try_join_all;
+use keyrack_format as format;
 use keyrack_jobs::bee::{Minute, SILENT_MS, Stats, WorkerStats};
 
 use super::{
@@ -12,9 +13,8 @@ use super::{
     chart::{Spark, completed_by_minute},
     link,
     live::{View, live_page, show},
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// The most queues on one page; each takes a script call to look at.
 pub(super) const QUEUES_MAX: usize = 200;
@@ -105,12 +105,12 @@ impl Row {
             name: stats.queue.clone(),
             link: link::queue(&stats.queue),
             paused: stats.paused,
-            queued: human::count(stats.queued),
-            running: human::count(stats.running),
-            later: human::count(stats.delayed + stats.waiting + stats.parked),
-            failed: human::count(stats.failed),
+            queued: format::count(stats.queued),
+            running: format::count(stats.running),
+            later: format::count(stats.delayed + stats.waiting + stats.parked),
+            failed: format::count(stats.failed),
             has_failed: stats.failed > 0,
-            oldest: stats.oldest_ms.map(when::age).unwrap_or_default(),
+            oldest: stats.oldest_ms.map(format::age).unwrap_or_default(),
             pace: pace(&stats.minutes, now),
             workers: alive(stats, now),
             spark: Spark::of(&completed, true, format!("{total} completed in the last hour")),
@@ -128,8 +128,10 @@ impl Worker {
             queue_link: link::queue(queue),
             running: worker.running,
             concurrency: info.map(|info| info.concurrency.to_string()).unwrap_or_default(),
-            seen: when::age(silent_ms),
-            up: info.map(|info| when::age(now.saturating_sub(info.started_at))).unwrap_or_default(),
+            seen: format::age(silent_ms),
+            up: info
+                .map(|info| format::age(now.saturating_sub(info.started_at)))
+                .unwrap_or_default(),
             is_silent: silent_ms > SILENT_MS,
         }
     }
@@ -151,7 +153,7 @@ fn pace(minutes: &[Minute], now: u64) -> String {
     match ended {
         0 => "0".into(),
         _ if per_minute < 10.0 => format!("{per_minute:.1}"),
-        _ => human::count(per_minute.round() as u64),
+        _ => format::count(per_minute.round() as u64),
     }
 }
 

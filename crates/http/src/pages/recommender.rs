@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
+use keyrack_format as format;
 use keyrack_recommender::{
     SIGNAL_NAMES, Stats,
     eval::{Adopted, Measured},
@@ -18,9 +19,8 @@ pub(crate) use self::user::user;
 use super::{
     Frame, Visit, assets, frame, link,
     live::{View, live_page, show},
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 #[derive(Template)]
 #[template(path = "recommender.html", blocks = ["live"])]
@@ -78,16 +78,16 @@ fn cards(stats: &Stats) -> Vec<(&'static str, String, String)> {
     vec![
         (
             "Posts",
-            human::count(stats.posts.iter().sum()),
-            format!("that may be recommended, for {}", human::counted(age, "night")),
+            format::count(stats.posts.iter().sum()),
+            format!("that may be recommended, for {}", format::counted(age, "night")),
         ),
-        ("Challenges", human::count(stats.challenges), "going on".into()),
+        ("Challenges", format::count(stats.challenges), "going on".into()),
         (
             "Users",
-            human::count(stats.members),
-            format!("take part, {} react or follow", human::count(stats.users)),
+            format::count(stats.members),
+            format!("take part, {} react or follow", format::count(stats.users)),
         ),
-        ("Last load", last, format!("{} in the app's tables", human::counted(rows, "row"))),
+        ("Last load", last, format!("{} in the app's tables", format::counted(rows, "row"))),
     ]
 }
 
@@ -97,13 +97,13 @@ impl Findings {
         let ratio = &found.ratio;
         let weights = SIGNAL_NAMES.into_iter().zip(found.weights.0);
         Findings {
-            when: when::relative(adopted.adopted_at_ms, now),
+            when: format::relative(adopted.adopted_at_ms, now),
             summary: format!(
                 "NDCG@10 is {:.2} times that of the best simple list, {:.2} to {:.2} with 95 % confidence, over {}.",
                 ratio.value,
                 ratio.low,
                 ratio.high,
-                human::counted(found.users as u64, "user")
+                format::counted(found.users as u64, "user")
             ),
             rows: found
                 .measured

@@ -7,6 +7,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use keyrack_format as format;
 use keyrack_jobs::recurring::{ListState, Listed, Schedule, Target};
 
 use super::{
@@ -14,9 +15,8 @@ use super::{
     frame::go_and_tell,
     link,
     live::{View, live_page, show},
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// How many runs ahead are told.
 const RUNS: usize = 3;
@@ -73,7 +73,7 @@ pub(crate) async fn recurring(State(app): State<Arc<App>>, visit: Visit) -> Resp
 pub(crate) async fn run(State(app): State<Arc<App>>, Path(name): Path<String>) -> Response {
     let done: Result<usize, Problem> =
         async { Ok(app.recurring().await?.run_now(&name).await?) }.await;
-    answer(done.map(|n| format!("Queued {}.", human::counted(n as u64, "job"))))
+    answer(done.map(|n| format!("Queued {}.", format::counted(n as u64, "job"))))
 }
 
 /// `POST /recurring/{name}/pause`
@@ -118,8 +118,8 @@ impl Row {
             target_link,
             schedule,
             zone: zone.to_owned(),
-            next: runs.first().map(|at| when::relative(*at, now)).unwrap_or_default(),
-            runs: runs.into_iter().map(when::stamp).collect(),
+            next: runs.first().map(|at| format::relative(*at, now)).unwrap_or_default(),
+            runs: runs.into_iter().map(format::utc).collect(),
             paused: listed.paused,
         }
     }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{extract::State, response::Response};
 use futures_util::future::try_join_all;
+use keyrack_format as format;
 use keyrack_updates::{Announcement, Updates, keys::Repo};
 
 use super::{
     Frame, Visit, assets,
     live::{View, live_page, show},
     plot::ms,
-    when,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// The most repositories on the page.
 const REPOS_MAX: usize = 100;
@@ -73,19 +73,19 @@ impl Row {
         let last = announced.first();
         Ok(Row {
             name: repo.to_string(),
-            last: last.map(|last| when::relative(ms(last.at), now)).unwrap_or_default(),
+            last: last.map(|last| format::relative(ms(last.at), now)).unwrap_or_default(),
             heard: last.map(heard).unwrap_or_default(),
             holder: holder.unwrap_or_default(),
             earlier: announced
                 .iter()
                 .skip(1)
                 .take(4)
-                .map(|one| format!("{}, {}", when::relative(ms(one.at), now), heard(one)))
+                .map(|one| format!("{}, {}", format::relative(ms(one.at), now), heard(one)))
                 .collect(),
         })
     }
 }
 
 fn heard(announcement: &Announcement) -> String {
-    format!("heard by {}", human::count(announcement.heard))
+    format!("heard by {}", format::count(announcement.heard))
 }

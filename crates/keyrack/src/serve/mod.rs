@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use keyrack_engine::{Engine, Listener, Recovery};
-use keyrack_http::{Server, Tls, human};
+use keyrack_format as format;
+use keyrack_http::{Server, Tls};
 use keyrack_jobs::{
     bee::{Care, Hive, Keeper},
     recurring::{self as scheduler, Recurring, Scheduler},
@@ -188,13 +189,13 @@ fn say_recovery(store: &Store, recovery: &Recovery, globals: &Globals) {
         0 => "nothing in it yet".to_owned(),
         commands => format!(
             "replayed {}, {}",
-            human::counted(commands, "command"),
-            human::bytes(recovery.bytes)
+            format::counted(commands, "command"),
+            format::bytes(recovery.bytes)
         ),
     };
     globals.say(format_args!("  store  {store} ({found})"));
     if let Some(cut) = &recovery.cut {
-        let bytes = human::counted(cut.bytes, "byte");
+        let bytes = format::counted(cut.bytes, "byte");
         globals.say(format_args!(
             "         cut a torn write of {bytes} off \"{}\" at byte {}: {}",
             cut.path.display(),

@@ -11,6 +11,7 @@ use keyrack_calculations::{
     Error, KeyId, Ledger, OutputEvent, Trend, is_by_bucket,
     keys::{Account, Calculation, Dimension, DimensionKey, Interval, Project},
 };
+use keyrack_format as format;
 use serde::Deserialize;
 
 use super::{
@@ -24,7 +25,7 @@ use super::{
     project_link,
     rules::RuleRow,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// Buckets of the chart: as many bars as can be told apart on a phone.
 const POINTS: usize = 60;
@@ -142,7 +143,7 @@ impl View for OneKey {
                 &[("dimension", &self.dimension)],
             ),
             project_link: project_link(ledger.account(), &project),
-            values: human::counted(values, "value"),
+            values: format::counted(values, "value"),
             calculations: self.wanted.calculations(&declared, chosen, &page_link),
             intervals: self.wanted.intervals(&declared, chosen, &page_link),
             calculation: chosen.calculation.map_or("", Calculation::as_str),
@@ -254,7 +255,7 @@ impl Wanted {
     }
 
     fn tell(&self, trend: Trend, chosen: Chosen, page: &str) -> TrendText {
-        let buckets = human::counted(trend.buckets, "bucket");
+        let buckets = format::counted(trend.buckets, "bucket");
         let told = match trend.confidence {
             0 => format!("no trend that {buckets} could tell from chance"),
             sure => format!("at {sure} %, by {buckets}"),

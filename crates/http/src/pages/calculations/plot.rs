@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use keyrack_calculations::{Point, StraightLine, settings::Gaps};
-
-use crate::human;
+use keyrack_format as format;
 
 /// A chart, worked out for a template to draw.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,7 +211,7 @@ pub(in crate::pages) fn short(number: f64) -> String {
     }
     if size >= 1000.0 {
         let sign = if number < 0.0 { "-" } else { "" };
-        return format!("{sign}{}", human::count(size.round() as u64));
+        return format!("{sign}{}", format::count(size.round() as u64));
     }
     let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
     let text = format!("{number:.digits$}");

@@ -12,6 +12,7 @@ use keyrack_calculations::{
     Direction, Error, KeyId, Ledger, is_by_bucket,
     keys::{Calculation, Dimension, DimensionKey, Interval, Project},
 };
+use keyrack_format as format;
 use serde::Deserialize;
 
 use super::{
@@ -24,7 +25,7 @@ use super::{
     account_link, named, project_link,
     rules::RuleRow,
 };
-use crate::{app::App, human, problem::Problem};
+use crate::{app::App, problem::Problem};
 
 /// Keys on one page; each is a few reads.
 const KEYS_MAX: usize = 50;
@@ -139,7 +140,7 @@ impl OneProject {
             let only = [("dimension", dimension.as_str()), ("after", after)];
             link::with_query(&project_link(ledger.account(), project), &only)
         });
-        let count = human::counted(keys.len() as u64, "key");
+        let count = format::counted(keys.len() as u64, "key");
         Ok(Section { dimension: dimension.to_string(), count, rows, more })
     }
 }
@@ -159,7 +160,7 @@ async fn row(
     Ok(KeyRow {
         key: key.to_string(),
         link: super::key::link_to(ledger.account(), project, dimension, key),
-        values: human::count(values),
+        values: format::count(values),
         spark: spark(glance.heights, format!("{} of {key}", glance.what)),
         what: glance.what,
         last: glance.last,

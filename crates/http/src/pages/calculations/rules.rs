@@ -11,13 +11,13 @@ use keyrack_calculations::{
     Condition, NumberedRule, Rule,
     keys::{RuleNumber, RuleType},
 };
+use keyrack_format as format;
 use serde::Deserialize;
 
 use super::{
     super::{
         form,
         frame::{go_and_tell, own_path},
-        when,
     },
     named,
 };
@@ -49,8 +49,8 @@ impl RuleRow {
             }
         };
         let mut waits = Vec::new();
-        waits.extend((hold_ms > 0).then(|| format!("after {}", when::span(hold_ms))));
-        waits.extend(resolve_ms.map(|ms| format!("resolved after {}", when::span(ms))));
+        waits.extend((hold_ms > 0).then(|| format!("after {}", format::duration_ms(hold_ms))));
+        waits.extend(resolve_ms.map(|ms| format!("resolved after {}", format::duration_ms(ms))));
         let about = match rule.condition {
             Condition::Comparator { .. } => format!("{} / {}", rule.dimension, rule.key),
             Condition::Observer { .. } => rule.dimension.to_string(),

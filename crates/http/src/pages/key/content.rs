@@ -1,12 +1,10 @@
 //! What a key holds, line by line: never more than a page of it, whatever its size.
 
+use keyrack_format as format;
 use keyrack_keys::{Content, Encoding, Parsed};
 use keyrack_store::{Error, Store};
 
-use crate::{
-    human,
-    pages::{link, when},
-};
+use crate::pages::link;
 
 /// The most lines.
 const LINES_MAX: usize = 100;
@@ -50,7 +48,7 @@ pub(super) async fn read(
             cmd.arg(raw).arg(0).arg(VALUE_BYTES_MAX);
             let value: Bytes = cmd.query_async(&mut connection).await?;
             let is_cut = value.len() > VALUE_BYTES_MAX;
-            let size = human::counted(value.len() as u64, "byte");
+            let size = format::counted(value.len() as u64, "byte");
             Read { heads: ("", "value"), lines: vec![reader.string(&value)], is_cut, size }
         }
         "hash" => {
@@ -113,7 +111,7 @@ impl Reader {
     ) -> Read {
         let is_cut = total > entries.len().min(LINES_MAX) as u64;
         let lines = entries.into_iter().take(LINES_MAX).map(|entry| line(self, entry)).collect();
-        Read { size: human::counted(total, noun), heads, lines, is_cut }
+        Read { size: format::counted(total, noun), heads, lines, is_cut }
     }
 
     fn string(&self, value: &[u8]) -> Line {
@@ -217,7 +215,7 @@ fn moment(encoding: &Encoding, value: &[u8]) -> Option<String> {
         Encoding::UnixSeconds => text.parse::<f64>().ok()? * 1000.0,
         _ => return None,
     };
-    (ms >= 0.0).then(|| when::stamp(ms as u64))
+    (ms >= 0.0).then(|| format::utc(ms as u64))
 }
 
 #[cfg(test)]

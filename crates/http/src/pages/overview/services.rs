@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use keyrack_entitlements::{BreakerReport, State};
 use keyrack_files::{Entry, Files};
+use keyrack_format as format;
 use keyrack_jobs::bee::Stats;
 use keyrack_store::Store;
 use keyrack_updates::{Updates, keys::Repo};
@@ -11,13 +12,11 @@ use keyrack_updates::{Updates, keys::Repo};
 use crate::{
     app::App,
     census::Counts,
-    human,
     pages::{
         chart::{Spark, completed_by_minute},
         entitlements::entitlements,
         memo::Memo,
         plot::ms,
-        when,
     },
 };
 
@@ -139,7 +138,7 @@ impl Glance {
         let told = |value: String, note: String, line: &str| Some((value, note, line.to_owned()));
         match name {
             "progress" => {
-                told(human::count(self.running?), "traces under way".into(), "traces under way")
+                told(format::count(self.running?), "traces under way".into(), "traces under way")
             }
             "entitlements" => {
                 let word = match self.breaker.as_ref()?.state {
@@ -147,30 +146,30 @@ impl Glance {
                     State::HalfOpen => "half open",
                     State::Open => "open",
                 };
-                let reads = human::count(self.lookups?);
+                let reads = format::count(self.lookups?);
                 let note = format!("breaker · {reads} reads by this server");
                 told(word.into(), note, "reads a second")
             }
             "files" => {
                 let files = self.files.as_ref()?;
-                let (due, failing) = (human::count(files.due), human::count(files.failing));
+                let (due, failing) = (format::count(files.due), format::count(files.failing));
                 let note = format!("files to delete · {due} due, {failing} failing");
-                told(human::count(files.waiting), note, "files to delete")
+                told(format::count(files.waiting), note, "files to delete")
             }
             "journeys" => {
                 let journeys = self.journeys.as_ref()?;
                 let note = format!(
                     "live · {} in all, {} watched",
-                    human::count(journeys.all),
+                    format::count(journeys.all),
                     journeys.watched
                 );
-                told(human::count(journeys.live), note, "live journeys")
+                told(format::count(journeys.live), note, "live journeys")
             }
             "updates" => {
                 let repos = self.updates.as_ref()?;
                 let last = repos
                     .first()
-                    .map(|(repo, at)| format!(" · {repo} {}", when::relative(ms(*at), now)));
+                    .map(|(repo, at)| format!(" · {repo} {}", format::relative(ms(*at), now)));
                 let noun = if repos.len() == 1 { "repository" } else { "repositories" };
                 let note = format!("{noun}{}", last.unwrap_or_default());
                 told(repos.len().to_string(), note, "keys")
@@ -247,12 +246,12 @@ fn jobs(stats: &[Stats], now: u64) -> Service {
     Service {
         name: "jobs",
         link: "/jobs".into(),
-        value: human::count(sum(|stats| stats.queued)),
+        value: format::count(sum(|stats| stats.queued)),
         note: format!(
             "queued · {} running, {} failed, {}",
-            human::count(sum(|stats| stats.running)),
-            human::count(sum(|stats| stats.failed)),
-            human::counted(stats.len() as u64, "queue"),
+            format::count(sum(|stats| stats.running)),
+            format::count(sum(|stats| stats.failed)),
+            format::counted(stats.len() as u64, "queue"),
         ),
         spark: Spark::of(&completed, true, format!("{total} jobs completed in the last hour")),
     }

@@ -9,6 +9,7 @@ use axum::{
     response::Response,
 };
 use futures_util::future::try_join_all;
+use keyrack_format as format;
 use keyrack_keys::UserSub;
 use keyrack_progress::{Bar, Sample, Sampling};
 
@@ -21,12 +22,10 @@ use super::{
 };
 use crate::{
     app::App,
-    human,
     pages::{
         Frame, Visit, assets, link,
         live::{View, live_page, show},
         plot::{Dots, ms, quantile, seconds},
-        when,
     },
     problem::Problem,
 };
@@ -114,7 +113,7 @@ impl View for One {
             steps: past.map(steps).unwrap_or_default(),
             underway,
             past: past.map(|past| rows(past, app.store.now_ms())).unwrap_or_default(),
-            left_out: if retained == 0 { String::new() } else { human::count(retained) },
+            left_out: if retained == 0 { String::new() } else { format::count(retained) },
         })
     }
 }
@@ -148,12 +147,12 @@ fn facts(bar: &Bar) -> Vec<(&'static str, String)> {
         Sampling::SimpleRandom => "at random",
     };
     let age = settings.sampling_max_age_seconds;
-    let age = age.map_or_else(|| "for good".into(), |s| format!("for {}", human::duration(s)));
-    let count = human::counted(settings.sampling_max_count, "trace");
+    let age = age.map_or_else(|| "for good".into(), |s| format!("for {}", format::duration_s(s)));
+    let count = format::counted(settings.sampling_max_count, "trace");
     vec![
         ("Learns from", format!("up to {count}, picked {which}, kept {age}")),
-        ("Steps changed", human::counted(bar.version, "time")),
-        ("Since", when::stamp(ms(bar.created_at))),
+        ("Steps changed", format::counted(bar.version, "time")),
+        ("Since", format::utc(ms(bar.created_at))),
     ]
 }
 
@@ -164,7 +163,7 @@ fn steps(past: &Past) -> Vec<StepRow> {
         let taken: Vec<_> = taken.collect();
         let times: Vec<(f64, String)> = taken
             .iter()
-            .map(|(trace, step)| (step.duration(), when::stamp(ms(trace.created_at))))
+            .map(|(trace, step)| (step.duration(), format::utc(ms(trace.created_at))))
             .collect();
         let mut sorted: Vec<f64> = times.iter().map(|(s, _)| *s).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -177,7 +176,7 @@ fn steps(past: &Past) -> Vec<StepRow> {
         StepRow {
             name: step.name.clone(),
             color: at % COLORS,
-            iterations: past.model.usual_iterations(at).map(human::count).unwrap_or_default(),
+            iterations: past.model.usual_iterations(at).map(format::count).unwrap_or_default(),
             median: told(0.5),
             range: if sorted.is_empty() {
                 String::new()
@@ -209,7 +208,7 @@ fn rows(past: &Past, now: u64) -> Vec<PastRow> {
         );
         PastRow {
             parts: parts.collect(),
-            when: when::relative(ms(trace.created_at), now),
+            when: format::relative(ms(trace.created_at), now),
             link: trace_link(&bar.user_sub, &bar.name, &trace.uid),
             uid: trace.uid.clone(),
             took: seconds(took(trace)),

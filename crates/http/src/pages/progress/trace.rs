@@ -8,6 +8,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
+use keyrack_format as format;
 use keyrack_keys::UserSub;
 use keyrack_progress::{Outcome, Samples, Trace};
 
@@ -19,12 +20,10 @@ use super::{
 };
 use crate::{
     app::App,
-    human,
     pages::{
         Frame, Visit, assets,
         live::{View, live_page, show},
         plot::{Track, ms, seconds},
-        when,
     },
     problem::Problem,
 };
@@ -98,7 +97,7 @@ impl View for One {
         })?;
         let mut page = self.page(frame, legs);
         page.state = "past";
-        page.facts.push(("Began", when::stamp(ms(created_at))));
+        page.facts.push(("Began", format::utc(ms(created_at))));
         Ok(page)
     }
 }
@@ -162,8 +161,8 @@ impl TracePage {
                 self.facts.push(("Outcome", outcome.to_string()));
             }
         }
-        self.facts.push(("Began", when::stamp(ms(trace.created_at))));
-        self.facts.push(("Heard of", when::relative(ms(trace.last_updated_at), ms(now))));
+        self.facts.push(("Began", format::utc(ms(trace.created_at))));
+        self.facts.push(("Heard of", format::relative(ms(trace.last_updated_at), ms(now))));
     }
 }
 
@@ -178,7 +177,7 @@ fn legs(trace: &Trace, now: f64) -> Vec<Leg> {
             name: step.step_name.clone(),
             done: match step.iterations {
                 0 => String::new(),
-                n => format!("{} of {}", human::count(step.iteration), human::count(n)),
+                n => format!("{} of {}", format::count(step.iteration), format::count(n)),
             },
             from: step.started_at - begun,
             until: until - begun,
@@ -195,7 +194,7 @@ fn past_legs(samples: &Samples, uid: &str) -> Option<(f64, Vec<Leg>)> {
     let steps = trace.steps.iter().zip(samples.steps.iter().skip(1));
     let legs = steps.map(|(taken, step)| Leg {
         name: step.name.clone(),
-        done: taken.iterations.map(human::count).unwrap_or_default(),
+        done: taken.iterations.map(format::count).unwrap_or_default(),
         from: taken.started_at - begun,
         until: taken.finished_at - begun,
         is_current: false,

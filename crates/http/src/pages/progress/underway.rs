@@ -1,15 +1,12 @@
 //! A trace under way as one line: where it is, and when it will likely be through.
 
+use keyrack_format as format;
 use keyrack_progress::{Trace, TraceStep, Underway, estimate::Estimate};
 
 use super::{past::past, trace_link};
 use crate::{
     app::App,
-    human,
-    pages::{
-        plot::{Track, ms, seconds},
-        when,
-    },
+    pages::plot::{Track, ms, seconds},
     problem::Problem,
 };
 
@@ -47,7 +44,7 @@ impl Row {
             track: track(&trace, estimate.as_ref(), now),
             remaining,
             range,
-            heard: when::relative(ms(trace.last_updated_at), app.store.now_ms()),
+            heard: format::relative(ms(trace.last_updated_at), app.store.now_ms()),
         }))
     }
 }
@@ -76,6 +73,8 @@ pub(super) fn told(estimate: Option<&Estimate>) -> (String, String) {
 pub(super) fn step(step: &TraceStep) -> String {
     match step.iterations {
         0 => step.step_name.clone(),
-        n => format!("{} {} of {}", step.step_name, human::count(step.iteration), human::count(n)),
+        n => {
+            format!("{} {} of {}", step.step_name, format::count(step.iteration), format::count(n))
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! The posts of each day as columns, a part for each category.
 
+use keyrack_format as format;
 use keyrack_recommender::PoolDay;
-
-use crate::human;
 
 /// The posts of all days.
 #[derive(Debug, PartialEq)]
@@ -45,7 +44,7 @@ impl Pool {
             });
             let parts = parts.collect();
             let each: Vec<String> = day.posts.iter().map(u64::to_string).collect();
-            let posts = human::counted(sum(day), "post");
+            let posts = format::counted(sum(day), "post");
             let title = format!("{}: {posts}, by category {}", day.day, each.join(" "));
             Day { x: (at as f64 + 0.1) * slot, parts, title }
         });
@@ -55,13 +54,13 @@ impl Pool {
             days: columns.collect(),
             width: slot * 0.8,
             categories: (0..categories)
-                .map(|category| (category, human::count(of_category(category))))
+                .map(|category| (category, format::count(of_category(category))))
                 .collect(),
-            max: human::count(max),
+            max: format::count(max),
             label: format!(
                 "{} of {}",
-                human::counted(days.iter().map(sum).sum(), "post"),
-                human::counted(days.len() as u64, "day")
+                format::counted(days.iter().map(sum).sum(), "post"),
+                format::counted(days.len() as u64, "day")
             ),
         }
     }

@@ -7,11 +7,11 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use keyrack_format as format;
 use keyrack_recommender::{Item, Request, keys::UserId, user_id};
 
 use crate::{
     app::App,
-    human,
     pages::{
         Frame, Visit, assets,
         live::{View, live_page, show},
@@ -79,7 +79,7 @@ fn shares(days: &[u64]) -> Vec<(usize, String, u64)> {
     let total: u64 = days.iter().fold(0, |sum, days| sum.saturating_add(*days));
     let given = days.iter().enumerate().filter(|(_, days)| **days > 0);
     let share = |days: u64| (days as f64 * 100.0 / total.max(1) as f64).round() as u64;
-    given.map(|(category, days)| (category, human::counted(*days, "day"), share(*days))).collect()
+    given.map(|(category, days)| (category, format::counted(*days, "day"), share(*days))).collect()
 }
 
 /// `GET /recommender/{user}`

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Numbers and bytes.
 
 /// A number with its thousands set apart: `12,345`.
 pub fn count(n: u64) -> String {
@@ -41,16 +41,6 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Seconds as the two largest units: `3 d 4 h`.
-pub fn duration(s: u64) -> String {
-    match s {
-        0..60 => format!("{s} s"),
-        60..3_600 => format!("{} min {} s", s / 60, s % 60),
-        3_600..86_400 => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
-        _ => format!("{} d {} h", s / 86_400, s % 86_400 / 3_600),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,14 +80,6 @@ mod tests {
             "1.0 MB",
             "5000.0 TB",
         ];
-        assert_eq!(told, expected);
-    }
-
-    #[test]
-    fn durations_have_two_units() {
-        let told = [0, 59, 60, 3_599, 3_660, 90_000, 10_000_000].map(duration);
-        let expected =
-            ["0 s", "59 s", "1 min 0 s", "59 min 59 s", "1 h 1 min", "1 d 1 h", "115 d 17 h"];
         assert_eq!(told, expected);
     }
 }
