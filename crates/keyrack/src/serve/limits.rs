@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keyrack_format as format;
-use keyrack_http::{ConnectionLimits, Tls};
+use keyrack_web::{ConnectionLimits, Tls};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::{

@@ -3,8 +3,8 @@
 use std::{net::TcpListener, pin::Pin, sync::Arc};
 
 use keyrack_format as format;
-use keyrack_http::{ConnectionLimits, Starting, Tls};
 use keyrack_store::{Loading, Store};
+use keyrack_web::{ConnectionLimits, Starting, Tls};
 use tokio::sync::watch;
 
 use crate::{Globals, globals::WaitArgs, signals::Signal};
