@@ -44,7 +44,7 @@ fn users() -> String {
 /// The description of the API, from a program of its own: with the server linked into this one, every command would wait
 /// for the server to be compiled.
 fn openapi() -> Result<String> {
-    output(&mut cargo("run --quiet --package keyrack-http --example openapi"))
+    output(&mut cargo("run --quiet --package keyrack-server --example openapi"))
 }
 
 /// Writes every generated file that is not up to date.

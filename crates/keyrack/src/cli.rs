@@ -8,13 +8,12 @@ use std::{
 };
 
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
+use keyrack_format as format;
 
 use crate::{
     Exit, Globals, audit, calc, config, demo, entitlements, files,
     globals::WaitArgs,
-    jobs, journeys, keys, logging,
-    printer::visible_lines,
-    progress, recommend, recurring,
+    jobs, journeys, keys, logging, progress, recommend, recurring,
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, Settings},
@@ -105,7 +104,7 @@ pub fn main() -> ExitCode {
     };
     let exit = run(cli).unwrap_or_else(|error| match Report::of(&error) {
         Some(report) => {
-            let _ = writeln!(io::stderr(), "{}", visible_lines(&report.to_string()));
+            let _ = writeln!(io::stderr(), "{}", format::visible_lines(&report.to_string()));
             report.exit
         }
         None => Exit::Ok,
@@ -117,7 +116,7 @@ pub fn main() -> ExitCode {
 fn print_answer(answer: &clap::Error) -> Exit {
     if answer.use_stderr() {
         // What was typed may have been copied from data.
-        let _ = write!(io::stderr(), "{}", visible_lines(&answer.render().to_string()));
+        let _ = write!(io::stderr(), "{}", format::visible_lines(&answer.render().to_string()));
         return Exit::Usage;
     }
     let _ = answer.print();

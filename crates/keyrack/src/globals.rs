@@ -9,11 +9,12 @@ use std::{
     time::Duration,
 };
 
+use keyrack_format as format;
 use keyrack_store::{Error, Loading, Options, ReplicasAcknowledge, Store, StoreUrl};
 
 use crate::{
-    Exit, Failure, duration,
-    printer::{Printer, visible_lines},
+    Exit, Failure,
+    printer::Printer,
     settings::{DATA, Origin, PASSWORD_FILE, REPLICAS_ACKNOWLEDGE, RESP, STORE, Settings},
     signals::Signal,
     terminal::Paint,
@@ -151,7 +152,7 @@ impl Globals {
     pub fn say(&self, words: impl Display) {
         if !self.quiet {
             // Nobody is left to tell when stderr is gone.
-            let _ = writeln!(io::stderr(), "{}", visible_lines(&words.to_string()));
+            let _ = writeln!(io::stderr(), "{}", format::visible_lines(&words.to_string()));
         }
     }
 }
@@ -181,7 +182,7 @@ fn parse_replicas(text: &str) -> Option<ReplicasAcknowledge> {
         None => (text, REPLICAS_WITHIN),
         Some((replicas, rest)) => {
             let within = rest.trim().strip_prefix("within=")?;
-            (replicas, duration::parse_positive(within).ok()?)
+            (replicas, format::duration::parse_positive(within).ok()?)
         }
     };
     Some(ReplicasAcknowledge { replicas: replicas.trim().parse().ok()?, within })

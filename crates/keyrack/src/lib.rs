@@ -3,7 +3,7 @@
 //!
 //! In reading order: `cli` is what can be typed; `settings` what can be set; `globals` what every command is given;
 //! `serve`, `demo`, `top`, `work`, `jobs`, `recurring`, `progress`, `token`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
-//! what they tell on the way; `duration`, `when`, `table`, `quotas`, `terminal` and `signals`
+//! what they tell on the way; `table`, `quotas`, `terminal` and `signals`
 //! what several of them need.
 
 mod cli;
@@ -30,13 +30,11 @@ mod top;
 mod updates;
 mod work;
 
-mod duration;
 mod printer;
 mod quotas;
 mod signals;
 mod table;
 mod terminal;
-mod when;
 
 mod exit;
 mod logging;

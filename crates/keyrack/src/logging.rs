@@ -20,7 +20,7 @@ pub(crate) fn start(
     let log = settings.get(&LOG);
     let filter = match (&log.origin, quiet, verbose) {
         (Origin::Default, true, _) => "error",
-        (Origin::Default, false, 1) => "info,keyrack=debug,keyrack_http=debug,keyrack_store=debug",
+        (Origin::Default, false, 1) => "info,keyrack=debug,keyrack_web=debug,keyrack_store=debug",
         (Origin::Default, false, 2..) => "trace",
         // "keyrack work" tells of each attempt by itself.
         (Origin::Default, false, 0) if runs_on => {

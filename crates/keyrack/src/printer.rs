@@ -5,11 +5,9 @@
 //! JSON writes them (`\u001b`), so that what is JSON stays JSON. Colours are asked for with marks and not with control
 //! characters, so that none of those has to pass.
 
-use std::{
-    borrow::Cow,
-    fmt::Write as _,
-    io::{self, Write},
-};
+use std::io::{self, Write};
+
+use keyrack_format::{is_hidden, push_escape};
 
 use crate::terminal::Color;
 
@@ -36,57 +34,6 @@ fn escape_code(mark: char) -> Option<String> {
     }
     let color = COLORS.iter().find(|(known, _)| *known == mark)?.1;
     Some(format!("\u{1b}[{}m", color.code()))
-}
-
-/// Text in which nothing is hidden, on one line.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    escaped(text, is_hidden)
-}
-
-/// The same, with its lines and columns.
-pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |letter| is_hidden(letter) && !matches!(letter, '\n' | '\t'))
-}
-
-fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for letter in text.chars() {
-        match is_hidden(letter) {
-            true => push_escape(&mut shown, letter),
-            false => shown.push(letter),
-        }
-    }
-    Cow::Owned(shown)
-}
-
-/// Whether a terminal would obey a character, or show nothing or something else for it.
-fn is_hidden(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter,
-            // What overrides the direction of text, and marks of direction.
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            // What has no width. The joiners are left: scripts and emoji need them.
-            | '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
-            // Other ends of lines, characters that stand for nothing, and tags.
-            | '\u{2028}' | '\u{2029}' | '\u{fdd0}'..='\u{fdef}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
-}
-
-fn push_escape(text: &mut String, letter: char) {
-    match letter {
-        '\n' => text.push_str("\\n"),
-        '\r' => text.push_str("\\r"),
-        '\t' => text.push_str("\\t"),
-        letter => {
-            for unit in letter.encode_utf16(&mut [0; 2]) {
-                // Writing to a string does not fail.
-                let _ = write!(text, "\\u{unit:04x}");
-            }
-        }
-    }
 }
 
 /// Passes on what is printed, with everything hidden made visible.
@@ -155,6 +102,8 @@ impl<W: Write> Write for Printer<W> {
 
 #[cfg(test)]
 mod tests {
+    use keyrack_format::visible;
+
     use super::*;
 
     const HOSTILE: &str =
@@ -174,9 +123,6 @@ mod tests {
             "a\\u001b]0;title\\u0007\\u001b[2Jb\\r\\u009b31m\\u202ec\\u2066\\ufdd1\\udb40\\udc41";
         assert_eq!(visible(HOSTILE), shown);
         assert_eq!(printed(&[HOSTILE.as_bytes()], false), shown);
-        assert_eq!(visible("two\nlines"), "two\\nlines");
-        assert_eq!(visible_lines("two\n\tlines"), "two\n\tlines");
-        assert_eq!(visible("grüße 👩‍👧 مرحبا"), "grüße 👩‍👧 مرحبا");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How much one user may have, as the settings say.
 
-use keyrack_http::Quotas;
+use keyrack_services::Quotas;
 
 use crate::{
     Exit, Failure,

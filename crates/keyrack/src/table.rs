@@ -5,10 +5,8 @@ use std::{
     io::{self, Write},
 };
 
-use crate::{
-    printer,
-    terminal::{self, Color, Paint},
-};
+use crate::terminal::{self, Color, Paint};
+use keyrack_format as format;
 
 /// Rows under titles, each column as wide as its widest cell.
 #[derive(Debug)]
@@ -30,7 +28,7 @@ impl Cell {
     /// A cell with its colour.
     pub(crate) fn painted(text: impl Into<String>, color: Option<Color>) -> Cell {
         let text = text.into();
-        let text = match printer::visible(&text) {
+        let text = match format::visible(&text) {
             Cow::Borrowed(_) => text,
             Cow::Owned(shown) => shown,
         };
@@ -62,7 +60,7 @@ impl Cell {
             Some(room) if self.keeps_end => {
                 self.text.chars().skip(self.width().saturating_sub(room)).collect()
             }
-            room => terminal::one_line(&self.text, room),
+            room => format::one_line(&self.text, room),
         }
     }
 }

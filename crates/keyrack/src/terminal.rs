@@ -38,7 +38,7 @@ impl Paint {
 
     /// The words in their colour.
     pub(crate) fn apply(self, color: Option<Color>, words: &str) -> String {
-        let words = printer::visible(words);
+        let words = keyrack_format::visible(words);
         match color {
             Some(color) if self.on && !words.is_empty() => printer::marked(color, &words),
             _ => words.into_owned(),
@@ -65,19 +65,6 @@ pub(crate) fn width() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Text on one line, cut where it would not fit. What a terminal would obey is made visible: the text may be anybody's.
-pub(crate) fn one_line(text: &str, width: Option<usize>) -> String {
-    let chars = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
-    let mut line = printer::visible(&chars.collect::<String>()).into_owned();
-    if let Some(width) = width
-        && line.chars().count() > width
-    {
-        line = line.chars().take(width.saturating_sub(1)).collect();
-        line.push('…');
-    }
-    line
-}
-
 /// Asks whether to go on. Where nobody could answer, `--yes` has to.
 pub(crate) fn agreed(question: &str, what: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
@@ -95,14 +82,6 @@ pub(crate) fn agreed(question: &str, what: &str) -> anyhow::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_is_cut_where_it_would_not_fit() {
-        assert_eq!(one_line("grüße", Some(5)), "grüße");
-        assert_eq!(one_line("grüße!", Some(5)), "grüß…");
-        assert_eq!(one_line("anything", None), "anything");
-        assert_eq!(one_line("a\n\tb\u{1b}[31m\u{7}", None), "a  b\\u001b[31m\\u0007");
-    }
 
     #[test]
     fn words_are_painted_only_where_that_shows() {

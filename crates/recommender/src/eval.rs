@@ -12,7 +12,7 @@ mod metrics;
 mod run;
 
 pub use self::{
-    adopt::AdoptedWeights,
+    adopt::Adopted,
     bootstrap::Interval,
     generator::{GeneratedApp, Size},
     metrics::Scores,

@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         ["--write"] => true,
         [other, ..] => bail!("unknown argument \"{other}\"; there is --write"),
     };
-    let program = released("--package keyrack-http --example watchers", "examples/watchers")?;
+    let program = released("--package keyrack-server --example watchers", "examples/watchers")?;
     let redis = Server::redis_as(Role::Anywhere, &[])?;
     let on_redis = format!("redis://127.0.0.1:{}", redis.port());
     let mut table = Table::new(&["store", "events came", "p50 ms", "p99 ms", "latest ms"]);

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         [other, ..] => bail!("unknown argument \"{other}\"; there are --write and --seconds N"),
     };
     let server = released("--package keyrack", "keyrack")?;
-    let watcher = released("--package keyrack-http --example live_page", "examples/live_page")?;
+    let watcher = released("--package keyrack-server --example live_page", "examples/live_page")?;
     // The jobs lie somewhere else, so that the server's memory is what the pages take.
     let redis = Server::redis_as(Role::Anywhere, &[])?;
     let store = format!("redis://127.0.0.1:{}", redis.port());

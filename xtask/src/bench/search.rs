@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     };
     let programs = Programs {
         server: released("--package keyrack", "keyrack")?,
-        search: released("--package keyrack-http --example find_jobs", "examples/find_jobs")?,
+        search: released("--package keyrack-server --example find_jobs", "examples/find_jobs")?,
     };
     let sections = [embedded(&programs, jobs)?, redis(&programs, jobs)?];
     let about = format!(

@@ -78,7 +78,7 @@ fn build() -> Result<Programs> {
     Ok(Programs {
         server: released("--package keyrack", "keyrack")?,
         watchers: released(
-            "--package keyrack-http --example trace_watchers",
+            "--package keyrack-server --example trace_watchers",
             "examples/trace_watchers",
         )?,
     })

@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 
+use keyrack_format as format;
 use keyrack_identity::{AUDIT_MAX, Change, Identity};
 
 use crate::{
     Exit, Globals,
     table::{Cell, Table},
     terminal::Color,
-    when,
 };
 
 /// The arguments of `keyrack audit`.
@@ -57,7 +57,7 @@ fn table(changes: &[Change]) -> Table {
             Some(why) => Cell::painted(why.as_str(), Some(Color::Red)),
         };
         table.row(vec![
-            when::date_time_to_the_second((change.at * 1000.0) as u64).into(),
+            format::local_s((change.at * 1000.0) as u64).into(),
             change.actor.as_str().into(),
             change.action.as_str().into(),
             about.join(", ").into(),

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use keyrack_calculations::Verdict;
-use keyrack_http::human;
+use keyrack_format as format;
 use serde_json::json;
 
 use super::{open, scope::Scope};
@@ -74,17 +74,17 @@ async fn go_through(args: &Args, globals: &Globals, mends: bool) -> anyhow::Resu
         }
         out.flush()?;
     }
-    let differences = human::counted(all.differences.len() as u64, "difference");
-    let keys = human::counted(ids.len() as u64, "key");
+    let differences = format::counted(all.differences.len() as u64, "difference");
+    let keys = format::counted(ids.len() as u64, "key");
     let mended = if mends && !all.differences.is_empty() { ", mended" } else { "" };
     globals.say(format_args!(
         "{keys}, {} compared: {differences}{mended}",
-        human::counted(all.compared, "result")
+        format::counted(all.compared, "result")
     ));
     if all.unreadable > 0 {
         globals.say(format_args!(
             "{} cannot be read and were left out",
-            human::counted(all.unreadable, "value")
+            format::counted(all.unreadable, "value")
         ));
     }
     Ok(all.differences.len())

@@ -4,7 +4,7 @@ use keyrack_calculations::{
     Error, Stamp,
     keys::{Account, Dimension, DimensionKey, Project},
 };
-use keyrack_http::human;
+use keyrack_format as format;
 
 use super::{
     open,
@@ -46,8 +46,8 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let name = format!("{}/{}", args.dimension, args.key);
     let values = ledger.values_len(&id).await?;
     let question = match args.at.len() as u64 {
-        0 => format!("delete \"{name}\" with its {}?", human::counted(values, "value")),
-        n => format!("delete {} of \"{name}\"?", human::counted(n, "value")),
+        0 => format!("delete \"{name}\" with its {}?", format::counted(values, "value")),
+        n => format!("delete {} of \"{name}\"?", format::counted(n, "value")),
     };
     if !args.yes && !terminal::agreed(&question, "deleting values")? {
         globals.say("nothing was changed");
@@ -61,7 +61,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         return Ok(Exit::Ok);
     }
     let deleted = ledger.delete_values(&id, &args.at).await?;
-    globals.say(format_args!("deleted {} of \"{name}\"", human::counted(deleted, "value")));
+    globals.say(format_args!("deleted {} of \"{name}\"", format::counted(deleted, "value")));
     if deleted == 0 {
         let message = format!("\"{name}\" has no value at these times");
         return Err(Failure::new(Exit::NotFound, message).into());

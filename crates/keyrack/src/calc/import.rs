@@ -12,7 +12,7 @@ use std::{
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keyrack_calculations::{Accounts, Line};
-use keyrack_http::human;
+use keyrack_format as format;
 
 use self::{
     resume::Resume,
@@ -63,7 +63,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     };
     if resume.place.bytes > 0 {
         import.reader.seek(SeekFrom::Start(resume.place.bytes))?;
-        let lines = human::count(resume.place.line);
+        let lines = format::count(resume.place.line);
         globals.say(format_args!("going on after line {lines}, where an import was interrupted"));
     } else if let Some(columns) = &import.columns {
         (resume.place.bytes, resume.place.line) = (columns.bytes, 1);
@@ -73,15 +73,15 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let (stored, refused) = (resume.place.stored, resume.place.refused);
     globals.say(format_args!(
         "{} stored, {} refused",
-        human::counted(stored, "event"),
-        human::count(refused)
+        format::counted(stored, "event"),
+        format::count(refused)
     ));
     ended?;
     resume.finish()?;
     if refused == 0 {
         return Ok(Exit::Ok);
     }
-    Err(Failure::new(Exit::Failed, format!("{} not stored", human::counted(refused, "line")))
+    Err(Failure::new(Exit::Failed, format!("{} not stored", format::counted(refused, "line")))
         .into())
 }
 
@@ -164,7 +164,7 @@ impl Import<'_> {
             // After the events are stored: an interruption in between stores some again, which changes nothing.
             resume.save()?;
             self.bar.set_position(resume.place.bytes);
-            self.bar.set_message(human::counted(resume.place.stored, "event"));
+            self.bar.set_message(format::counted(resume.place.stored, "event"));
             if is_last {
                 return Ok(());
             }

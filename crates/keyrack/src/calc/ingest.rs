@@ -1,7 +1,7 @@
 //! `keyrack calc ingest`.
 
 use keyrack_calculations::{Intake, IntakeCounts, keys::IntakeName};
-use keyrack_http::human;
+use keyrack_format as format;
 
 use super::open;
 use crate::{Exit, Globals, signals::Signals};
@@ -44,7 +44,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         (None, Some(channel)) => accounts.listen(&channel, stop, tell).await?,
         (None, None) => IntakeCounts::default(),
     };
-    let stored = human::counted(taken.stored, "event");
-    globals.say(format_args!("{stored} stored, {} refused", human::count(taken.refused)));
+    let stored = format::counted(taken.stored, "event");
+    globals.say(format_args!("{stored} stored, {} refused", format::count(taken.refused)));
     Ok(Exit::Ok)
 }

@@ -2,7 +2,7 @@
 
 use keyrack_contract::registry;
 use keyrack_demo::{CleanReport, Demo, Error, Options};
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_store::Store;
 use tokio::{sync::oneshot, task::JoinHandle};
 
@@ -145,8 +145,8 @@ fn say_cleaned(cleaned: CleanReport, globals: &Globals) {
     }
     globals.say(format_args!(
         "cleaned up after the demo: {}, and {} of keys that others use too",
-        human::counted(cleaned.keys, "key"),
-        human::counted(cleaned.members, "member")
+        format::counted(cleaned.keys, "key"),
+        format::counted(cleaned.members, "member")
     ));
 }
 

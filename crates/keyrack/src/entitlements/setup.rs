@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use keyrack_entitlements::{
     Checkout, CheckoutSettings, Entitlements, NoSource, RevenueCat, Settings, Stripe,
 };
-use keyrack_http::Billing;
+use keyrack_services::Billing;
 use keyrack_store::Store;
 
 use crate::{

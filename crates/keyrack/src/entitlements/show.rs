@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, io::Write as _};
 
 use keyrack_entitlements::Entitlement;
+use keyrack_format as format;
 use keyrack_keys::UserSub;
 use serde::Serialize;
 
@@ -11,7 +12,6 @@ use crate::{
     Exit, Globals,
     table::{Cell, Table},
     terminal::Color,
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -77,5 +77,5 @@ pub(super) fn state(value: &Entitlement) -> Cell {
 }
 
 pub(super) fn moment(seconds: f64) -> String {
-    when::date_time_to_the_second((seconds.max(0.0) * 1000.0) as u64)
+    format::local_s((seconds.max(0.0) * 1000.0) as u64)
 }

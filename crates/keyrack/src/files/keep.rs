@@ -1,7 +1,7 @@
 //! `keyrack files keep`.
 
 use keyrack_files::{Entry, Files};
-use keyrack_http::human;
+use keyrack_format as format;
 
 use crate::{Exit, Failure, Globals};
 
@@ -40,6 +40,6 @@ pub(super) async fn run(args: &Args, files: &Files, globals: &Globals) -> anyhow
         let hint = "\"keyrack files list\" shows what is";
         return Err(Failure::new(Exit::NotFound, message).hint(hint).into());
     }
-    globals.say(format_args!("kept; it had been entered {}", human::counted(kept, "time")));
+    globals.say(format_args!("kept; it had been entered {}", format::counted(kept, "time")));
     Ok(Exit::Ok)
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use keyrack_files::{Entry, Failure, Files};
-use keyrack_http::human;
+use keyrack_format as format;
 use serde::Serialize;
 
 use super::shown;
@@ -11,7 +11,6 @@ use crate::{
     Exit, Globals,
     table::{Cell, Table},
     terminal::Color,
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +46,7 @@ pub(super) async fn run(args: &Args, files: &Files, globals: &Globals) -> anyhow
     let total = if args.due { due } else { all };
     if !globals.json && total as usize > entries.len() {
         globals
-            .say(format_args!("{} in all; see more with --limit", human::counted(total, "file")));
+            .say(format_args!("{} in all; see more with --limit", format::counted(total, "file")));
     }
     Ok(Exit::Ok)
 }
@@ -74,7 +73,7 @@ pub(super) fn print(entries: &[Entry], now: f64, globals: &Globals) -> anyhow::R
 fn row(entry: &Entry, now: f64) -> Vec<Cell> {
     let at = match entry.at {
         at if at <= now => Cell::painted("due", Some(Color::Yellow)),
-        at => when::date_time_to_the_second((at.max(0.0) * 1000.0) as u64).into(),
+        at => format::local_s((at.max(0.0) * 1000.0) as u64).into(),
     };
     let (bucket, key) = match &entry.file {
         Ok(file) => (file.bucket.clone(), file.key.clone()),
@@ -84,7 +83,7 @@ fn row(entry: &Entry, now: f64) -> Vec<Cell> {
         (Some(failure), _) => {
             let words = format!(
                 "failed {}: {}",
-                human::counted(failure.failures.into(), "time"),
+                format::counted(failure.failures.into(), "time"),
                 failure.reason
             );
             Cell::painted(words, Some(Color::Red))

@@ -8,6 +8,7 @@ mod sweep;
 pub(crate) use self::sweep::{Sweeper, sweep_definition};
 
 use keyrack_files::{Buckets, Files};
+use keyrack_format as format;
 
 use crate::{
     Exit, Failure, Globals,
@@ -61,5 +62,5 @@ fn buckets(settings: &Settings) -> anyhow::Result<Buckets> {
 
 /// A member of the set, as a line of a terminal takes it.
 fn shown(member: &[u8]) -> String {
-    crate::terminal::one_line(&String::from_utf8_lossy(member), None)
+    format::one_line(&String::from_utf8_lossy(member), None)
 }

@@ -1,7 +1,7 @@
 //! `keyrack files rm`.
 
 use keyrack_files::Files;
-use keyrack_http::human;
+use keyrack_format as format;
 
 use crate::{Exit, Globals, terminal};
 
@@ -22,7 +22,7 @@ pub(super) struct Args {
 
 /// Asks for files to be deleted.
 pub(super) async fn run(args: &Args, files: &Files, globals: &Globals) -> anyhow::Result<Exit> {
-    let count = human::counted(args.key.len() as u64, "file");
+    let count = format::counted(args.key.len() as u64, "file");
     if !args.yes && !terminal::agreed(&format!("delete {count}?"), "deleting files")? {
         globals.say("nothing was done");
         return Ok(Exit::Ok);

@@ -1,7 +1,7 @@
 //! `keyrack files sweep`, and the same done by the calendar by `keyrack serve`.
 
 use keyrack_files::{Buckets, Files, SWEEP_JOB, Sweep, Swept};
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::recurring::{CronSchedule, Definition};
 use keyrack_store::Store;
 use serde_json::json;
@@ -66,7 +66,7 @@ fn as_json(swept: &Swept) -> serde_json::Value {
 
 /// What a sweep has done, in a line.
 fn tell(swept: &Swept) -> String {
-    let mut words = format!("{} deleted", human::counted(swept.deleted, "file"));
+    let mut words = format!("{} deleted", format::counted(swept.deleted, "file"));
     for (count, what) in [
         (swept.unexpected, "of them uploaded for nothing"),
         (swept.missing, "gone already"),

@@ -1,7 +1,7 @@
 //! Which jobs a command is about: some by their ids, or all of a queue that meet a filter.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::{
     Error,
     bee::{
@@ -145,7 +145,7 @@ impl All<'_> {
                 let done =
                     self.hive.bulk(self.queue, filter, bulk, is_dry_run, cursor.as_deref()).await?;
                 count += if is_dry_run { done.matched } else { done.changed };
-                self.bar.set_message(human::counted(count, "job"));
+                self.bar.set_message(format::counted(count, "job"));
                 cursor = done.next;
                 if cursor.is_none() {
                     break;
@@ -180,7 +180,7 @@ fn bar(globals: &Globals) -> ProgressBar {
 }
 
 fn is_agreed(count: u64, deed: &Deed) -> anyhow::Result<bool> {
-    let what = format!("{} {}", deed.verb, human::counted(count, "job"));
+    let what = format!("{} {}", deed.verb, format::counted(count, "job"));
     agreed(&format!("{what}?"), &format!("to {what}"))
 }
 
@@ -193,6 +193,6 @@ fn tell(count: u64, jids: Option<&[String]>, deed: &Deed, globals: &Globals) -> 
     if globals.json {
         return globals.print_json(&json!({ "changed": count, "jobs": jids }));
     }
-    globals.say(format_args!("{} {}", human::counted(count, "job"), deed.done));
+    globals.say(format_args!("{} {}", format::counted(count, "job"), deed.done));
     Ok(())
 }

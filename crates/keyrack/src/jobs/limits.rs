@@ -2,13 +2,14 @@
 
 use std::{io::Write as _, str::FromStr, time::Duration};
 
+use keyrack_format as format;
 use keyrack_jobs::bee::{
     Limits, Rate,
     keys::{QueueName, Tenant},
 };
 
 use super::{names, open};
-use crate::{Exit, Globals, duration};
+use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Without an option it shows the limits that hold; \"none\" lifts one.")]
@@ -50,7 +51,7 @@ impl FromStr for Ttl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Ttl, String> {
-        Ok(Ttl(duration::parse(text)?.as_millis() as u64))
+        Ok(Ttl(format::duration::parse(text)?.as_millis() as u64))
     }
 }
 
@@ -92,7 +93,7 @@ impl FromStr for Starts {
         } else {
             format!("1{per}")
         };
-        let per_ms = duration::parse_positive(&per)?.as_millis() as u64;
+        let per_ms = format::duration::parse_positive(&per)?.as_millis() as u64;
         Ok(Starts(Rate { max, per_ms }))
     }
 }
@@ -172,7 +173,7 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(limits.concurrency.map(|n| format!("{n} at once")));
     lines.extend(limits.rate.map(|rate| {
-        let per = duration::shown(Duration::from_millis(rate.per_ms));
+        let per = format::duration::typed(Duration::from_millis(rate.per_ms));
         format!("{} starts in {per}", rate.max)
     }));
     lines.extend(limits.tenant_concurrency.map(|n| format!("{n} at once for each tenant")));
@@ -181,7 +182,9 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
     lines.extend(limits.failed_max.map(|n| format!("{n} failed jobs kept")));
     lines.extend(limits.failed_ttl_ms.map(|ms| match ms {
         0 => "failed jobs kept as long as completed ones".into(),
-        ms => format!("failed jobs kept for {}", duration::shown(Duration::from_millis(ms))),
+        ms => {
+            format!("failed jobs kept for {}", format::duration::typed(Duration::from_millis(ms)))
+        }
     }));
     if lines.is_empty() {
         lines.push("no limits".into());

@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, str::FromStr};
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::{Filter, Hive, Job, PAGE_MAX, Place, keys::QueueName};
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         out.flush()?;
     }
     if let Some(next) = next {
-        let listed = human::counted(jobs.len() as u64, "job");
+        let listed = format::counted(jobs.len() as u64, "job");
         globals
             .say(format_args!("{listed}; there are more: give a higher --limit, or --from {next}"));
     }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::{
     Hive, Submission,
     keys::{Jid, QueueName},
@@ -41,14 +41,14 @@ pub(super) async fn run(file: &Path, queue: &QueueName, globals: &Globals) -> an
     };
     let ended = many.run().await;
     many.bar.finish_and_clear();
-    let (submitted, refused) = (human::counted(many.submitted, "job"), many.refused);
+    let (submitted, refused) = (format::counted(many.submitted, "job"), many.refused);
     // What was done before an error counts all the same.
-    globals.say(format_args!("{submitted} submitted, {} refused", human::count(refused)));
+    globals.say(format_args!("{submitted} submitted, {} refused", format::count(refused)));
     ended?;
     if refused == 0 {
         return Ok(Exit::Ok);
     }
-    let message = format!("{} not submitted", human::counted(refused, "line"));
+    let message = format!("{} not submitted", format::counted(refused, "line"));
     Err(Failure::new(Exit::Failed, message).into())
 }
 
@@ -108,7 +108,7 @@ impl Many<'_> {
             let bytes = batch.bytes;
             self.submit(batch).await?;
             self.bar.inc(bytes);
-            self.bar.set_message(human::counted(self.submitted, "job"));
+            self.bar.set_message(format::counted(self.submitted, "job"));
             if is_last {
                 return Ok(());
             }

@@ -1,11 +1,11 @@
 //! Jobs in a table.
 
+use keyrack_format as format;
 use keyrack_jobs::bee::{Job, Status};
 
 use crate::{
     table::{Cell, Table},
     terminal::Color,
-    when,
 };
 
 /// A table of jobs, which shows the queue of each if they may differ.
@@ -21,7 +21,7 @@ pub(super) fn table(jobs: &[Job], now_ms: u64, shows_queue: bool) -> Table {
             cells.push(job.queue().into());
         }
         cells.push(status(job.status()));
-        cells.push(Cell::number(when::age(job.submitted(), now_ms)));
+        cells.push(Cell::number(format::duration_ms(now_ms.saturating_sub(job.submitted()))));
         cells.push(Cell::number(format!("{}/{}", job.retries(), job.options().retries)));
         cells.push(summary(job).into());
         table.row(cells);

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::{
     Hive, Job,
     keys::{Group, Jid, QueueName, Tag},
@@ -48,7 +48,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         out.flush()?;
     }
     if left_out > 0 {
-        let left_out = human::counted(left_out as u64, "job");
+        let left_out = format::counted(left_out as u64, "job");
         globals.say(format_args!("{left_out} not looked at; give a higher --limit"));
     }
     Ok(Exit::Ok)

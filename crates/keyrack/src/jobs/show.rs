@@ -5,16 +5,15 @@ use std::{
     time::Duration,
 };
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::{HistoryEntry, Job, Options, Why, keys::Jid};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{names, open, rows};
 use crate::{
-    Exit, Globals, duration,
-    terminal::{self, Color, Paint},
-    when,
+    Exit, Globals,
+    terminal::{Color, Paint},
 };
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +66,7 @@ fn print(out: &mut impl Write, job: &Job, why: &Why) -> io::Result<()> {
 
 /// Without what would move the cursor.
 fn plain(line: &str) -> String {
-    terminal::one_line(line, None)
+    format::one_line(line, None)
 }
 
 /// What there is to say about a job; what it does not have is left out.
@@ -87,15 +86,15 @@ fn facts(job: &Job) -> Vec<(&'static str, String)> {
         ("runs after", list(options.dependencies.clone())),
         ("before", list(job.dependants())),
         ("options", Some(options_in_words(&options))),
-        ("retried", Some(job.retries()).filter(|n| *n > 0).map(|n| human::counted(n, "time"))),
-        ("lost", Some(job.deaths()).filter(|n| *n > 0).map(|n| human::counted(n, "worker"))),
+        ("retried", Some(job.retries()).filter(|n| *n > 0).map(|n| format::counted(n, "time"))),
+        ("lost", Some(job.deaths()).filter(|n| *n > 0).map(|n| format::counted(n, "worker"))),
         ("worker", text(Some(job.worker()).filter(|worker| !worker.is_empty()))),
     ];
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 fn options_in_words(options: &Options) -> String {
-    let time = |ms: f64| duration::shown(Duration::from_millis(ms.max(0.0) as u64));
+    let time = |ms: f64| format::duration::typed(Duration::from_millis(ms.max(0.0) as u64));
     let mut words = Vec::new();
     if options.priority != 0.0 {
         words.push(format!("priority {}", options.priority));
@@ -129,8 +128,11 @@ fn print_history(out: &mut impl Write, history: &[HistoryEntry], paint: Paint) -
     writeln!(out)?;
     for (place, entry) in history.iter().enumerate() {
         let at = match place {
-            0 => when::date_time(start),
-            _ => format!("+ {}", when::age(start, entry.timestamp.max(0.0) as u64)),
+            0 => format::local_ms(start),
+            _ => format!(
+                "+ {}",
+                format::duration_ms((entry.timestamp.max(0.0) as u64).saturating_sub(start))
+            ),
         };
         let at = paint.apply(Some(Color::Dim), &format!("{at:>23}"));
         let event = format!("{:<width$}", plain(&entry.event));
@@ -144,7 +146,7 @@ fn print_history(out: &mut impl Write, history: &[HistoryEntry], paint: Paint) -
 fn circumstances(entry: &HistoryEntry) -> String {
     let told = entry.more.iter().map(|(name, value)| match (name.as_str(), value) {
         ("till", Json::Number(ms)) => {
-            format!("till {}", when::date_time(ms.as_f64().unwrap_or(0.0) as u64))
+            format!("till {}", format::local_ms(ms.as_f64().unwrap_or(0.0) as u64))
         }
         (name, Json::String(text)) => format!("{name}: {text}"),
         (name, value) => format!("{name}: {value}"),

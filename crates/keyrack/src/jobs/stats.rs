@@ -8,16 +8,15 @@ use std::{
     time::Duration,
 };
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::{Hive, Stats, keys::QueueName};
 
 use self::pace::Pace;
 use super::{names, open};
 use crate::{
-    Exit, Globals, duration,
+    Exit, Globals,
     table::{Cell, Table},
     terminal::Color,
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -28,7 +27,7 @@ pub(super) struct Args {
     queues: Vec<QueueName>,
     /// Print them again and again, every so often
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2s",
-        value_parser = duration::parse_positive)]
+        value_parser = format::duration::parse_positive)]
     watch: Option<Duration>,
 }
 
@@ -109,11 +108,11 @@ fn table(all: &[Stats], now_ms: u64) -> Table {
     ]);
     for stats in all {
         let pace = Pace::of(stats, now_ms);
-        let number = |n: u64| Cell::number(human::count(n));
+        let number = |n: u64| Cell::number(format::count(n));
         let name =
             if stats.paused { format!("{} (paused)", stats.queue) } else { stats.queue.clone() };
         let oldest = stats.oldest_ms.filter(|_| stats.queued > 0);
-        let oldest = oldest.map(|ms| when::short(Duration::from_millis(ms)));
+        let oldest = oldest.map(|ms| format::duration_ms(ms));
         let alive = stats.workers_alive(now_ms);
         let is_stuck = alive == 0 && stats.queued > 0;
         table.row(vec![

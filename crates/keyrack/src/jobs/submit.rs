@@ -2,13 +2,14 @@
 
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
+use keyrack_format as format;
 use keyrack_jobs::bee::{
     Job, Status, Submission,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 
 use super::{many, names, open};
-use crate::{Exit, Failure, Globals, duration, when};
+use crate::{Exit, Failure, Globals};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -23,7 +24,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = names::priority)]
     priority: Option<f64>,
     /// Wait so long before it may run
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     delay: Option<Duration>,
     /// A word by which it is found; may be given several times
     #[arg(long = "tag", value_name = "TAG", value_parser = names::tag)]
@@ -47,23 +48,23 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
     /// Wait so long before trying it again [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     retry_delay: Option<Duration>,
     /// Wait longer with each try: once, twice, three times --retry-delay
     #[arg(long)]
     progressive: bool,
     /// Keep its result so long [default: 30m]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     ttl: Option<Duration>,
     /// Keep it so long if it fails [default: as the queue says, 7d]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     failed_ttl: Option<Duration>,
     /// An id of your own; a second job with it is refused
     #[arg(long, value_name = "JOB", value_parser = names::jid)]
     id: Option<Jid>,
     /// Wait until it has ended, at most so long, and print its result
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true,
-        default_missing_value = "3650d", value_parser = duration::parse)]
+        default_missing_value = "3650d", value_parser = format::duration::parse)]
     wait: Option<Duration>,
     /// Read jobs from a file or from stdin (-), one on each line
     #[arg(long, value_name = "FILE", conflicts_with_all = [
@@ -103,7 +104,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Some(patience) => {
             globals.say(format_args!("submitted {jid}"));
             let ended = hive.outcome(&jid, patience).await?.ok_or_else(|| {
-                let waited = when::short(patience);
+                let waited = format::duration(patience);
                 Failure::new(
                     Exit::Failed,
                     format!("the job \"{jid}\" has not ended within {waited}"),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, io::Write as _, time::Duration};
 
+use keyrack_format as format;
 use keyrack_jobs::bee::{Event, EventKind, Heard, Hive, Job, keys::QueueName};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -11,7 +12,6 @@ use super::{names, open};
 use crate::{
     Exit, Globals,
     terminal::{self, Color, Paint},
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -95,7 +95,7 @@ fn print(heard: &Heard, now_ms: u64, globals: &Globals) -> anyhow::Result<()> {
         writeln!(out, "{}", serde_json::to_string(&line)?)?;
     } else {
         let paint = Paint::for_stdout();
-        let at = paint.apply(Some(Color::Dim), &when::time_of_day(now_ms));
+        let at = paint.apply(Some(Color::Dim), &format::local_clock(now_ms));
         match heard {
             Heard::Gap => writeln!(out, "{at}  {}", paint.apply(Some(Color::Yellow), GAP))?,
             Heard::Event(event) => writeln!(out, "{at}  {}", words(event, paint))?,
@@ -111,10 +111,10 @@ const GAP: &str = "the connection was lost; what happened meanwhile is not told"
 fn words(event: &Event, paint: Paint) -> String {
     let kind = paint.apply(color(event.kind), &format!("{:<9}", event.kind.as_str()));
     let about = format!("{}  {}", event.queue, event.jid);
-    let about = terminal::one_line(about.trim_end(), None);
+    let about = format::one_line(about.trim_end(), None);
     let used = "08:13:42  completed  ".len() + about.chars().count() + 2;
     let room = terminal::width().map(|width| width.saturating_sub(used).max(DETAIL_WIDTH_MIN));
-    let line = format!("{kind}  {about}  {}", terminal::one_line(&detail(event), room));
+    let line = format!("{kind}  {about}  {}", format::one_line(&detail(event), room));
     line.trim_end().to_owned()
 }
 

@@ -3,9 +3,10 @@
 use std::{io::Write as _, time::Duration};
 
 use clap::ArgGroup;
+use keyrack_format as format;
 use keyrack_journeys::{Journeys, Prompt};
 
-use crate::{Exit, Globals, duration};
+use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("answer").required(true).args(["numeric", "press", "color", "word"]))]
@@ -13,7 +14,7 @@ pub(super) struct Args {
     /// The question
     text: String,
     /// How long the journey lasts
-    #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse_positive)]
     duration: Duration,
     /// It is answered with a number between these
     #[arg(long, value_name = "MIN..MAX", value_parser = range, allow_hyphen_values = true)]

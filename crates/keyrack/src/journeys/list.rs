@@ -2,9 +2,10 @@
 
 use std::{io::Write as _, time::Duration};
 
+use keyrack_format as format;
 use keyrack_journeys::{Journeys, Prompt};
 
-use crate::{Exit, Globals, duration, table::Table, when};
+use crate::{Exit, Globals, table::Table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -30,8 +31,8 @@ pub(super) async fn run(
     }
     let mut table = Table::new(&["UID", "CREATED", "LASTS", "ASKS FOR", "QUESTION"]);
     for journey in &journeys {
-        let created = when::date_time_to_the_second((journey.created_at * 1000.0) as u64);
-        let lasts = duration::shown(Duration::from_secs_f64(journey.duration_seconds));
+        let created = format::local_s((journey.created_at * 1000.0) as u64);
+        let lasts = format::duration::typed(Duration::from_secs_f64(journey.duration_seconds));
         let question = question(&journey.prompt);
         let style = journey.prompt.style();
         table.row(vec![

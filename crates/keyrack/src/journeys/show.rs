@@ -2,11 +2,12 @@
 
 use std::io::Write as _;
 
+use keyrack_format as format;
 use keyrack_journeys::{Journey, Journeys, Totals, keys::JourneyUid};
 use serde::Serialize;
 
 use super::{list::question, uid};
-use crate::{Exit, Globals, terminal::one_line};
+use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -47,7 +48,7 @@ pub(super) async fn run(
         return Ok(Exit::Ok);
     }
     let mut out = globals.out();
-    writeln!(out, "question  {}", one_line(question(&journey.prompt), None))?;
+    writeln!(out, "question  {}", format::one_line(question(&journey.prompt), None))?;
     writeln!(out, "answer    {}", journey.prompt.style())?;
     writeln!(out, "lasts     {} s", journey.duration_seconds)?;
     writeln!(out, "events    {}", histogram.iter().sum::<u64>())?;

@@ -3,7 +3,7 @@
 use std::{io::Write as _, num::NonZeroU32};
 
 use keyrack_contract::registry;
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_lint::{InferOptions, Inference, WalkRate};
 
 use super::progress::Bar;
@@ -50,18 +50,18 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
 }
 
 fn summary(inference: &Inference) -> String {
-    let shapes = human::counted(inference.proposals.len() as u64, "shape");
-    let mut words = format!("{} of {shapes}", human::counted(inference.keys, "key"));
+    let shapes = format::counted(inference.proposals.len() as u64, "shape");
+    let mut words = format!("{} of {shapes}", format::counted(inference.keys, "key"));
     if inference.declared > 0 {
         words += &format!(
             "; {} already declared and left out (--all takes them in)",
-            human::count(inference.declared)
+            format::count(inference.declared)
         );
     }
     if let Some(example) = &inference.undeclarable_example {
         words += &format!(
             "; {} with names that no declaration can have, such as \"{example}\"",
-            human::count(inference.undeclarable)
+            format::count(inference.undeclarable)
         );
     }
     if inference.truncated {

@@ -6,8 +6,8 @@ use std::{
 };
 
 use keyrack_contract::registry;
-use keyrack_http::human;
-use keyrack_lint::{Options, Report, Rule, Severity, Tally, WalkRate};
+use keyrack_format as format;
+use keyrack_lint::{Options, WalkRate, Report, Rule, Severity, Tally};
 use keyrack_store::Store;
 use serde_json::{Value, json};
 
@@ -86,29 +86,29 @@ fn print(report: &Report, globals: &Globals) -> anyhow::Result<()> {
 fn row(name: &str, tally: &Tally) -> [String; 3] {
     let estimate = if tally.is_estimate() { "~" } else { "" };
     let memory = match tally.bytes() {
-        Some(bytes) => format!("{estimate}{}", human::bytes(bytes)),
+        Some(bytes) => format!("{estimate}{}", format::bytes(bytes)),
         None => "not looked into".into(),
     };
-    [name.to_owned(), human::counted(tally.keys, "key"), memory]
+    [name.to_owned(), format::counted(tally.keys, "key"), memory]
 }
 
 fn verdict(store: &Store, report: &Report) -> String {
-    let mut words = format!("{store}: {}", human::counted(report.keys, "key"));
+    let mut words = format!("{store}: {}", format::counted(report.keys, "key"));
     if report.checked < report.keys {
-        words += &format!(", {} looked into", human::count(report.checked));
+        words += &format!(", {} looked into", format::count(report.checked));
     }
     words += match report.problems() {
         0 => "; no problem found".to_owned(),
-        n => format!("; {} found", human::counted(n, "problem")),
+        n => format!("; {} found", format::counted(n, "problem")),
     }
     .as_str();
     for (rule, count) in &report.counts {
-        words += &format!("\n  {}  {}: {}", rule.code(), rule.title(), human::count(*count));
+        words += &format!("\n  {}  {}: {}", rule.code(), rule.title(), format::count(*count));
     }
     if report.left_out() > 0 {
         words += &format!(
             "\n{} not listed; --limit lists more",
-            human::counted(report.left_out(), "finding")
+            format::counted(report.left_out(), "finding")
         );
     }
     words

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_progress::{
     Bar, Samples,
     estimate::{Estimate, Model},
@@ -13,7 +13,6 @@ use super::{Whose, open, words};
 use crate::{
     Exit, Globals,
     table::{Cell, Table},
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -70,15 +69,17 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let now_ms = progress.store().now_ms();
     let mut table = Table::new(&["BAR", "STEPS", "RUNS", "LAST", "USUALLY", "RANGE"]);
     for row in &rows {
-        let last = row.last_run_at.map(|at| when::age((at * 1000.0) as u64, now_ms) + " ago");
+        let last = row
+            .last_run_at
+            .map(|at| format::duration_ms(now_ms.saturating_sub((at * 1000.0) as u64)) + " ago");
         let next = row.next_run_seconds.as_ref();
-        let usually = next.map(|next| words::exact(next.p50));
+        let usually = next.map(|next| format::duration_seconds(next.p50));
         let range = next.map(words::range);
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         table.row(vec![
             row.bar.name.clone().into(),
-            Cell::number(human::count(row.steps as u64)),
-            Cell::number(human::count(row.runs as u64)),
+            Cell::number(format::count(row.steps as u64)),
+            Cell::number(format::count(row.runs as u64)),
             Cell::number(or_none(last)),
             Cell::number(or_none(usually)),
             or_none(range).into(),

@@ -8,11 +8,11 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_progress::estimate::{Estimate, Running};
 
 use super::words;
-use crate::{Globals, terminal};
+use crate::Globals;
 
 /// A bar on stderr; nothing is drawn with `--quiet` or when stderr is no terminal.
 #[derive(Debug, Clone)]
@@ -84,7 +84,7 @@ impl Meter {
                 }
             }
             None => {
-                message += &format!("  {}", words::exact(spent));
+                message += &format!("  {}", format::duration_seconds(spent));
                 UNKNOWN
             }
         };
@@ -157,10 +157,10 @@ pub(super) fn spent(running: &Running) -> f64 {
 /// Where a run is: `copy 30 of 100`.
 pub(super) fn place(running: &Running) -> String {
     let current = &running.current;
-    let name = terminal::one_line(&current.name, Some(NAME_WIDTH));
+    let name = format::one_line(&current.name, Some(NAME_WIDTH));
     match current.iterations {
         None => name,
-        Some(n) => format!("{name} {} of {}", human::count(current.iteration), human::count(n)),
+        Some(n) => format!("{name} {} of {}", format::count(current.iteration), format::count(n)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `keyrack progress rm`.
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_progress::keys::BarName;
 
 use super::{Whose, bar, open, samples};
@@ -32,13 +32,13 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     }
     let known = samples(&progress, user, bar).await?.traces.len() as u64;
     if !args.yes {
-        let question = format!("forget \"{bar}\" and its {}?", human::counted(known, "past run"));
+        let question = format!("forget \"{bar}\" and its {}?", format::counted(known, "past run"));
         if !terminal::agreed(&question, "forgetting a bar")? {
             globals.say("nothing was changed");
             return Ok(Exit::Failed);
         }
     }
     progress.delete_bar(user, bar.as_str()).await?;
-    globals.say(format_args!("forgot \"{bar}\" and its {}", human::counted(known, "past run")));
+    globals.say(format_args!("forgot \"{bar}\" and its {}", format::counted(known, "past run")));
     Ok(Exit::Ok)
 }

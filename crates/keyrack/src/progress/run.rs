@@ -11,6 +11,7 @@ mod sieve;
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
+use keyrack_format as format;
 use keyrack_jobs::hot;
 use keyrack_progress::{
     Progress,
@@ -32,7 +33,7 @@ use super::{
     meter::{Meter, TICK},
     words,
 };
-use crate::{Exit, Globals, printer::visible, quotas::quotas};
+use crate::{Exit, Globals, quotas::quotas};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -172,7 +173,7 @@ async fn attend(
 }
 
 fn summary(bar: &BarName, course: &Shared, expected: Option<&Estimate>, code: u8) -> String {
-    let took = words::exact(course.lock().elapsed());
+    let took = format::duration_seconds(course.lock().elapsed());
     let range = expected.map(|expected| format!(", expected {}", words::range(expected)));
     let kept = if code == 0 { "" } else { ", not kept as it failed" };
     format!("\"{bar}\" took {took}{}{kept}", range.unwrap_or_default())
@@ -186,5 +187,5 @@ fn new_uid() -> TraceUid {
 fn warn(words: std::fmt::Arguments<'_>) {
     use std::io::Write as _;
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(std::io::stderr(), "keyrack: {}", visible(&words.to_string()));
+    let _ = writeln!(std::io::stderr(), "keyrack: {}", format::visible(&words.to_string()));
 }

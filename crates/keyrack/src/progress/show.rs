@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_progress::{
     Bar, Outcome, Progress, Step, Trace,
     estimate::{Estimate, Model, Running},
@@ -14,8 +14,6 @@ use super::{Whose, bar, meter, open, samples, words};
 use crate::{
     Exit, Failure, Globals,
     table::{Cell, Table},
-    terminal::one_line,
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -77,7 +75,7 @@ impl<'a> ShownTrace<'a> {
 
     /// The place of the trace, how long it took, and what is left.
     pub(super) fn in_words(&self, place: &str) -> String {
-        let took = words::exact(self.elapsed_seconds);
+        let took = format::duration_seconds(self.elapsed_seconds);
         match &self.remaining_seconds {
             Some(left) => format!("{place}  {took}, {}", words::left(left)),
             None => format!("{place}  {took}"),
@@ -104,20 +102,21 @@ async fn show_bar(progress: &Progress, args: &Args, globals: &Globals) -> anyhow
     }
     let mut out = globals.out();
     let settings = &bar.settings;
-    let began = when::date_time_to_the_second((bar.created_at * 1000.0) as u64);
+    let began = format::local_s((bar.created_at * 1000.0) as u64);
     fact(&mut out, "bar", &format!("{} of {}", bar.name, bar.user_sub))?;
     fact(&mut out, "began", &began)?;
-    fact(&mut out, "runs", &format!("{} kept to learn from", human::count(runs as u64)))?;
+    fact(&mut out, "runs", &format!("{} kept to learn from", format::count(runs as u64)))?;
     let age = settings.sampling_max_age_seconds;
-    let age = age.map_or("without end".to_owned(), |age| format!("for {}", human::duration(age)));
+    let age =
+        age.map_or("without end".to_owned(), |age| format!("for {}", format::duration_s(age)));
     let keeps = format!(
         "about {}, {age}, {}",
-        human::counted(settings.sampling_max_count, "run"),
+        format::counted(settings.sampling_max_count, "run"),
         settings.sampling_technique.as_str()
     );
     fact(&mut out, "keeps", &keeps)?;
     if let Some(next) = next_run_seconds {
-        let next = format!("{} ({})", words::exact(next.p50), words::range(&next));
+        let next = format!("{} ({})", format::duration_seconds(next.p50), words::range(&next));
         fact(&mut out, "next run", &next)?;
     }
     let names = steps.iter().skip(1).map(|step| match step.iterated {
@@ -149,7 +148,7 @@ async fn show_trace(
     }
     let mut out = globals.out();
     fact(&mut out, "trace", &format!("{uid} of {bar}"))?;
-    fact(&mut out, "began", &when::date_time((trace.created_at * 1000.0) as u64))?;
+    fact(&mut out, "began", &format::local_ms((trace.created_at * 1000.0) as u64))?;
     let running = Running::of(&trace, now);
     match trace.outcome(now) {
         Outcome::Running => fact(&mut out, "is at", &meter::place(&running))?,
@@ -159,7 +158,7 @@ async fn show_trace(
             fact(&mut out, "ended", &failed.to_string())?;
         }
     }
-    fact(&mut out, "took", &words::exact(shown.elapsed_seconds))?;
+    fact(&mut out, "took", &format::duration_seconds(shown.elapsed_seconds))?;
     if let Some(left) = &shown.remaining_seconds {
         fact(&mut out, "left", &words::left(left))?;
         fact(&mut out, "sure", &format!("{:.0} %", left.sureness * 100.0))?;
@@ -174,18 +173,18 @@ fn steps(trace: &Trace, now: f64) -> Table {
     for step in &trace.steps {
         let done = match step.iterations {
             0 => "-".to_owned(),
-            n => format!("{} of {}", human::count(step.iteration), human::count(n)),
+            n => format!("{} of {}", format::count(step.iteration), format::count(n)),
         };
         let took = step.finished_at.unwrap_or(now) - step.started_at;
         table.row(vec![
             step.step_name.clone().into(),
             Cell::number(done),
-            Cell::number(words::exact(took)),
+            Cell::number(format::duration_seconds(took)),
         ]);
     }
     table
 }
 
 fn fact(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "{name:>8}  {}", one_line(value, None))
+    writeln!(out, "{name:>8}  {}", format::one_line(value, None))
 }

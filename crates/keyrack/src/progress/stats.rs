@@ -2,15 +2,14 @@
 
 use std::io::Write as _;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_progress::{Eta, Sample, Samples, StepEta, keys::BarName};
 use serde::Serialize;
 
-use super::{Whose, bar, open, samples, words};
+use super::{Whose, bar, open, samples};
 use crate::{
     Exit, Globals,
     table::{Cell, Table},
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -92,8 +91,9 @@ fn spreads(samples: &Samples) -> Vec<Spread> {
 
 fn table(steps: &[Spread], eta: &Eta) -> Table {
     let mut table = Table::new(&["STEP", "SHORTEST", "MEDIAN", "LONGEST", "TECHNIQUE", "EXPECTED"]);
-    let number =
-        |seconds: Option<f64>| Cell::number(seconds.map_or_else(|| "-".to_owned(), words::exact));
+    let number = |seconds: Option<f64>| {
+        Cell::number(seconds.map_or_else(|| "-".to_owned(), format::duration_seconds))
+    };
     for (at, step) in steps.iter().enumerate() {
         let name = if step.iterated { format!("{} (each)", step.step) } else { step.step.clone() };
         let known = eta.steps.get(at);
@@ -120,9 +120,13 @@ fn expected(step: &StepEta) -> String {
     let each = if step.iterated { " each" } else { "" };
     match step.eta_b {
         Some(before) => {
-            format!("{}{each}, {} before", words::exact(step.eta_a), words::exact(before))
+            format!(
+                "{}{each}, {} before",
+                format::duration_seconds(step.eta_a),
+                format::duration_seconds(before)
+            )
         }
-        None => format!("{}{each}", words::exact(step.eta_a)),
+        None => format!("{}{each}", format::duration_seconds(step.eta_a)),
     }
 }
 
@@ -133,9 +137,9 @@ fn runs(samples: &Samples) -> Table {
         let took = run.steps.last().map_or(0.0, |last| last.finished_at - run.created_at);
         table.row(vec![
             run.uid.clone().into(),
-            when::date_time_to_the_second((run.created_at * 1000.0) as u64).into(),
-            Cell::number(words::exact(took)),
-            Cell::number(human::count(iterations)),
+            format::local_s((run.created_at * 1000.0) as u64).into(),
+            Cell::number(format::duration_seconds(took)),
+            Cell::number(format::count(iterations)),
         ]);
     }
     table

@@ -2,6 +2,7 @@
 
 use std::{io::Write as _, time::Duration};
 
+use keyrack_format as format;
 use keyrack_progress::{
     Outcome, Progress, Trace,
     estimate::{Model, Running},
@@ -15,9 +16,8 @@ use super::{
     meter::{self, Meter, TICK},
     open,
     show::ShownTrace,
-    words,
 };
-use crate::{Exit, Failure, Globals, duration};
+use crate::{Exit, Failure, Globals};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -29,7 +29,7 @@ pub(super) struct Args {
     #[arg(value_name = "UID", value_parser = uid)]
     uid: TraceUid,
     /// How long to wait for a trace that has not begun
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = format::duration::parse)]
     wait: Duration,
     #[command(flatten)]
     whose: Whose,
@@ -52,7 +52,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     meter.clear();
     let trace = watched?;
     let now = watch.progress.now();
-    let took = words::exact(trace.until(now) - trace.created_at);
+    let took = format::duration_seconds(trace.until(now) - trace.created_at);
     match trace.outcome(now) {
         Outcome::Running | Outcome::Done => {
             if !globals.json {

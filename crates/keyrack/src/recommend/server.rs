@@ -2,8 +2,8 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use keyrack_http::{AppTables, Recommendations, TablesFuture};
 use keyrack_recommender::{Names, Recommender, Row, Source as _, Synced};
+use keyrack_services::{AppTables, Recommendations, TablesFuture};
 use keyrack_store::Store;
 use tokio::sync::Mutex;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_recommender::{Recommender, Settings};
 
 use crate::{Exit, Globals};
@@ -33,7 +33,7 @@ pub(super) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     writeln!(out, "users       {} take part, {} react or follow", stats.members, stats.users)?;
     let tables = stats.tables.iter();
     let tables: Vec<String> =
-        tables.map(|(table, rows)| format!("{table} {}", human::counted(*rows, "row"))).collect();
+        tables.map(|(table, rows)| format!("{table} {}", format::counted(*rows, "row"))).collect();
     writeln!(out, "tables      {}", tables.join(", "))?;
     out.flush()?;
     Ok(Exit::Ok)

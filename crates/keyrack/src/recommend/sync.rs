@@ -5,7 +5,7 @@ use std::{io::Write as _, ops::ControlFlow, time::Duration};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::TimeZone;
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_recommender::{Names, Progress, Recommender, Synced};
 
 use super::{Zone, settings, source::Tables};
@@ -99,14 +99,14 @@ fn print(synced: &Synced, globals: &Globals) -> anyhow::Result<Exit> {
     let mut out = globals.out();
     let day = if synced.new_day { "a new day" } else { "the same day" };
     writeln!(out, "day {}, {day}", synced.day_index)?;
-    writeln!(out, "{} going on", human::counted(synced.challenges, "challenge"))?;
-    writeln!(out, "{} in, {} out", human::counted(synced.posts, "post"), synced.removed)?;
-    writeln!(out, "{} to them", human::counted(synced.reactions, "reaction"))?;
+    writeln!(out, "{} going on", format::counted(synced.challenges, "challenge"))?;
+    writeln!(out, "{} in, {} out", format::counted(synced.posts, "post"), synced.removed)?;
+    writeln!(out, "{} to them", format::counted(synced.reactions, "reaction"))?;
     out.flush()?;
     if synced.skipped > 0 {
         globals.say(format_args!(
             "{} left out: no sense, or a challenge that is not there",
-            human::counted(synced.skipped, "row")
+            format::counted(synced.skipped, "row")
         ));
     }
     Ok(Exit::Ok)

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use jiff::Timestamp;
+use keyrack_format as format;
 use keyrack_jobs::recurring::{ListState, Listed, Listing, Members, Target};
 use serde::Serialize;
 
@@ -11,7 +12,6 @@ use crate::{
     Exit, Globals,
     table::{Cell, Table},
     terminal::Color,
-    when,
 };
 
 /// Lists the recurring jobs.
@@ -44,7 +44,7 @@ fn table(listing: &Listing) -> Table {
     for job in &listing.jobs {
         let next = match job.next_run.map(unix_ms) {
             _ if job.paused => Cell::painted("paused", Some(Color::Yellow)),
-            Some(at) => when::date_time_to_the_second(at).into(),
+            Some(at) => format::local_s(at).into(),
             None => "never".into(),
         };
         let to = match job.definition.target() {

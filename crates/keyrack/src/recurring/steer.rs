@@ -1,9 +1,8 @@
 //! `keyrack recurring run`, `pause` and `resume`.
 
-use keyrack_http::human;
-
 use super::{failed, open};
 use crate::{Exit, Globals};
+use keyrack_format as format;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -15,7 +14,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let recurring = open(globals).await?;
     let count = recurring.run_now(&args.name).await.map_err(|error| failed(error, &recurring))?;
-    globals.say(format_args!("{} queued", human::counted(count as u64, "job")));
+    globals.say(format_args!("{} queued", format::counted(count as u64, "job")));
     Ok(Exit::Ok)
 }
 

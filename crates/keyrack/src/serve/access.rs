@@ -1,7 +1,7 @@
 //! Whom the server lets in, as the settings say, and the token for the first of them.
 
-use keyrack_http::{Access, Auth, Network};
 use keyrack_identity::Identity;
+use keyrack_web::{Access, Auth, Network};
 
 use crate::{
     Exit, Failure, Globals,

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use keyrack_http::Auth;
+use keyrack_web::Auth;
 
 use crate::{
     Exit, Failure,

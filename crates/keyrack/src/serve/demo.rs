@@ -1,8 +1,8 @@
 //! `keyrack serve --demo`: what the demo brings for the server, and what the server has already.
 
 use keyrack_demo::Demo;
-use keyrack_http::Billing;
 use keyrack_jobs::recurring::Definition;
+use keyrack_services::Billing;
 use keyrack_store::Store;
 
 use crate::{

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use keyrack_http::{ConnectionLimits, Tls};
+use keyrack_format as format;
+use keyrack_web::{ConnectionLimits, Tls};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::{
-    Exit, Failure, duration,
+    Exit, Failure,
     settings::{
         HTTP_BODY_TIMEOUT, HTTP_CONNECTIONS, HTTP_HEAD_TIMEOUT, HTTP_IDLE_TIMEOUT, RESP_TLS,
         Setting, Settings, TLS_CERT, TLS_KEY,
@@ -88,7 +89,7 @@ fn client_share(files: Option<u64>) -> usize {
 }
 
 fn time(settings: &Settings, setting: &Setting) -> Result<Duration, Failure> {
-    match duration::parse(settings.value(setting)) {
+    match format::duration::parse(settings.value(setting)) {
         Ok(Duration::ZERO) => Err(wrong(setting, "it has to be more than 0")),
         Ok(time) => Ok(time),
         Err(reason) => Err(wrong(setting, &reason)),

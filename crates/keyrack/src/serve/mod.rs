@@ -10,16 +10,19 @@ mod secrets;
 mod sign_in;
 mod start;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use keyrack_engine::{Engine, Listener, Recovery};
-use keyrack_http::{Server, Tls, human};
+use keyrack_format as format;
 use keyrack_jobs::{
     bee::{Care, Hive, Keeper},
     recurring::{self as scheduler, Recurring, Scheduler},
 };
+use keyrack_server::Server;
+use keyrack_services::{Options, Services};
 use keyrack_store::Store;
+use keyrack_web::Tls;
 use tokio::{net::TcpListener, sync::watch};
 
 use self::addresses::{Addresses, bind_failed};
@@ -123,20 +126,27 @@ pub(crate) async fn run(
         });
     }
     let demo = demo.map(|demo| crate::demo::play(demo, stopped(stopping.clone())));
-    let server = Server::new(store.clone())
-        .with_recurring(recurring)
-        .with_identity(identity)
-        .with_access(access)
-        .with_limits(http_limits)
-        .with_quotas(quotas)
-        .with_tls(tls)
-        .with_billing(billing)
-        .with_buckets(files::named_buckets(&globals.settings)?)
-        .with_reach(reach(&store, resp.as_ref(), resp_tls.is_some(), &globals.settings))
-        .with_metrics_queues(metrics_queues(&globals.settings)?)
-        .with_deploys(deploys)
-        .with_tickets(tickets)
-        .with_recommendations(recommendations);
+    let services = Services::new(
+        store.clone(),
+        Options {
+            identity: Some(identity),
+            recurring,
+            quotas,
+            tickets,
+            deploys,
+            billing,
+            buckets: files::named_buckets(&globals.settings)?,
+            recommendations: Some(recommendations),
+        },
+    );
+    let server = Server {
+        services: Arc::new(services),
+        access,
+        limits: http_limits,
+        tls,
+        reach: reach(&store, resp.as_ref(), resp_tls.is_some(), &globals.settings),
+        metrics_queues: metrics_queues(&globals.settings)?,
+    };
     let mut http = tokio::spawn(server.run(listener, stopped(stopping)));
     tokio::select! {
         signal = signalled => globals.say(format_args!("{signal}: stopping")),
@@ -188,13 +198,13 @@ fn say_recovery(store: &Store, recovery: &Recovery, globals: &Globals) {
         0 => "nothing in it yet".to_owned(),
         commands => format!(
             "replayed {}, {}",
-            human::counted(commands, "command"),
-            human::bytes(recovery.bytes)
+            format::counted(commands, "command"),
+            format::bytes(recovery.bytes)
         ),
     };
     globals.say(format_args!("  store  {store} ({found})"));
     if let Some(cut) = &recovery.cut {
-        let bytes = human::counted(cut.bytes, "byte");
+        let bytes = format::counted(cut.bytes, "byte");
         globals.say(format_args!(
             "         cut a torn write of {bytes} off \"{}\" at byte {}: {}",
             cut.path.display(),

@@ -1,7 +1,7 @@
 //! Who may announce updates and take part in journeys over HTTP, as the settings say.
 
-use keyrack_http::Deploys;
 use keyrack_journeys::Tickets;
+use keyrack_services::Deploys;
 use keyrack_updates::{Secret, keys::Repo};
 
 use crate::{

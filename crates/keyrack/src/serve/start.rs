@@ -2,8 +2,9 @@
 
 use std::{net::TcpListener, pin::Pin, sync::Arc};
 
-use keyrack_http::{ConnectionLimits, Starting, Tls, human};
+use keyrack_format as format;
 use keyrack_store::{Loading, Store};
+use keyrack_web::{ConnectionLimits, Starting, Tls};
 use tokio::sync::watch;
 
 use crate::{Globals, globals::WaitArgs, signals::Signal};
@@ -72,7 +73,7 @@ fn describe_loading(bytes: u64, bytes_all: u64) -> String {
         return "the store is being opened".to_owned();
     }
     let percent = bytes.min(bytes_all) * 100 / bytes_all;
-    let (bytes, bytes_all) = (human::bytes(bytes), human::bytes(bytes_all));
+    let (bytes, bytes_all) = (format::bytes(bytes), format::bytes(bytes_all));
     format!("the log is loading: {percent} %, {bytes} of {bytes_all}")
 }
 

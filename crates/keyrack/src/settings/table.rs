@@ -501,7 +501,7 @@ pub(crate) static DEPLOY_REPOS: Setting = Setting {
 pub(crate) static LOG: Setting = Setting {
     key: "log",
     value_name: "FILTER",
-    help: "What to log: error, warn, info, debug, trace, or by part as in \"warn,keyrack_http=debug\"",
+    help: "What to log: error, warn, info, debug, trace, or by part as in \"warn,keyrack_web=debug\"",
     default: Some("warn"),
     flag: FlagScope::None,
     secret: false,

@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::Path};
 
 use keyrack_engine::log::{self, Damage, Report};
-use keyrack_http::human;
+use keyrack_format as format;
 use serde_json::{Value, json};
 
 use crate::{Exit, Failure, Globals};
@@ -31,7 +31,7 @@ pub(super) fn run(dir: &Path, globals: &Globals) -> anyhow::Result<Exit> {
         return Err(Failure::new(Exit::Failed, message).hint(hint).into());
     }
     let commands = report.files.iter().map(|file| file.commands).sum();
-    globals.say(format_args!("sound: {}", human::counted(commands, "command")));
+    globals.say(format_args!("sound: {}", format::counted(commands, "command")));
     Ok(Exit::Ok)
 }
 
@@ -87,6 +87,6 @@ pub(super) fn damage_as_json(damage: &Damage) -> Value {
 /// Where the damage is and what it is.
 pub(super) fn place(damage: &Damage) -> String {
     let Damage { file, offset, bytes, reason, .. } = damage;
-    let rest = human::counted(*bytes, "byte");
+    let rest = format::counted(*bytes, "byte");
     format!("\"{file}\" at byte {offset}: {reason} ({rest} to the end)")
 }

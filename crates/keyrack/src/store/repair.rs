@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::Path};
 
 use keyrack_engine::log::{self, Repair};
-use keyrack_http::human;
+use keyrack_format as format;
 use serde_json::{Value, json};
 
 use super::check::{damage_as_json, place};
@@ -46,7 +46,7 @@ pub(super) fn run(dir: &Path, yes: bool, globals: &Globals) -> anyhow::Result<Ex
 fn print(repair: &Repair, globals: &Globals) -> anyhow::Result<()> {
     let mut out = globals.out();
     for saved in &repair.saved {
-        let bytes = human::counted(saved.bytes, "byte");
+        let bytes = format::counted(saved.bytes, "byte");
         writeln!(
             out,
             "{}: {bytes} from byte {} on are now in {}",

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_store::{Info, Store};
 use serde_json::{Value, json};
 
@@ -28,17 +28,17 @@ fn print(store: &Store, info: &Info, globals: &Globals) -> anyhow::Result<()> {
     if info.servers > 1 {
         writeln!(out, "servers   {}", info.servers)?;
     }
-    writeln!(out, "up for    {}", human::duration(info.uptime_s))?;
-    writeln!(out, "memory    {}", human::bytes(info.memory_bytes))?;
-    writeln!(out, "clients   {}", human::count(info.clients))?;
+    writeln!(out, "up for    {}", format::duration_s(info.uptime_s))?;
+    writeln!(out, "memory    {}", format::bytes(info.memory_bytes))?;
+    writeln!(out, "clients   {}", format::count(info.clients))?;
     match info.log_bytes {
-        Some(bytes) => writeln!(out, "log       {}", human::bytes(bytes))?,
+        Some(bytes) => writeln!(out, "log       {}", format::bytes(bytes))?,
         None => writeln!(out, "log       none")?,
     }
-    writeln!(out, "keys      {}", human::count(info.keys()))?;
+    writeln!(out, "keys      {}", format::count(info.keys()))?;
     for database in &info.databases {
-        let keys = human::counted(database.keys, "key");
-        let expires = human::count(database.expires);
+        let keys = format::counted(database.keys, "key");
+        let expires = format::count(database.expires);
         writeln!(out, "  db {:<4} {keys}, {expires} of them expiring", database.db)?;
     }
     Ok(out.flush()?)

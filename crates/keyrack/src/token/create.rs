@@ -2,12 +2,13 @@
 
 use std::{io::Write as _, time::Duration};
 
+use keyrack_format as format;
 use keyrack_identity::{Identity, NewToken, Reach, Role, Token};
 use keyrack_keys::UserSub;
 use serde::Serialize;
 
 use super::ACTOR;
-use crate::{Exit, Globals, duration};
+use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -23,7 +24,7 @@ pub(super) struct Args {
     #[arg(long)]
     own: bool,
     /// When it stops working, from now on; without this it does not
-    #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse_positive)]
     expires_in: Option<Duration>,
 }
 

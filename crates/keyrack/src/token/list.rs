@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use keyrack_format as format;
 use keyrack_identity::{Identity, Reach, Token};
 use keyrack_keys::UserSub;
 
@@ -9,7 +10,6 @@ use crate::{
     Exit, Globals,
     table::{Cell, Table},
     terminal::Color,
-    when,
 };
 
 #[derive(Debug, clap::Args)]
@@ -78,5 +78,5 @@ fn scope(token: &Token) -> &'static str {
 }
 
 fn moment(seconds: f64) -> String {
-    when::date_time_to_the_second((seconds * 1000.0) as u64)
+    format::local_s((seconds * 1000.0) as u64)
 }

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::Stats;
 
 use super::look::{Breaker, Picture};
-use crate::when;
 
 /// A job that waits for longer than this is worth a look.
 const OLD: Duration = Duration::from_secs(5 * 60);
@@ -47,7 +46,7 @@ pub(super) fn concerns(picture: &Picture) -> Vec<Concern> {
         Breaker::Closed => {}
     }
     if picture.hot.unknown > 0 {
-        let jobs = human::counted(picture.hot.unknown, "job");
+        let jobs = format::counted(picture.hot.unknown, "job");
         add(Weight::Warning, "hot queue", format!("{jobs} that no worker knew"));
     }
     for stats in &picture.queues {
@@ -58,7 +57,7 @@ pub(super) fn concerns(picture: &Picture) -> Vec<Concern> {
 }
 
 fn of_queue(stats: &Stats, now_ms: u64, mut add: impl FnMut(Weight, String)) {
-    let jobs = human::counted(stats.queued, "job");
+    let jobs = format::counted(stats.queued, "job");
     if stats.queued > 0 && !stats.paused && alive(stats, now_ms) == 0 {
         add(Weight::Broken, format!("{jobs} queued and no worker is alive"));
     }
@@ -73,14 +72,14 @@ fn of_queue(stats: &Stats, now_ms: u64, mut add: impl FnMut(Weight, String)) {
         add(Weight::Broken, format!("{percent} % failed in the last {FAILING_MINUTES} minutes"));
     }
     if stats.dropped > 0 {
-        let jobs = human::counted(stats.dropped, "ended job");
+        let jobs = format::counted(stats.dropped, "ended job");
         add(Weight::Warning, format!("{jobs} deleted before their time in the last hour"));
     }
     let oldest = Duration::from_millis(stats.oldest_ms.unwrap_or(0));
     if stats.paused && stats.queued > 0 {
         add(Weight::Note, format!("paused with {jobs} queued"));
     } else if oldest >= OLD && stats.queued > 0 {
-        add(Weight::Warning, format!("the oldest job waits for {}", when::short(oldest)));
+        add(Weight::Warning, format!("the oldest job waits for {}", format::duration(oldest)));
     }
 }
 

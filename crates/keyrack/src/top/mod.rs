@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use keyrack_format as format;
 use ratatui::{
     DefaultTerminal,
     crossterm::event::{self, Event},
@@ -23,13 +24,13 @@ use self::{
     look::{Looker, Picture},
     view::{View, Wish},
 };
-use crate::{Exit, Failure, Globals, duration, signals::Signals};
+use crate::{Exit, Failure, Globals, signals::Signals};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     /// How often to look
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration::parse_positive)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = format::duration::parse_positive)]
     every: Duration,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::Stats;
 use ratatui::{
     Frame,
@@ -18,7 +18,7 @@ use super::{
     runs::Run,
     view::View,
 };
-use crate::{jobs::stats::pace::Pace, terminal::one_line, when};
+use crate::jobs::stats::pace::Pace;
 
 /// The most concerns and runs that are drawn: queues need room, too.
 const CONCERNS_MAX: usize = 5;
@@ -91,17 +91,18 @@ fn header(picture: &Picture) -> Vec<Line<'static>> {
     let first = [
         Some(picture.store.clone()),
         Some(info.version.clone()),
-        Some(format!("up {}", human::duration(info.uptime_s))),
-        Some(human::counted(info.keys(), "key")),
-        Some(human::bytes(info.memory_bytes)),
-        info.log_bytes.map(|bytes| format!("log {}", human::bytes(bytes))),
-        Some(human::counted(info.clients, "client")),
-        pace.map(|n| format!("{}/s", human::counted(n, "command"))),
+        Some(format!("up {}", format::duration_s(info.uptime_s))),
+        Some(format::counted(info.keys(), "key")),
+        Some(format::bytes(info.memory_bytes)),
+        info.log_bytes.map(|bytes| format!("log {}", format::bytes(bytes))),
+        Some(format::counted(info.clients, "client")),
+        pace.map(|n| format!("{}/s", format::counted(n, "command"))),
         Some(format!("answers in {:.1} ms", picture.ping.as_secs_f64() * 1_000.0)),
     ];
     let first: Vec<String> = first.into_iter().flatten().collect();
     let (hot, (waiting, due)) = (picture.hot, picture.files);
-    let oldest = hot.oldest.map(|age| format!(", oldest {}", when::short(age))).unwrap_or_default();
+    let oldest =
+        hot.oldest.map(|age| format!(", oldest {}", format::duration(age))).unwrap_or_default();
     let billing = match picture.breaker {
         Breaker::Closed => "billing asked".green(),
         Breaker::HalfOpen => "billing tried again".yellow(),
@@ -110,11 +111,11 @@ fn header(picture: &Picture) -> Vec<Line<'static>> {
     vec![
         Line::from(vec!["keyrack  ".bold(), Span::raw(first.join(" · "))]),
         Line::from(vec![
-            Span::raw(format!("hot queue {}{oldest} · ", human::count(hot.waiting))),
+            Span::raw(format!("hot queue {}{oldest} · ", format::count(hot.waiting))),
             Span::raw(format!(
                 "files {} waiting, {} due · ",
-                human::count(waiting),
-                human::count(due)
+                format::count(waiting),
+                format::count(due)
             )),
             billing,
         ]),
@@ -141,8 +142,8 @@ fn concern(concern: &Concern) -> Line<'static> {
         Weight::Warning => Color::Yellow,
         Weight::Note => Color::Blue,
     };
-    let subject = one_line(&concern.subject, Some(40));
-    let text = one_line(&concern.text, None);
+    let subject = format::one_line(&concern.subject, Some(40));
+    let text = format::one_line(&concern.text, None);
     Line::from(vec![Span::styled("● ", color), subject.bold(), Span::raw("  "), Span::raw(text)])
 }
 
@@ -162,7 +163,7 @@ fn draw_queues(frame: &mut Frame<'_>, area: Rect, picture: &Picture, view: &mut 
         0 => Constraint::Min(12),
         width => Constraint::Length(width),
     });
-    let n = human::counted(sorted.len() as u64, "queue");
+    let n = format::counted(sorted.len() as u64, "queue");
     let title = format!("{n} by {} ", view.sort.word());
     let table = Table::new(rows, widths)
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::DIM)))
@@ -176,12 +177,12 @@ fn row(stats: &Stats, now_ms: u64, width: u16) -> Row<'static> {
         let line = Line::from(text).right_aligned();
         Cell::from(color.map_or(line.clone(), |color| line.fg(color)))
     };
-    let number = |n: u64| cell(if n == 0 { "-".into() } else { human::count(n) }, None);
+    let number = |n: u64| cell(if n == 0 { "-".into() } else { format::count(n) }, None);
     let oldest = stats.oldest_ms.filter(|_| stats.queued > 0);
-    let oldest = oldest.map_or_else(|| "-".into(), |ms| when::short(Duration::from_millis(ms)));
+    let oldest = oldest.map_or_else(|| "-".into(), |ms| format::duration_ms(ms));
     let workers = alive(stats, now_ms) as u64;
     let is_stuck = workers == 0 && stats.queued > 0 && !stats.paused;
-    let name = one_line(&stats.queue, None);
+    let name = format::one_line(&stats.queue, None);
     let name = if stats.paused { format!("{name} (paused)").yellow() } else { Span::raw(name) };
     let cells = [
         Cell::from(name),
@@ -189,11 +190,11 @@ fn row(stats: &Stats, now_ms: u64, width: u16) -> Row<'static> {
         number(stats.running),
         number(stats.delayed),
         number(stats.waiting + stats.parked),
-        cell(human::count(stats.failed), (stats.failed > 0).then_some(Color::Red)),
+        cell(format::count(stats.failed), (stats.failed > 0).then_some(Color::Red)),
         cell(oldest, None),
         number(pace.submitted),
         number(pace.ended),
-        cell(human::count(workers), is_stuck.then_some(Color::Red)),
+        cell(format::count(workers), is_stuck.then_some(Color::Red)),
         Cell::from(pace.bars(MINUTES).green()),
     ];
     let shown = COLUMNS.iter().zip(cells).filter(|(column, _)| column.fits(width));
@@ -206,14 +207,14 @@ fn draw_runs(frame: &mut Frame<'_>, area: Rect, runs: &[Run]) {
     } else {
         runs.iter().take(RUNS_MAX).map(run).collect()
     };
-    let title = format!("{} under way ", human::counted(runs.len() as u64, "progress bar"));
+    let title = format!("{} under way ", format::counted(runs.len() as u64, "progress bar"));
     frame.render_widget(Paragraph::new(lines).block(titled(title)), area);
 }
 
 fn run(run: &Run) -> Line<'static> {
     let done = run.share().map_or(0, |share| (share * BAR as f64).round() as usize);
     let bar = format!("{}{}", "█".repeat(done), "░".repeat(BAR - done));
-    let time = |s: f64| when::short(Duration::from_secs_f64(s.clamp(0.0, 1e9)));
+    let time = |s: f64| format::duration(Duration::from_secs_f64(s.clamp(0.0, 1e9)));
     let left = match run.left_s {
         Some([low, mid, high]) => format!("{} left ({} to {})", time(mid), time(low), time(high)),
         None => format!("since {}", time(run.spent_s)),
@@ -225,8 +226,8 @@ fn run(run: &Run) -> Line<'static> {
     let name = format!("  {} of {}", run.bar, run.user);
     Line::from(vec![
         bar.green(),
-        Span::raw(format!("{:<42}", one_line(&name, Some(42)))),
-        Span::raw(format!("{:<22}", one_line(&format!("  {step}"), Some(22)))),
+        Span::raw(format!("{:<42}", format::one_line(&name, Some(42)))),
+        Span::raw(format!("{:<22}", format::one_line(&format!("  {step}"), Some(22)))),
         Span::raw(format!("  {left}")).dim(),
     ])
 }

@@ -2,7 +2,7 @@
 
 mod follow;
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_updates::{Updates, keys::Repo};
 
 use crate::{Exit, Globals};
@@ -33,7 +33,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Follow(args) => follow::run(args, &updates, globals).await,
         Command::Announce { repo } => {
             let heard = updates.announce(&repo).await?;
-            globals.say(format_args!("announced; {} heard it", human::counted(heard, "follower")));
+            globals.say(format_args!("announced; {} heard it", format::counted(heard, "follower")));
             Ok(Exit::Ok)
         }
     }

@@ -2,6 +2,7 @@
 
 use std::{io, pin::pin, process::ExitStatus, sync::Arc, time::Duration};
 
+use keyrack_format as format;
 use keyrack_jobs::bee::{
     Failure, Job, RESULT_BYTES_MAX,
     worker::{Context, Stop},
@@ -21,7 +22,6 @@ use super::{
     verdict::{self, Stdout},
     words,
 };
-use crate::duration;
 
 /// How the attempts of a worker are made.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Attempts {
         match end {
             End::ByItself | End::Stopped(Stop::Shutdown) => {}
             End::TooLong => {
-                let limit = duration::shown(self.time_limit);
+                let limit = format::duration::typed(self.time_limit);
                 let message = format!("the command took longer than {limit} and was stopped");
                 return Err(Failure::new(message));
             }

@@ -15,6 +15,7 @@ mod words;
 use std::{sync::Arc, time::Duration};
 
 use clap::ArgGroup;
+use keyrack_format as format;
 use keyrack_jobs::bee::{
     Care, Hive, Outcome,
     keys::QueueName,
@@ -22,7 +23,7 @@ use keyrack_jobs::bee::{
 };
 
 use self::{attempt::Attempts, command::Command, group::Groups, tally::Tally};
-use crate::{Exit, Failure, Globals, duration, globals::WaitArgs, jobs::names, signals::Signals};
+use crate::{Exit, Failure, Globals, globals::WaitArgs, jobs::names, signals::Signals};
 
 /// The arguments of `keyrack work`.
 #[derive(Debug, clap::Args)]
@@ -47,13 +48,13 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: u16,
     /// How long an attempt may take
-    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = duration::parse_positive, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = format::duration::parse_positive, allow_hyphen_values = true)]
     timeout: Duration,
     /// How long a command that was told to stop (SIGTERM) may go on before it is killed
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = format::duration::parse, allow_hyphen_values = true)]
     grace: Duration,
     /// How long running jobs may go on once the worker is told to stop; then they are given back
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = format::duration::parse, allow_hyphen_values = true)]
     finish: Duration,
     /// Stop when no job of the queue is left to run or running; delayed ones are not waited for
     #[arg(long, visible_alias = "once")]

@@ -11,10 +11,8 @@ use std::{
     time::Duration,
 };
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::{Failure, Job, Outcome, Verdict, worker::Stop};
-
-use crate::{printer::visible_lines, when};
 
 /// How an attempt ended, as far as the worker can tell.
 #[derive(Debug)]
@@ -78,7 +76,7 @@ impl Tally {
         let Some(Unsettled { words, took, is_completed }) = self.lock().remove(&attempt) else {
             return;
         };
-        let took = when::short(took);
+        let took = format::duration(took);
         let (counter, words) = match verdict {
             Verdict::Ok if is_completed => (&self.completed, words),
             Verdict::Ok => (&self.failed, words),
@@ -97,7 +95,7 @@ impl Tally {
     pub(super) fn close(&self) {
         let unsettled = std::mem::take(&mut *self.lock());
         for ((jid, _), Unsettled { took, .. }) in unsettled {
-            let took = when::short(took);
+            let took = format::duration(took);
             let words =
                 format!("ended after {took}, but the store could not be told; it will run again");
             self.tell(&self.stopped, &jid, &words);
@@ -109,7 +107,7 @@ impl Tally {
         if !self.quiet {
             // Nobody is left to tell when stderr is gone.
             let line = format!("[{jid}] {words}\n");
-            let _ = io::stderr().write_all(visible_lines(&line).as_bytes());
+            let _ = io::stderr().write_all(format::visible_lines(&line).as_bytes());
         }
     }
 
@@ -128,7 +126,7 @@ struct Unsettled {
 }
 
 fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
-    let took = when::short(took);
+    let took = format::duration(took);
     match ended {
         Ended::Completed => format!("completed in {took}"),
         Ended::Failed { message, retry } => {
@@ -145,10 +143,10 @@ fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        write!(f, "{} completed", human::count(count(&self.completed)))?;
+        write!(f, "{} completed", format::count(count(&self.completed)))?;
         for (counter, word) in [(&self.failed, "failed"), (&self.stopped, "stopped")] {
             if count(counter) > 0 {
-                write!(f, ", {} {word}", human::count(count(counter)))?;
+                write!(f, ", {} {word}", format::count(count(counter)))?;
             }
         }
         Ok(())

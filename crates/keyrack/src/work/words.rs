@@ -5,13 +5,12 @@ use std::{
     io::{self, Write as _},
 };
 
+use keyrack_format as format;
 use serde_json::Value as Json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, BufReader},
     sync::watch,
 };
-
-use crate::printer::visible;
 
 /// Longer lines are cut.
 const LINE_BYTES_MAX: usize = 4 * 1024;
@@ -145,8 +144,8 @@ impl Log<'_> {
         }
         self.passed += words.len() + 1;
         let line = match self.passed {
-            ..=PASSED_BYTES_MAX => format!("[{}] {words}\n", visible(self.jid)),
-            _ => format!("[{}] … (more is left out)\n", visible(self.jid)),
+            ..=PASSED_BYTES_MAX => format!("[{}] {words}\n", format::visible(self.jid)),
+            _ => format!("[{}] … (more is left out)\n", format::visible(self.jid)),
         };
         let _ = io::stderr().write_all(line.as_bytes());
     }

@@ -10,7 +10,7 @@ static ADOPT: Script = script!("adopt.lua");
 /// An evaluation whose weights are in force.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AdoptedEvaluation))]
-pub struct AdoptedWeights {
+pub struct Adopted {
     /// Since when, in unix milliseconds.
     pub adopted_at_ms: u64,
     /// What was found.
@@ -27,7 +27,7 @@ impl Recommender {
         for (name, weight) in SIGNAL_NAMES.iter().zip(evaluation.weights.0) {
             values.extend([(*name).to_owned(), weight.to_string()]);
         }
-        let adopted = AdoptedWeights { adopted_at_ms: self.store().now_ms(), evaluation };
+        let adopted = Adopted { adopted_at_ms: self.store().now_ms(), evaluation };
         let found = serde_json::to_string(&adopted).map_err(|error| Error::Invalid {
             what: format!("the evaluation cannot be written: {error}"),
         })?;
@@ -44,7 +44,7 @@ impl Recommender {
     ///
     /// # Errors
     /// When the store cannot be reached.
-    pub async fn adopted(&self) -> Result<Option<AdoptedWeights>, Error> {
+    pub async fn adopted(&self) -> Result<Option<Adopted>, Error> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(&*self.store().place(&keys::evaluation()));
         let text: Option<String> = cmd.query_async(&mut self.store().connection()).await?;

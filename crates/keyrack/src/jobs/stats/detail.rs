@@ -1,18 +1,14 @@
 //! One queue, in all detail.
 
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::io::{self, Write};
 
-use keyrack_http::human;
+use keyrack_format as format;
 use keyrack_jobs::bee::{Stats, WorkerStats};
 
 use super::{super::limits, pace::Pace};
 use crate::{
     table::{Cell, Table},
     terminal::{Color, Paint},
-    when,
 };
 
 pub(super) fn print(out: &mut impl Write, stats: &Stats, now_ms: u64) -> io::Result<()> {
@@ -24,12 +20,12 @@ pub(super) fn print(out: &mut impl Write, stats: &Stats, now_ms: u64) -> io::Res
         ("queued", queued(stats)),
         ("delayed", delayed(stats, now_ms)),
         ("waiting", waiting(stats)),
-        ("running", human::count(stats.running)),
+        ("running", format::count(stats.running)),
         ("ended", ended(stats)),
         ("limits", limits::lines(&stats.limits).join(", ")),
         (
             "last 60 s",
-            format!("{} in, {} out", human::count(pace.submitted), human::count(pace.ended)),
+            format!("{} in, {} out", format::count(pace.submitted), format::count(pace.ended)),
         ),
         ("last hour", format!("{}  completed", paint.apply(Some(Color::Green), &pace.bars(60)))),
     ];
@@ -42,40 +38,42 @@ pub(super) fn print(out: &mut impl Write, stats: &Stats, now_ms: u64) -> io::Res
 }
 
 fn queued(stats: &Stats) -> String {
-    let queued = human::count(stats.queued);
+    let queued = format::count(stats.queued);
     match stats.oldest_ms.filter(|_| stats.queued > 0) {
-        Some(ms) => format!("{queued}, the first for {}", when::short(Duration::from_millis(ms))),
+        Some(ms) => format!("{queued}, the first for {}", format::duration_ms(ms)),
         None => queued,
     }
 }
 
 fn delayed(stats: &Stats, now_ms: u64) -> String {
-    let delayed = human::count(stats.delayed);
+    let delayed = format::count(stats.delayed);
     match stats.next_due_at {
-        Some(due) => format!("{delayed}, the next for {}", when::age(now_ms, due)),
+        Some(due) => {
+            format!("{delayed}, the next for {}", format::duration_ms(due.saturating_sub(now_ms)))
+        }
         None => delayed,
     }
 }
 
 fn waiting(stats: &Stats) -> String {
-    let for_jobs = human::count(stats.waiting);
+    let for_jobs = format::count(stats.waiting);
     match stats.tenants {
         0 => format!("{for_jobs} for other jobs"),
         tenants => format!(
             "{for_jobs} for other jobs, {} for the turn of one of {}",
-            human::count(stats.parked),
-            human::counted(tenants, "tenant")
+            format::count(stats.parked),
+            format::counted(tenants, "tenant")
         ),
     }
 }
 
 fn ended(stats: &Stats) -> String {
-    let mut told = human::count(stats.ended);
+    let mut told = format::count(stats.ended);
     if stats.failed > 0 {
-        told += &format!(", {} of them failed", human::count(stats.failed));
+        told += &format!(", {} of them failed", format::count(stats.failed));
     }
     if stats.dropped > 0 {
-        let dropped = human::count(stats.dropped);
+        let dropped = format::count(stats.dropped);
         told += &format!(
             "; {dropped} deleted before their ttl in the last hour, see \"keyrack jobs limits --keep-completed\""
         );
@@ -89,12 +87,16 @@ fn workers(workers: &[WorkerStats], now_ms: u64) -> Table {
         let info = worker.info.as_ref();
         table.row(vec![
             worker.worker.as_str().into(),
-            Cell::number(human::count(worker.running)),
-            Cell::number(info.map_or_else(|| "-".into(), |info| human::count(info.concurrency))),
-            Cell::number(format!("{} ago", when::age(worker.seen_at, now_ms))),
-            Cell::number(
-                info.map_or_else(|| "-".into(), |info| when::age(info.started_at, now_ms)),
-            ),
+            Cell::number(format::count(worker.running)),
+            Cell::number(info.map_or_else(|| "-".into(), |info| format::count(info.concurrency))),
+            Cell::number(format!(
+                "{} ago",
+                format::duration_ms(now_ms.saturating_sub(worker.seen_at))
+            )),
+            Cell::number(info.map_or_else(
+                || "-".into(),
+                |info| format::duration_ms(now_ms.saturating_sub(info.started_at)),
+            )),
         ]);
     }
     table

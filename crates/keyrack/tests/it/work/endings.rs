@@ -2,8 +2,10 @@
 
 use tempfile::TempDir;
 
-use crate::program::{Run, Serve};
-use crate::world::World;
+use crate::{
+    program::{Run, Serve},
+    world::World,
+};
 
 #[test]
 fn unknown_program_is_told_before_any_job_is_taken() {

@@ -3,8 +3,7 @@
 use keyrack_testkit::wait_for;
 use serde_json::json;
 
-use crate::program::Run;
-use crate::world::World;
+use crate::{program::Run, world::World};
 
 #[test]
 fn command_gets_the_job_and_its_stdout_is_the_result() {

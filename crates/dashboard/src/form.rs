@@ -1,0 +1,59 @@
+//! Reading forms.
+
+use std::str::FromStr;
+
+use axum::http::StatusCode;
+use keyrack_web::Problem;
+use serde::de::DeserializeOwned;
+
+/// The fields of a form.
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_html_form::from_bytes(body).map_err(|error| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid")
+            .title("the form could not be read")
+            .detail(error.to_string())
+    })
+}
+
+/// A number that may be left out.
+pub(super) fn number<T: FromStr>(field: &'static str, text: &str) -> Result<Option<T>, Problem> {
+    match text.trim() {
+        "" => Ok(None),
+        text => match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(wrong(field, &format!("\"{text}\" is no number that fits here"))),
+        },
+    }
+}
+
+/// The words of a field, which commas or spaces set apart.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| letter == ',' || letter.is_whitespace())
+        .filter(|word| !word.is_empty())
+}
+
+/// A field that makes no sense.
+pub(super) fn wrong(field: &'static str, reason: &str) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid")
+        .title("the form makes no sense")
+        .detail(format!("{field}: {reason}"))
+        .field(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_fields_are_no_numbers_and_bad_ones_are_named() {
+        assert_eq!(number::<u64>("n", "  ").expect("none"), None);
+        assert_eq!(number::<u64>("n", " 7 ").expect("seven"), Some(7));
+        let problem = number::<u64>("n", "-1").expect_err("negative");
+        assert_eq!(problem.message(), "n: \"-1\" is no number that fits here");
+    }
+
+    #[test]
+    fn words_are_set_apart_by_commas_and_spaces() {
+        assert_eq!(words(" a, b  c,,").collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,233 @@
+//! The page of one queue, and what can be done to it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    body::Bytes,
+    extract::{Path, State},
+    response::Response,
+};
+use keyrack_format as format;
+use keyrack_jobs::bee::{Limits, Place, Rate, Stats, keys::QueueName};
+use keyrack_web::Problem;
+use serde::Deserialize;
+
+use super::{
+    Frame, Visit, assets,
+    chart::Hour,
+    form,
+    frame::go_and_tell,
+    link,
+    live::{View, live_page, show},
+    queues::Worker,
+};
+use crate::Site;
+
+#[derive(Template)]
+#[template(path = "queue.html", blocks = ["live"])]
+pub(super) struct QueuePage {
+    frame: Frame,
+    name: String,
+    link: String,
+    submit_link: String,
+    paused: bool,
+    places: Vec<PlaceCount>,
+    oldest: Option<String>,
+    next_due: Option<String>,
+    hour: Hour,
+    workers: Vec<Worker>,
+    /// What the form begins with; empty where nothing is limited.
+    concurrency: String,
+    rate_max: String,
+    rate_s: String,
+    tenant_concurrency: String,
+    completed_max: String,
+    failed_max: String,
+    /// How many ended jobs were deleted before their time, if any were.
+    dropped: Option<String>,
+}
+live_page!(QueuePage);
+
+/// How many jobs are in one place.
+struct PlaceCount {
+    word: &'static str,
+    count: String,
+    link: String,
+    is_bad: bool,
+}
+
+/// What the page shows.
+struct OneQueue(QueueName);
+
+impl View for OneQueue {
+    type Page = QueuePage;
+
+    async fn look(&self, site: &Site, frame: Frame) -> Result<QueuePage, Problem> {
+        let hive = &site.services.jobs().await?.hive;
+        hive.check_queue(&self.0).await?;
+        let stats = hive.stats(&self.0).await?;
+        Ok(page(frame, &stats, hive.now_ms()))
+    }
+}
+
+fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
+    let text = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
+    let rate = stats.limits.rate;
+    QueuePage {
+        frame,
+        name: stats.queue.clone(),
+        link: link::queue(&stats.queue),
+        submit_link: link::with_query("/submit", &[("queue", &stats.queue)]),
+        paused: stats.paused,
+        places: Place::ALL.map(|place| PlaceCount::of(place, stats)).into(),
+        oldest: stats.oldest_ms.map(format::duration_ms),
+        next_due: stats.next_due_at.map(|at| format::relative(at, now)),
+        hour: Hour::of(&stats.minutes, now),
+        workers: stats.workers.iter().map(|worker| Worker::of(worker, &stats.queue, now)).collect(),
+        concurrency: text(stats.limits.concurrency),
+        rate_max: text(rate.map(|rate| rate.max)),
+        rate_s: rate.map(|rate| (rate.per_ms as f64 / 1000.0).to_string()).unwrap_or_default(),
+        tenant_concurrency: text(stats.limits.tenant_concurrency),
+        completed_max: text(stats.limits.completed_max),
+        failed_max: text(stats.limits.failed_max),
+        dropped: (stats.dropped > 0).then(|| format::counted(stats.dropped, "ended job")),
+    }
+}
+
+impl PlaceCount {
+    fn of(place: Place, stats: &Stats) -> PlaceCount {
+        let n = match place {
+            Place::Queued => stats.queued,
+            Place::Delayed => stats.delayed,
+            Place::Waiting => stats.waiting,
+            Place::Parked => stats.parked,
+            Place::Running => stats.running,
+            Place::Failed => stats.failed,
+            Place::Ended => stats.ended,
+        };
+        let filter = [("queue", stats.queue.as_str()), ("place", place.as_str())];
+        PlaceCount {
+            word: place.as_str(),
+            count: format::count(n),
+            link: link::with_query("/find", &filter),
+            is_bad: place == Place::Failed && n > 0,
+        }
+    }
+}
+
+/// `GET /queues/{queue}`
+pub(crate) async fn queue(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    visit: Visit,
+) -> Response {
+    match queue_name(name) {
+        Ok(name) => show(site, visit, OneQueue(name)).await,
+        Err(problem) => problem.for_reader(&visit.headers),
+    }
+}
+
+/// `POST /queues/{queue}/pause`
+pub(crate) async fn pause(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Response {
+    let done = async {
+        let queue = queue_name(name.clone())?;
+        let hive = &site.services.jobs().await?.hive;
+        hive.check_queue(&queue).await?;
+        Ok(hive.pause(&queue).await?)
+    };
+    answer(&name, done.await, "Paused: jobs that run go on, no others start.")
+}
+
+/// `POST /queues/{queue}/resume`
+pub(crate) async fn resume(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Response {
+    let done = async {
+        let queue = queue_name(name.clone())?;
+        let hive = &site.services.jobs().await?.hive;
+        hive.check_queue(&queue).await?;
+        Ok(hive.resume(&queue).await?)
+    };
+    answer(&name, done.await, "Resumed: jobs start again.")
+}
+
+/// `POST /queues/{queue}/delete`
+pub(crate) async fn delete(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Response {
+    let done: Result<(), Problem> = async {
+        let queue = queue_name(name.clone())?;
+        let hive = &site.services.jobs().await?.hive;
+        hive.check_queue(&queue).await?;
+        Ok(hive.delete_queue(&queue).await?)
+    }
+    .await;
+    match done {
+        Ok(()) => go_and_tell("/jobs", true, &format!("Queue \"{name}\" deleted.")),
+        Err(problem) => go_and_tell(&link::queue(&name), false, problem.message()),
+    }
+}
+
+/// The limits as the form has them.
+#[derive(Debug, Deserialize)]
+struct LimitsForm {
+    #[serde(default)]
+    concurrency: String,
+    #[serde(default)]
+    rate_max: String,
+    #[serde(default)]
+    rate_s: String,
+    #[serde(default)]
+    tenant_concurrency: String,
+    #[serde(default)]
+    completed_max: String,
+    #[serde(default)]
+    failed_max: String,
+}
+
+/// `POST /queues/{queue}/limits`
+pub(crate) async fn limits(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let done = async {
+        let queue = queue_name(name.clone())?;
+        let wanted: LimitsForm = form::read(&body)?;
+        let hive = &site.services.jobs().await?.hive;
+        hive.check_queue(&queue).await?;
+        let present = hive.limits(&queue).await?;
+        Ok(hive.set_limits(&queue, &wanted.into_limits(present)?).await?)
+    };
+    answer(&name, done.await, "The limits are in force.")
+}
+
+impl LimitsForm {
+    /// The limits of the form. What it does not show stays as it is.
+    fn into_limits(self, present: Limits) -> Result<Limits, Problem> {
+        let max: Option<u64> = form::number("rate", &self.rate_max)?;
+        let seconds: Option<f64> = form::number("rate", &self.rate_s)?;
+        let rate = match (max, seconds) {
+            (None, None) => None,
+            (Some(max), Some(s)) => Some(Rate { max, per_ms: (s * 1000.0).round() as u64 }),
+            _ => return Err(form::wrong("rate", "give both numbers, or none for no limit")),
+        };
+        Ok(Limits {
+            concurrency: form::number("concurrency", &self.concurrency)?,
+            rate,
+            tenant_concurrency: form::number("tenant concurrency", &self.tenant_concurrency)?,
+            completed_max: form::number("completed jobs kept", &self.completed_max)?,
+            failed_max: form::number("failed jobs kept", &self.failed_max)?,
+            ..present
+        })
+    }
+}
+
+pub(super) fn queue_name(name: impl Into<String>) -> Result<QueueName, Problem> {
+    Ok(QueueName::new(name).map_err(keyrack_jobs::Error::from)?)
+}
+
+fn answer(name: &str, done: Result<(), Problem>, well: &str) -> Response {
+    let to = link::queue(name);
+    match done {
+        Ok(()) => go_and_tell(&to, true, well),
+        Err(problem) => go_and_tell(&to, false, problem.message()),
+    }
+}

@@ -1,0 +1,14 @@
+//! Every service of keyrack in one value.
+//!
+//! [`Services`] is built once from settings and handed to the API, the dashboard, workers and commands. [`census`] counts the
+//! keys of each family without being a burden to the store.
+
+mod services;
+
+pub mod census;
+mod recommendations;
+
+pub use self::{
+    recommendations::{AppTables, Recommendations, TablesFuture},
+    services::{Billing, Deploys, Jobs, Options, Quotas, Services},
+};
