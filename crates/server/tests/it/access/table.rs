@@ -230,7 +230,7 @@ pub(super) fn pages() -> Vec<Route> {
 fn page_asks(method: &str, path: &str) -> Asks {
     match (method, path) {
         (_, "/sign-in" | "/sign-out" | "/theme") => Asks::Nothing,
-        (_, "/audit") => MANAGE,
+        (_, "/audit" | "/queues/{queue}/delete") => MANAGE,
         (_, "/submit" | "/bulk") | ("POST", _) => CHANGE,
         _ => LOOK,
     }
