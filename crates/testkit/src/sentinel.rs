@@ -10,15 +10,23 @@ use crate::wait::wait_until;
 const MASTER_NAME: &str = "mymaster";
 const SENTINELS: usize = 3;
 const QUORUM: usize = 2;
-/// Short enough that a switch takes seconds, long enough that a busy machine causes none.
+/// Short enough that a switch takes seconds, long enough that a busy machine rarely causes one.
 const DOWN_AFTER: Duration = Duration::from_secs(1);
+/// Applies during a planned failover. A new master that a busy machine keeps from answering for
+/// [`DOWN_AFTER`] would be replaced by the old one, which then never becomes a replica.
+const DOWN_AFTER_IN_FAILOVER: Duration = Duration::from_secs(30);
 /// After a split vote the sentinels wait for twice this long before they vote again.
 const FAILOVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Sentinels look at servers every ten seconds and at each other every two, which suits months of
 /// operation and not a test. The ping period stays: a replica that has not answered for five of them is not
-/// eligible. A sentinel that is restarted goes back to its own periods.
-const PERIODS: [(&str, Duration); 2] =
-    [("info-period", Duration::from_millis(200)), ("publish-period", Duration::from_millis(200))];
+/// eligible. A sentinel that did not run for two seconds, as when a busy disk holds up its fsync,
+/// changes nothing for the tilt period, which is 30 s by default. A sentinel that is restarted goes
+/// back to its own periods.
+const PERIODS: [(&str, Duration); 3] = [
+    ("info-period", Duration::from_millis(200)),
+    ("publish-period", Duration::from_millis(200)),
+    ("tilt-period", Duration::from_secs(2)),
+];
 
 /// A running group of two servers and three sentinels.
 ///
@@ -103,9 +111,11 @@ impl Sentinel {
         new.addr()
     }
 
-    /// Has the sentinels swap master and replica, as an operator does before maintenance, and waits until they agree.
+    /// Has the sentinels swap master and replica, as an operator does before maintenance, and waits
+    /// until they agree and the old master follows the new one.
     pub fn fail_over(&self) -> SocketAddr {
         self.wait_until_watched();
+        self.set_down_after(DOWN_AFTER_IN_FAILOVER);
         let old = self.master_index();
         let mut cmd = redis::cmd("SENTINEL");
         cmd.arg("FAILOVER").arg(MASTER_NAME);
@@ -121,7 +131,19 @@ impl Sentinel {
         wait_until("the old master to follow the new one", || {
             self.servers[old].try_info("master_link_status").as_deref() == Some("up")
         });
+        self.set_down_after(DOWN_AFTER);
         new.addr()
+    }
+
+    fn set_down_after(&self, down_after: Duration) {
+        let mut set = redis::cmd("SENTINEL");
+        set.arg("SET").arg(MASTER_NAME);
+        set.arg("down-after-milliseconds").arg(down_after.as_millis() as u64);
+        for sentinel in &self.sentinels {
+            set.exec(&mut sentinel.connection()).unwrap_or_else(|error| {
+                panic!("could not set the down-after period of a sentinel: {error}")
+            });
+        }
     }
 
     /// Waits until every sentinel sees a healthy replica and both other sentinels.
