@@ -6,7 +6,7 @@
 use std::{collections::HashMap, future::Future, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::{heal::Reconciling, hive::Hive, keys::QueueName, sweep::Care, worker::Watch};
 use crate::Error;
@@ -20,10 +20,17 @@ const AT_ONCE: usize = 8;
 /// Rounds after which the server is asked for its time again.
 const ROUNDS_PER_CLOCK: u64 = 300;
 
-/// The time between two walks over the store for queues that only other programs have filled.
-const WALK_EVERY: Duration = Duration::from_secs(600);
-/// Walks of which one looks at every job too.
-const WALKS_PER_HEALING: u64 = 6;
+/// The least time between two walks over the store for queues that only other programs have filled.
+const WALK_PAUSE_MIN: Duration = Duration::from_secs(5);
+/// The most time between two walks, however many keys there are.
+const WALK_PAUSE_MAX: Duration = Duration::from_secs(600);
+/// The pause after a walk, in multiples of its length: walks take up to a hundredth of the store's time.
+///
+/// A subscription to `bee:ch:q:*` would find such queues sooner. But scripts announce every job to whoever has
+/// subscribed to a pattern, which would slow down all queues, and Node announces no delayed job.
+const WALK_PAUSE_FACTOR: u32 = 100;
+/// The time between two walks that look at every job too.
+const HEAL_EVERY: Duration = Duration::from_secs(3600);
 
 /// Sweeps all queues, and lets delayed jobs in when they are due.
 #[derive(Debug)]
@@ -130,18 +137,24 @@ async fn keep(hive: &Hive, queue: &QueueName, kept: &mut Kept) -> Result<(), Err
 
 /// Looks for queues that nobody has listed, and now and then for jobs that nothing names.
 async fn walk(hive: Hive, care: Care) {
-    let mut walks = interval(WALK_EVERY);
-    walks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    for number in 0_u64.. {
-        walks.tick().await;
+    let mut healed_at: Option<Instant> = None;
+    loop {
+        let began = Instant::now();
         let mut walked = hive.discover_queues().await;
-        if walked.is_ok() && number.is_multiple_of(WALKS_PER_HEALING) {
+        let took = began.elapsed();
+        if walked.is_ok() && healed_at.is_none_or(|at| at.elapsed() >= HEAL_EVERY) {
             walked = hive.heal_jobs(&care).await;
+            healed_at = walked.is_ok().then(Instant::now).or(healed_at);
         }
         if let Err(error) = walked {
             tracing::debug!(%error, "could not walk over the store; will try again");
         }
+        sleep(pause_after(took)).await;
     }
+}
+
+fn pause_after(walk: Duration) -> Duration {
+    walk.saturating_mul(WALK_PAUSE_FACTOR).clamp(WALK_PAUSE_MIN, WALK_PAUSE_MAX)
 }
 
 impl Hive {

@@ -2,7 +2,8 @@
   Settles what a worker did with its jobs, and claims the next ones for it.
 
   A job is settled only by the worker that has it, in the attempt in which it got it: whoever comes late changes
-  nothing. Empty options leave the stored ones; an empty attempt is not compared.
+  nothing. A worker that reports the same end of the same attempt again changes nothing either, and is not refused.
+  Empty options leave the stored ones; an empty attempt is not compared.
 
   KEYS  1 queue
   ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max   8 reserve   9 closes   10 plain_ttl
@@ -82,9 +83,26 @@ end
 -- The outcomes that do not count, and how many of them are of canceled jobs that have stopped now.
 local refused, n_stopped = {}, 0
 
+-- What can happen to a job between a failed attempt and the next claim.
+local AFTER_A_FAILURE = { delayed = true, queued = true, parked = true, failed = true }
+
+-- Whether this worker has told the same end of the same attempt before, because it did not hear the answer.
+local function was_told(job, what, attempt, text)
+  if job[QUEUE] ~= queue or job[WORKER] ~= worker or job[ATTEMPTS] ~= attempt then return false end
+  if what == 'completed' then return job[STATUS] == 'completed' and job[RESULT] == text end
+  if what ~= 'failed' then return false end
+  local entries = table_of(job[HISTORY])
+  for at = #entries, 1, -1 do
+    if entries[at].event == 'exception' then return entries[at].message == text end
+    if not AFTER_A_FAILURE[entries[at].event] then return false end
+  end
+  return false
+end
+
 local function settle_if_allowed(position, what, jid, attempt, text, options, how)
   local job = read_job(jid)
   local word = refusal(job, queue, worker, attempt)
+  if word == 'LOST' and was_told(job, what, attempt, text) then return end
   if word then
     refused[#refused + 1], refused[#refused + 2] = position, word
     if has_stopped(jid, queue, attempt) then n_stopped = n_stopped + 1 end

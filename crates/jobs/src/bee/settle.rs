@@ -169,8 +169,9 @@ impl Hive {
     /// Only the worker that has a job, in the attempt in which it got it, can settle it: late ends change nothing.
     ///
     /// # Errors
-    /// When a result is not JSON or options are no object, or when the store fails. Doing it again after a lost connection is safe: what was
-    /// carried out is answered with [`Verdict::Lost`].
+    /// When a result is not JSON or options are no object, or when the store fails. Repeating the call after a lost
+    /// connection, or when no replica has acknowledged, is safe: the same end of the same attempt counts once and
+    /// is answered with [`Verdict::Ok`] again. A repeated [`End::Released`] is answered with [`Verdict::Lost`].
     pub async fn settle(
         &self,
         queue: &QueueName,

@@ -3,6 +3,7 @@ use keyrack_testkit::on_every_store;
 use super::*;
 use crate::bee::{
     Status, Submission,
+    keys::{self, Jid},
     rig::{completed, queue, simulated_hive},
 };
 
@@ -63,4 +64,59 @@ async fn with_very_many_queues_all_have_their_turn() {
 async fn the_keeper_stops_when_told() {
     let (hive, _clock) = simulated_hive().await;
     Keeper::new(&hive, Care::KEYRACK).run(std::future::ready(())).await;
+}
+
+/// Submits a delayed job as Node does, which keeps no list of queues.
+async fn submit_as_node(hive: &Hive, queue: &QueueName, jid: &Jid) {
+    let (store, group) = (hive.store(), queue.group());
+    let mut job = redis::cmd("HSET");
+    job.arg(&*store.place(&keys::job(jid, &group)));
+    let due = hive.now_ms() + 1;
+    for (field, value) in [
+        ("jid", jid.as_str()),
+        ("queue", queue.as_str()),
+        ("data", "[]"),
+        ("options", "{\"delay\":1}"),
+        ("worker", ""),
+        ("status", "new"),
+        ("submitted", &due.to_string()),
+        ("retries", "0"),
+        ("tags", "{}"),
+        ("history", "[]"),
+    ] {
+        job.arg(field).arg(value);
+    }
+    let mut delayed = redis::cmd("ZADD");
+    delayed.arg(&*store.place(&keys::delayed(queue, &group))).arg(due).arg(jid.as_str());
+    for cmd in [job, delayed] {
+        let () = cmd.query_async(&mut store.connection()).await.expect("submitted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queues_that_only_node_fills_are_listed_and_their_due_jobs_promoted_within_seconds() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let keeping = tokio::spawn(Keeper::new(&hive, Care::KEYRACK).run(std::future::pending()));
+        // The second queue is filled when the first walk is over.
+        for name in ["first", "second"] {
+            let queue = QueueName::new(name).expect("a queue");
+            let jid = Jid::fresh(&queue.group());
+            submit_as_node(&hive, &queue, &jid).await;
+            keyrack_testkit::wait_until_async("the job to be promoted", async || {
+                hive.job(&jid).await.is_ok_and(|job| job.status() == Status::Queued)
+            })
+            .await;
+            assert!(hive.queues().await.expect("queues").contains(&queue));
+        }
+        keeping.abort();
+    })
+    .await;
+}
+
+#[test]
+fn walks_take_a_hundredth_of_the_time() {
+    assert_eq!(pause_after(Duration::from_millis(3)), Duration::from_secs(5));
+    assert_eq!(pause_after(Duration::from_secs(1)), Duration::from_secs(100));
+    assert_eq!(pause_after(Duration::from_secs(60)), Duration::from_secs(600));
 }

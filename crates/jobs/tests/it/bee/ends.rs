@@ -15,6 +15,7 @@ async fn only_the_worker_that_has_a_job_can_end_it_and_only_once() {
         a_late_end_changes_nothing(&rig.on("q2")).await;
         an_end_after_a_cancel_is_told_so(&rig.on("q3")).await;
         the_attempt_tells_two_runs_on_one_worker_apart(&rig.on("q4")).await;
+        the_same_end_of_the_same_attempt_is_answered_alike(&rig.on("q6")).await;
         results_that_are_no_json_are_refused_before_anything_happens(&rig.on("q5")).await;
     })
     .await;
@@ -39,6 +40,38 @@ async fn an_end_counts_once(rig: &Rig) {
     let both = both.map(|outcome| Outcome { jid: job.jid().into(), ..outcome });
     let settled = rig.hive.settle(&rig.queue, &rig.worker, &both, 0, CARE.lock).await;
     assert_eq!(settled.expect("settled").verdicts, [Verdict::Ok, Verdict::Lost]);
+}
+
+async fn the_same_end_of_the_same_attempt_is_answered_alike(rig: &Rig) {
+    let completed_jid = rig.put("completed").await;
+    let job = rig.claim_one().await;
+    let quick = End::Completed { result: "1".into(), ttl_ms: Some(1_000) };
+    assert_eq!(rig.settle(&job, completed("1")).await, Verdict::Ok);
+    let before = rig.fields(&completed_jid).await;
+    for end in [completed("1"), quick] {
+        assert_eq!(rig.settle(&job, end).await, Verdict::Ok);
+    }
+    let other = rig.with_worker("w2");
+    assert_eq!(other.settle(&job, completed("1")).await, Verdict::Lost, "of another worker");
+    assert_eq!(rig.fields(&completed_jid).await, before);
+
+    let failed_jid = rig.submit(rig.job().retries(1).retry_delay_ms(100.0, false)).await;
+    for status in [Status::Retried, Status::Queued, Status::Failed] {
+        if status == Status::Queued {
+            rig.clock.advance_ms(100);
+            rig.hive.promote(&rig.queue).await.expect("promoted");
+        } else {
+            let job = rig.claim_one().await;
+            assert_eq!(rig.settle(&job, failed("no")).await, Verdict::Ok);
+        }
+        let stored = rig.read(&failed_jid).await;
+        assert_eq!(stored.status(), status);
+        assert_eq!(rig.settle(&stored, failed("no")).await, Verdict::Ok, "{status}");
+        assert_eq!(rig.settle(&stored, failed("other")).await, Verdict::Lost, "{status}");
+        assert_eq!(rig.settle(&stored, completed("1")).await, Verdict::Lost, "{status}");
+        assert_eq!(rig.read(&failed_jid).await, stored);
+    }
+    assert_eq!(rig.hive.stats(&rig.queue).await.expect("stats").ended, 2);
 }
 
 async fn a_late_end_changes_nothing(rig: &Rig) {

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use keyrack_jobs::bee::{
-    Failure, Hive, Job, Status, Submission,
-    keys::Jid,
+    Failure, Hive, Job, Limits, Status, Submission,
+    keys::{Jid, Tenant},
     worker::{Duplicates, Settings, Worker},
 };
 use keyrack_testkit::{on_every_store, wait_until_async};
@@ -44,6 +44,68 @@ async fn an_idle_worker_starts_delayed_jobs_and_retries_when_they_are_due() {
             assert!(late.iter().all(|late| (0.0..LATE_MS_MAX).contains(late)), "{late:?}");
         }
         running.stop().await;
+    })
+    .await;
+}
+
+/// How many milliseconds after the end of the first job's attempt a job of another worker began, under these limits.
+async fn start_after_failure(hive: &Hive, limits: Limits, tenant: Option<&str>) -> f64 {
+    hive.set_limits(&queue(), &limits).await.expect("limits");
+    let job = || {
+        let job = Submission::to(queue()).retry_delay_ms(60_000.0, false);
+        match tenant {
+            Some(tenant) => job.tenant(Tenant::new(tenant).expect("a tenant")),
+            None => job,
+        }
+    };
+    let first = hive.submit(job()).await.expect("submitted");
+    let (fails, may_fail) = tokio::sync::watch::channel(false);
+    let failing = Worker::new(hive).on(queue(), settings(1), move |_| {
+        let mut may_fail = may_fail.clone();
+        async move {
+            let _ = may_fail.wait_for(|it| *it).await;
+            Err::<(), _>(Failure::new("no"))
+        }
+    });
+    let failing = Running::start(failing);
+    wait_for_status(hive, &first, Status::Running).await;
+    let second = hive.submit(job()).await.expect("submitted");
+    let calls = Calls::default();
+    let idle = Running::start(Worker::new(hive).on(queue(), settings(1), calls.handler()));
+    wait_until_async("the second worker to wait", async || {
+        let stats = hive.stats(&queue()).await.expect("stats");
+        stats
+            .workers
+            .iter()
+            .filter(|worker| worker.info.as_ref().is_some_and(|it| it.listens))
+            .count()
+            == 2
+    })
+    .await;
+    // From here on the first worker takes no more jobs, so that the other one has to.
+    let stopping = tokio::spawn(failing.stop());
+    fails.send_replace(true);
+    let second = wait_for_status(hive, &second, Status::Completed).await;
+    stopping.await.expect("stopped");
+    idle.stop().await;
+    let at = |job: &Job, event: &str| {
+        let entry = job.history().into_iter().rfind(|entry| entry.event == event);
+        entry.expect("it happened").timestamp
+    };
+    let first = hive.job(&first).await.expect("the job");
+    at(&second, "popped") - at(&first, "exception")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_freed_by_a_failed_attempt_is_taken_at_once() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let of_queue = Limits { concurrency: Some(1), ..Limits::default() };
+        let of_tenant = Limits { tenant_concurrency: Some(1), ..Limits::default() };
+        for (limits, tenant) in [(of_queue, None), (of_tenant, Some("acme"))] {
+            let late = start_after_failure(&hive, limits, tenant).await;
+            assert!((0.0..LATE_MS_MAX).contains(&late), "{late} ms, {tenant:?}");
+        }
     })
     .await;
 }

@@ -49,6 +49,8 @@ pub(super) struct Fact {
     pub(super) worker: String,
     pub(super) retries: u64,
     pub(super) attempts: u64,
+    /// The end that counted last, with its attempt, unless the job was run again by hand since.
+    pub(super) last_end: Option<(u64, Ending)>,
     /// Attempts that nobody told of: it was in a lot, and the lot was given up.
     pub(super) unseen: u64,
     pub(super) deaths: u64,
@@ -138,6 +140,7 @@ impl Facts {
             worker: String::new(),
             retries: 0,
             attempts: 0,
+            last_end: None,
             unseen: 0,
             deaths: 0,
             hash: None,
@@ -198,8 +201,26 @@ impl Facts {
         }
     }
 
+    /// Whether the worker has reported the same end of the same attempt before. All results and messages are alike.
+    pub(super) fn was_reported(&self, jid: &str, worker: &str, attempt: u64, end: Ending) -> bool {
+        let Some(job) = self.jobs.get(jid) else { return false };
+        let Some((last_attempt, last_end)) = job.last_end else { return false };
+        let same_attempt = [last_attempt, job.attempts] == [attempt; 2] && job.worker == worker;
+        same_attempt
+            && match (last_end, end) {
+                (Ending::Complete { .. }, Ending::Complete { .. }) => job.place == Place::Completed,
+                (Ending::Fail { .. }, Ending::Fail { .. }) => matches!(
+                    job.place,
+                    Place::Delayed { .. } | Place::Ready | Place::Reserved { .. } | Place::Failed
+                ),
+                _ => false,
+            }
+    }
+
     /// An attempt has ended.
     pub(super) fn settle(&mut self, jid: &str, end: Ending) {
+        let job = self.job(jid);
+        job.last_end = Some((job.attempts, end));
         match end {
             Ending::Complete { ttl } => self.complete(jid, ttl),
             Ending::Fail { retry, delay } => self.fail_attempt(jid, retry, delay),
@@ -378,6 +399,7 @@ impl Facts {
         (job.retries, job.deaths) = (0, 0);
         (job.duplicate_of, job.expires_at, job.dies_at) = (None, None, None);
         job.restarts += 1;
+        job.last_end = None;
         if let Some(parent) = job.parent.clone() {
             self.children.entry(parent).or_default().insert(jid.into());
         }

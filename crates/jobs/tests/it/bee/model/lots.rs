@@ -202,17 +202,25 @@ impl World {
             Some((lot, _)) => self.facts.close(&(worker.to_string(), *lot), &self.care),
             None => Default::default(),
         };
-        self.check_ends(errand, &answer)?;
-        let mut begun = self.check_begun(errand, &answer)?;
+        let repeated = self.check_ends(errand, &answer)?;
+        let mut begun = self.check_begun(errand, &answer, &repeated)?;
         begun.retain(|claim| in_lot.contains(&claim.jid));
         Ok((answer, begun))
     }
 
-    /// Only those ends count that the worker may still decide on.
-    fn check_ends(&mut self, errand: &Errand, answer: &Settled) -> Checks {
-        let mut expected = Vec::new();
+    /// Only those ends count that the worker may still decide on. Returns the jobs whose end was reported before.
+    fn check_ends(&mut self, errand: &Errand, answer: &Settled) -> Result<Vec<String>, String> {
+        let (mut expected, mut repeated) = (Vec::new(), Vec::new());
         for (claim, end) in &errand.settled {
             let verdict = self.verdict_on(claim);
+            let worker = claim.worker.as_str();
+            if verdict == Verdict::Lost
+                && self.facts.was_reported(&claim.jid, worker, claim.attempt, *end)
+            {
+                repeated.push(claim.jid.clone());
+                expected.push(Verdict::Ok);
+                continue;
+            }
             expected.push(verdict);
             match verdict {
                 Verdict::Ok => self.facts.settle(&claim.jid, *end),
@@ -220,11 +228,17 @@ impl World {
             }
         }
         let what = format!("the verdicts on {:?}", errand.outcomes());
-        same(&what, &expected, &answer.verdicts)
+        same(&what, &expected, &answer.verdicts)?;
+        Ok(repeated)
     }
 
     /// The worker is told which jobs are not its own any more. Returns those that run, perhaps for a while already.
-    fn check_begun(&self, errand: &Errand, answer: &Settled) -> Result<Vec<Claim>, String> {
+    fn check_begun(
+        &self,
+        errand: &Errand,
+        answer: &Settled,
+        repeated: &[String],
+    ) -> Result<Vec<Claim>, String> {
         let begun = errand.closes.iter().flat_map(|(_, begun)| begun).cloned();
         let (running, lost): (Vec<Claim>, Vec<Claim>) =
             begun.partition(|claim| self.verdict_on(claim) == Verdict::Ok);
@@ -234,6 +248,7 @@ impl World {
         let refused: Vec<&str> = ended
             .filter(|(_, verdict)| **verdict != Verdict::Ok)
             .map(|((claim, _), _)| claim.jid.as_str())
+            .chain(repeated.iter().map(String::as_str))
             .collect();
         let named = answer.not_begun.iter().map(String::as_str);
         let named = named.filter(|jid| lost.contains(jid) || !refused.contains(jid)).collect();
