@@ -56,9 +56,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{
     Router,
-    body::Bytes,
+    body::{Body, Bytes},
     extract::Request,
-    http::{StatusCode, Uri},
+    http::{HeaderValue, StatusCode, Uri, header},
     middleware::{self, Next},
     response::{Html, IntoResponse as _, Response},
     routing::{get, post},
@@ -178,6 +178,9 @@ pub fn router(site: &Arc<Site>) -> Router<Arc<App>> {
     pages.merge(assets::router()).with_state(site.clone())
 }
 
+/// What a page is.
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+
 /// Makes a page of an error that is meant for somebody with a browser.
 pub async fn error_pages(request: Request, next: Next) -> Response {
     let frame = Frame::of(request.headers(), &Uri::from_static("/"));
@@ -186,7 +189,11 @@ pub async fn error_pages(request: Request, next: Next) -> Response {
         return response;
     };
     match (ErrorPage { frame, title, detail: &detail }).render() {
-        Ok(page) => (response.status(), Html(page)).into_response(),
+        Ok(page) => {
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+            response.headers_mut().insert(header::CONTENT_TYPE, HTML);
+            response.map(|_| Body::from(page))
+        }
         Err(_) => response,
     }
 }
