@@ -8,7 +8,7 @@ use std::sync::{
 use askama::Template;
 use axum::{extract::State, response::Response};
 use keyrack_format as format;
-use keyrack_lint::{Finding, Options, WalkRate, Report, Severity};
+use keyrack_lint::{Finding, Options, Report, Severity, WalkRate};
 use keyrack_store::Store;
 use keyrack_web::Problem;
 use parking_lot::Mutex;

@@ -14,7 +14,7 @@ use std::{
 };
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use keyrack_journeys::{UserAction, Journeys, NewEvent, Prompt, Tickets, keys::JourneyUid};
+use keyrack_journeys::{Journeys, NewEvent, Prompt, Tickets, UserAction, keys::JourneyUid};
 use keyrack_keys::UserSub;
 use keyrack_server::Server;
 use keyrack_services::{Options, Services};

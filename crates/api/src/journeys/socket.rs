@@ -10,7 +10,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use keyrack_journeys::{Error, Sync, View, Watcher, ViewRequest, keys::JourneyUid};
+use keyrack_journeys::{Error, Sync, View, ViewRequest, Watcher, keys::JourneyUid};
 use keyrack_web::{App, Problem};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};

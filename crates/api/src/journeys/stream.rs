@@ -10,7 +10,7 @@ use axum::{
     },
 };
 use futures_util::{Stream, stream};
-use keyrack_journeys::{ReceivedEvent, View, Watcher, ViewRequest};
+use keyrack_journeys::{ReceivedEvent, View, ViewRequest, Watcher};
 use keyrack_web::{App, Problem, error::invalid, extract::Query};
 use serde::Deserialize;
 use tokio::{

@@ -1,7 +1,7 @@
 //! A trace under way as one line: where it is, and when it will likely be through.
 
 use keyrack_format as format;
-use keyrack_progress::{Trace, TraceStep, RunningTrace, estimate::Estimate};
+use keyrack_progress::{RunningTrace, Trace, TraceStep, estimate::Estimate};
 
 use super::{past::past, trace_link};
 use crate::{

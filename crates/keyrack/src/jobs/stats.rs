@@ -112,7 +112,7 @@ fn table(all: &[Stats], now_ms: u64) -> Table {
         let name =
             if stats.paused { format!("{} (paused)", stats.queue) } else { stats.queue.clone() };
         let oldest = stats.oldest_ms.filter(|_| stats.queued > 0);
-        let oldest = oldest.map(|ms| format::duration_ms(ms));
+        let oldest = oldest.map(format::duration_ms);
         let alive = stats.workers_alive(now_ms);
         let is_stuck = alive == 0 && stats.queued > 0;
         table.row(vec![

@@ -7,7 +7,7 @@ use std::{
 
 use keyrack_contract::registry;
 use keyrack_format as format;
-use keyrack_lint::{Options, WalkRate, Report, Rule, Severity, Tally};
+use keyrack_lint::{Options, Report, Rule, Severity, Tally, WalkRate};
 use keyrack_store::Store;
 use serde_json::{Value, json};
 

@@ -179,7 +179,7 @@ fn row(stats: &Stats, now_ms: u64, width: u16) -> Row<'static> {
     };
     let number = |n: u64| cell(if n == 0 { "-".into() } else { format::count(n) }, None);
     let oldest = stats.oldest_ms.filter(|_| stats.queued > 0);
-    let oldest = oldest.map_or_else(|| "-".into(), |ms| format::duration_ms(ms));
+    let oldest = oldest.map_or_else(|| "-".into(), format::duration_ms);
     let workers = alive(stats, now_ms) as u64;
     let is_stuck = workers == 0 && stats.queued > 0 && !stats.paused;
     let name = format::one_line(&stats.queue, None);
