@@ -200,7 +200,10 @@ fn admit_from_script(
         return Err(Error::fixed("ERR Write commands are not allowed from read-only scripts."));
     }
     if command.has(Flags::WRITE) {
-        writable(ctx.state)?;
+        // A disk that fails while the script runs must not leave half of its work.
+        if !ctx.state.script_control.has_written() {
+            writable(ctx.state)?;
+        }
         ctx.state.script_control.note_write()?;
     }
     Ok(command)

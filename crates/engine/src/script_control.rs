@@ -74,6 +74,11 @@ impl ScriptControl {
         if noted == Err(KILLED) { Err(ScriptControl::KILLED) } else { Ok(()) }
     }
 
+    /// Whether the script that runs has called a write command.
+    pub(crate) fn has_written(&self) -> bool {
+        self.fate.load(Ordering::Acquire) == WROTE
+    }
+
     pub(crate) fn is_running(&self) -> bool {
         self.started_us.load(Ordering::Acquire) != NONE
     }
@@ -164,8 +169,10 @@ mod tests {
         let control = ScriptControl::default();
         assert!(control.kill().is_err(), "there is nothing to kill");
         control.start(Duration::ZERO);
+        assert!(!control.has_written());
         control.note_write().expect("it runs");
         control.note_write().expect("it runs");
+        assert!(control.has_written());
         assert!(control.kill().is_err_and(|error| error.code() == "UNKILLABLE"));
         assert!(!control.is_killed());
         control.stop();

@@ -8,7 +8,14 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::aof::scan::End;
+use crate::{
+    aof::scan::End,
+    config::Config,
+    host::Host,
+    reply::Reply,
+    session::{About, mailbox},
+    state::State,
+};
 
 use super::{
     fake_disk::{FakeDisk, Op, keys_of, replay},
@@ -71,6 +78,53 @@ fn a_full_disk_fails_writers_at_once_and_nothing_is_lost_when_it_has_space_again
     log.wait_committed(later).unwrap();
     assert_eq!(keys_of(&disk.contents()), (vec!["a".into(), "b".into(), "c".into()], End::Whole));
     log.close().unwrap();
+}
+
+/// The disk fills up when a script writes a line with `redis.log`.
+struct FillsDisk {
+    disk: FakeDisk,
+    log: Arc<Log>,
+}
+
+impl Host for FillsDisk {
+    fn now_us(&mut self) -> u64 {
+        1_700_000_000_000_000
+    }
+
+    fn random(&mut self) -> u64 {
+        1
+    }
+
+    fn log(&mut self, _: u8, _: &str) {
+        self.disk.set_space(Some(0));
+        self.log.wait_committed(self.log.append(&set("z", "1"))).unwrap_err();
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_under_a_script_stops_it_before_its_first_write_or_not_at_all() {
+    let (world, disk) = (World::new(), FakeDisk::default());
+    let log = Arc::new(disk.start(&world, Options::default()));
+    let host = FillsDisk { disk: disk.clone(), log: log.clone() };
+    let mut state = State::new(Box::new(host), Config::default());
+    state.log = Some(log);
+    let (mailbox, _inbox) = mailbox(1 << 20);
+    let client = state.connect(0, mailbox, true, About::default());
+    let mut run = |words: &[&str]| {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        state.execute(client, &words).reply.expect("an answer at once")
+    };
+    let both = "redis.call('SET', 'a', '1') redis.log(redis.LOG_NOTICE, 'now') \
+                return redis.call('SET', 'b', '1')";
+    assert_eq!(run(&["EVAL", both, "0"]), Reply::OK);
+    let refused = run(&["EVAL", "return redis.call('SET', 'c', '1')", "0"]);
+    assert!(refused.is_error(), "{refused:?}");
+    assert_eq!(run(&["EXISTS", "a", "b"]), Reply::Int(2));
+    assert_eq!(run(&["EXISTS", "c"]), Reply::Int(0));
 }
 
 #[test]
