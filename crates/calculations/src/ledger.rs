@@ -1,7 +1,7 @@
 //! An account's data: its projects, their values and results, rules and output events.
 //!
 //! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `group`, `snapshot`, `change` and `commit`;
-//! `image` says what should be stored, and `build` makes it so; `read` tells results; `rules`, `judge` and `due` are about rules.
+//! `expected_state` says what should be stored, and `build` makes it so; `read` tells results; `rules`, `judge` and `due` are about rules.
 
 mod build;
 mod change;

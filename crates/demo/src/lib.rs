@@ -4,8 +4,8 @@
 //! to show; [`Demo::run`] goes on until told to stop; [`clean`] takes away what was made and nothing else. What happens, and
 //! when, follows from a seed: [`Scenario`] is that sequence of [`Action`]s, and touches no store.
 //!
-//! In reading order: `people`, `dice` and `agenda` are what plans are made with; `company` merges the plans of all departments, which are
-//! one file for each service, with the plan above and the desk that carries it out below; `stage` is the demo itself. `keys`, `mark`, `survey` and `clean`
+//! In reading order: `people`, `random` and `agenda` are what plans are made with; `scenario` merges the plans of all services, which are
+//! one file for each service, with the plan above and the driver that carries it out below; `drivers` is the demo itself. `keys`, `mark`, `foreign_keys` and `clean`
 //! are how it tells its own data from that of others.
 
 mod agenda;

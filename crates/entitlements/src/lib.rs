@@ -2,7 +2,7 @@
 //!
 //! [`Entitlements`] is the service, [`Checkout`] sells through Stripe on top of it, and [`Limiter`] limits anything.
 //! In reading order: `entitlement` is the noun; `source` is who knows the truth, and `source/revenue_cat` the one there is;
-//! `lookup` asks the local tier, the store and the source in this order, `flight` and `lease` let all who ask at once share one
+//! `lookup` asks the local tier, the store and the source in this order, `shared_request` and `lease` let all who ask at once share one
 //! request, in this process and in all, and `breaker` stops asking a source that fails; `purge` tells every process what is void; `customer` is by which
 //! names others know a user; `limit` holds the documented limits and `limiter` a general one; `checkout` has a
 //! module for each of its verbs. `overview` is for those who look after the whole. `web` is how other servers are called.

@@ -1,7 +1,7 @@
 //! Journeys: what the people on a journey do together, live.
 //!
 //! [`Journeys`] is the service. In reading order: `prompt` is what a journey asks; `journey` and `session` are what there is to take part
-//! in; `event` is what somebody does, with the rules beside it in `event.lua`; `totals` is what came of it, second by second, and `glance` in short; `ticket` is
+//! in; `event` is what somebody does, with the rules beside it in `event.lua`; `totals` is what came of it, second by second, and `summary` in short; `ticket` is
 //! how somebody shows that they may; `live` brings events to all who watch, and `view` decides what each of them sees.
 
 mod error;
