@@ -46,10 +46,10 @@ pub(crate) enum Kind {
 /// All deeds of the company, without end. The same seed gives the same ones.
 ///
 /// ```
-/// use keyrack_demo::Company;
+/// use keyrack_demo::Scenario;
 ///
-/// let first: Vec<_> = Company::new(7).take(100).collect();
-/// assert_eq!(first, Company::new(7).take(100).collect::<Vec<_>>());
+/// let first: Vec<_> = Scenario::new(7).take(100).collect();
+/// assert_eq!(first, Scenario::new(7).take(100).collect::<Vec<_>>());
 /// assert!(first.is_sorted_by_key(|timed| timed.at));
 /// ```
 #[derive(Debug)]
