@@ -5,14 +5,13 @@ use std::{collections::BTreeSet, sync::Arc};
 use askama::Template;
 use axum::{body::Bytes, extract::State, response::Response};
 use keyrack_entitlements::{
-    BreakerReport, Counts, ERRORS_MAX, ERRORS_WINDOW_S, Entitlement, Entitlements, NoSource,
-    OpenCheckout, Settings, State as Breaker, UserOverview,
+    BreakerReport, Counts, ERRORS_MAX, ERRORS_WINDOW_S, Entitlement, Entitlements, OpenCheckout,
+    State as Breaker, UserOverview,
 };
 use keyrack_format as format;
 use keyrack_keys::UserSub;
 use keyrack_web::Problem;
 use serde::Deserialize;
-use tokio::sync::OnceCell;
 
 use super::{
     Frame, Visit, assets, form,
@@ -26,21 +25,6 @@ use crate::Site;
 
 /// The most open checkouts on the page.
 const CHECKOUTS_MAX: usize = 30;
-
-/// What the pages use where nobody can be asked: the store is looked at all the same.
-#[derive(Debug, Default)]
-pub(crate) struct Unasked(OnceCell<Entitlements>);
-
-/// The entitlements of this server, or those that the store knows.
-pub(super) async fn entitlements(site: &Site) -> Result<&Entitlements, Problem> {
-    if let Some(billing) = &site.services.billing {
-        return Ok(&billing.entitlements);
-    }
-    let open = async || {
-        Entitlements::open(site.services.store.clone(), Arc::new(NoSource), Settings::default())
-    };
-    Ok(site.unasked.0.get_or_try_init(open).await?)
-}
 
 #[derive(Template)]
 #[template(path = "entitlements.html", blocks = ["live"])]
@@ -155,7 +139,7 @@ impl View for LookUp {
     type Page = EntitlementsPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<EntitlementsPage, Problem> {
-        let entitlements = entitlements(site).await?;
+        let entitlements = site.services.entitlements()?;
         let now = site.services.store.now_ms();
         let (report, (count, checkouts)) = tokio::try_join!(
             entitlements.breaker_report(),
@@ -194,7 +178,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, visit: Visit) -> Respons
 pub(crate) async fn purge(State(site): State<Arc<Site>>, visit: Visit, body: Bytes) -> Response {
     let purged = async {
         let user = user_sub(form::read::<Wanted>(&body)?.user.trim())?;
-        entitlements(&site).await?.purge(&user).await?;
+        site.services.entitlements()?.purge(&user).await?;
         Ok::<_, Problem>(user)
     };
     match purged.await {

@@ -9,13 +9,12 @@ use keyrack_jobs::bee::{
     Filter, Hive, Job, Place, Status,
     keys::{Jid, QueueName, Tag},
 };
+use keyrack_services::Cache;
 use keyrack_web::Problem;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, time::Instant};
 
-use super::{
-    Frame, Visit, assets, form, frame::go, link, live::still, memo::Memo, queue::queue_name,
-};
+use super::{Frame, Visit, assets, form, frame::go, link, live::still, queue::queue_name};
 use crate::Site;
 
 /// Jobs on a page.
@@ -65,13 +64,13 @@ struct FindPage {
 /// What pages have looked for a moment ago.
 #[derive(Debug)]
 pub(super) struct Searches {
-    found: Memo<Wanted, Found>,
+    found: Cache<Wanted, Found>,
     running: Semaphore,
 }
 
 impl Default for Searches {
     fn default() -> Searches {
-        Searches { found: Memo::new(SHARED_FOR), running: Semaphore::new(SEARCHES_MAX) }
+        Searches { found: Cache::new(SHARED_FOR), running: Semaphore::new(SEARCHES_MAX) }
     }
 }
 

@@ -14,13 +14,13 @@ use axum::{
 };
 use keyrack_format as format;
 use keyrack_journeys::{Event, Journey, Prompt, Totals, keys::JourneyUid};
+use keyrack_services::Cache;
 use keyrack_web::Problem;
 
 use super::{
     Frame, Visit, assets, form,
     journeys::question,
     live::{View, live_page, show},
-    memo::Memo,
     plot::{Columns, ms},
 };
 use crate::Site;
@@ -34,11 +34,11 @@ const COUNTS_AGE: Duration = Duration::from_secs(1);
 
 /// How journeys stood a moment ago.
 #[derive(Debug)]
-pub(crate) struct Courses(Memo<JourneyUid, Arc<(Totals, Vec<u64>)>>);
+pub(crate) struct Courses(Cache<JourneyUid, Arc<(Totals, Vec<u64>)>>);
 
 impl Default for Courses {
     fn default() -> Courses {
-        Courses(Memo::new(COUNTS_AGE))
+        Courses(Cache::new(COUNTS_AGE))
     }
 }
 

@@ -1,10 +1,10 @@
 //! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
 //!
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
-//! `attention` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
+//! `alerts` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
 //! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `chart`, `graph`, `plot` and `pulse` work out pictures that the templates draw;
-//! `link`, `form` and `memo` are small tools. Pages change nothing that the API cannot.
+//! `link` and `form` are small tools. Pages change nothing that the API cannot.
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
 
@@ -12,7 +12,7 @@ mod assets;
 mod frame;
 mod live;
 
-mod attention;
+mod alerts;
 mod overview;
 
 mod bulk;
@@ -49,7 +49,6 @@ mod pulse;
 
 mod form;
 mod link;
-mod memo;
 
 use std::sync::Arc;
 
@@ -98,9 +97,7 @@ pub struct Site {
     bars: progress::Bars,
     courses: journey::Courses,
     glances: overview::Glances,
-    spoken: overview::Spoken,
     sweeping: files::Sweeping,
-    unasked: entitlements::Unasked,
     errands: bulk::Errands,
     check: check::Check,
     pulse: pulse::Pulse,
@@ -117,9 +114,7 @@ impl Site {
             bars: Default::default(),
             courses: Default::default(),
             glances: Default::default(),
-            spoken: Default::default(),
             sweeping: Default::default(),
-            unasked: Default::default(),
             errands: Default::default(),
             check: Default::default(),
             pulse: Default::default(),

@@ -1,41 +1,34 @@
 //! The first page: what needs attention, then how each service is doing.
 
 mod services;
-mod spoken;
 
 use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use futures_util::future::try_join_all;
 use keyrack_format as format;
-use keyrack_jobs::bee::{Filter, Hive, Place, Stats};
+use keyrack_services::alerts::AlertFacts;
 use keyrack_store::{Info, Kind};
 use keyrack_web::Problem;
 use tokio::time::MissedTickBehavior;
 
+pub(crate) use self::services::Glances;
 use self::services::{Glance, Service, services};
-pub(crate) use self::{services::Glances, spoken::Spoken};
 use super::{
-    Frame, Visit, assets,
-    attention::{Concern, Other, concerns},
+    Frame, Visit,
+    alerts::AlertRow,
+    assets,
     chart::Spark,
     live::{View, live_page, show},
     pulse::APART,
-    queues::all_stats,
 };
 use crate::Site;
-
-/// How many of the latest failed jobs of a queue are looked at for those that kill workers.
-const FAILED_LOOK: usize = 20;
-/// Of how many queues.
-const FAILED_QUEUES: usize = 20;
 
 #[derive(Template)]
 #[template(path = "overview.html", blocks = ["live"])]
 pub(super) struct OverviewPage {
     frame: Frame,
-    concerns: Vec<Concern>,
+    alerts: Vec<AlertRow>,
     kind: Kind,
     url: String,
     /// What the store runs; empty when it does not tell.
@@ -63,35 +56,27 @@ impl View for Overview {
     async fn look(&self, site: &Site, frame: Frame) -> Result<OverviewPage, Problem> {
         let ping = site.app.probe().await;
         // A store that does not answer a PING would only hold up the rest.
-        let (info, counts, queues, glance, spoken) = match &ping {
+        let (info, mut facts, glance) = match &ping {
             Ok(_) => {
                 let info = async { site.services.store.info().await.ok() };
-                let (glance, spoken) = (Glance::take(site), Spoken::lately(site));
-                tokio::join!(info, site.services.census.latest(), queues(site), glance, spoken)
+                tokio::join!(info, AlertFacts::read(&site.services), Glance::take(site))
             }
-            Err(_) => (None, None, Queues::default(), Arc::default(), Arc::default()),
+            Err(reason) => {
+                let store_error = Some(reason.clone());
+                (None, AlertFacts { store_error, ..AlertFacts::default() }, Arc::default())
+            }
         };
-        let counts = counts.as_deref();
-        let other = Other {
-            store_trouble: ping.as_ref().err().cloned(),
-            undeclared: counts.map_or(0, |counts| counts.undeclared),
-            lint_problems: site.check.problems(),
-            poisonous: queues.poisonous,
-            spoken: spoken.to_vec(),
-            breaker: glance.breaker.clone(),
-            failing_files: glance.files.as_ref().map_or(0, |files| files.failing),
-            worst_file: glance.files.as_ref().and_then(|files| files.worst.clone()),
-        };
-        let now = queues.now;
+        facts.lint_problems = site.check.problems();
+        let counts = ping.as_ref().ok().and_then(|_| site.services.census.known());
         Ok(OverviewPage {
             frame,
-            concerns: concerns(&queues.stats, &other, now),
+            alerts: AlertRow::all(&facts),
             kind: site.services.store.kind(),
             url: site.services.store.to_string(),
             runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
             health: ping.map(|ping| format!("{:.2}\u{a0}ms", ping.as_secs_f64() * 1000.0)),
             cards: cards(site, info.as_ref()),
-            services: services(site, &queues.stats, &glance, counts, now),
+            services: services(site, &facts.queues, &glance, counts.as_deref(), facts.now_ms),
         })
     }
 }
@@ -113,37 +98,6 @@ pub async fn take_pulse(site: &Site) {
             site.pulse.note(&info, counts.as_deref(), glance.levels());
         }
     }
-}
-
-/// What is known about the queues.
-#[derive(Default)]
-struct Queues {
-    stats: Vec<Stats>,
-    poisonous: Vec<(String, u64)>,
-    now: u64,
-}
-
-/// A page without them is better than no page.
-async fn queues(site: &Site) -> Queues {
-    let (Ok((stats, _)), Ok(jobs)) = (all_stats(site).await, site.services.jobs().await) else {
-        return Queues::default();
-    };
-    let poisonous = poisonous(&jobs.hive, &stats).await.unwrap_or_default();
-    Queues { stats, poisonous, now: jobs.hive.now_ms() }
-}
-
-/// Jobs that failed lately and took workers with them.
-async fn poisonous(
-    hive: &Hive,
-    stats: &[Stats],
-) -> Result<Vec<(String, u64)>, keyrack_jobs::Error> {
-    let filter = Filter::at(Place::Failed);
-    let failing = stats.iter().filter(|stats| stats.failed > 0).take(FAILED_QUEUES);
-    let names = failing.filter_map(|stats| super::queue::queue_name(stats.queue.as_str()).ok());
-    let looks = names.map(async |name| hive.list(&name, &filter, None, FAILED_LOOK).await);
-    let pages = try_join_all(looks).await?;
-    let jobs = pages.iter().flat_map(|page| &page.jobs).filter(|job| job.deaths() > 0);
-    Ok(jobs.map(|job| (job.jid().to_owned(), job.deaths())).collect())
 }
 
 fn cards(site: &Site, info: Option<&Info>) -> Vec<Card> {

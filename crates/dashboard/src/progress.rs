@@ -15,6 +15,7 @@ use futures_util::future::try_join_all;
 use keyrack_format as format;
 use keyrack_keys::UserSub;
 use keyrack_progress::{BarLine, Progress};
+use keyrack_services::Cache;
 use keyrack_web::Problem;
 use serde::Deserialize;
 
@@ -23,7 +24,6 @@ use self::{past::Pasts, underway::Row};
 use super::{
     Frame, Visit, assets, form, link,
     live::{View, live_page, show},
-    memo::Memo,
     plot::ms,
 };
 use crate::Site;
@@ -45,13 +45,13 @@ const LIST_AGE: Duration = Duration::from_secs(2);
 /// What pages about progress bars remember.
 #[derive(Debug)]
 pub(crate) struct Bars {
-    lists: Memo<Wanted, Arc<List>>,
+    lists: Cache<Wanted, Arc<List>>,
     pasts: Pasts,
 }
 
 impl Default for Bars {
     fn default() -> Bars {
-        Bars { lists: Memo::new(LIST_AGE), pasts: Pasts::default() }
+        Bars { lists: Cache::new(LIST_AGE), pasts: Pasts::default() }
     }
 }
 
@@ -99,8 +99,8 @@ impl View for Wanted {
     type Page = ProgressPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<ProgressPage, Problem> {
-        let memo = &site.bars.lists;
-        let list = memo
+        let cache = &site.bars.lists;
+        let list = cache
             .get(self.clone(), async { self.list(&site.services.progress).await.map(Arc::new) });
         let (list, (underway, left_out)) = tokio::try_join!(list, self.underway(site))?;
         let now = site.services.store.now_ms();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use futures_util::future::try_join_all;
 use keyrack_format as format;
 use keyrack_jobs::bee::{Minute, SILENT_MS, Stats, WorkerStats};
+use keyrack_services::alerts::QUEUES_MAX;
 use keyrack_web::Problem;
 
 use super::{
@@ -17,8 +17,6 @@ use super::{
 };
 use crate::Site;
 
-/// The most queues on one page; each takes a script call to look at.
-pub(super) const QUEUES_MAX: usize = 200;
 /// Over how many minutes the pace is measured.
 const PACE_MINUTES: u64 = 5;
 const MINUTE_MS: u64 = 60_000;
@@ -47,7 +45,7 @@ pub(super) struct Row {
     pub(super) has_failed: bool,
     pub(super) oldest: String,
     pub(super) pace: String,
-    pub(super) workers: usize,
+    pub(super) workers: u64,
     pub(super) spark: Spark,
 }
 
@@ -70,7 +68,7 @@ impl View for Queues {
     type Page = QueuesPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<QueuesPage, Problem> {
-        let (stats, left_out) = all_stats(site).await?;
+        let (stats, left_out) = site.services.queue_stats().await?;
         let now = site.services.jobs().await?.hive.now_ms();
         let workers = stats.iter().flat_map(|stats| {
             stats.workers.iter().map(|worker| Worker::of(worker, &stats.queue, now))
@@ -88,16 +86,6 @@ pub(crate) async fn queues(State(site): State<Arc<Site>>, visit: Visit) -> Respo
     show(site, visit, Queues).await
 }
 
-/// What each queue holds, and how many more queues there are.
-pub(super) async fn all_stats(site: &Site) -> Result<(Vec<Stats>, usize), Problem> {
-    let hive = &site.services.jobs().await?.hive;
-    let mut names = hive.queues().await?;
-    let left_out = names.len().saturating_sub(QUEUES_MAX);
-    names.truncate(QUEUES_MAX);
-    let stats = try_join_all(names.iter().map(|name| hive.stats(name))).await?;
-    Ok((stats, left_out))
-}
-
 impl Row {
     fn of(stats: &Stats, now: u64) -> Row {
         let completed = completed_by_minute(&stats.minutes, now);
@@ -113,7 +101,7 @@ impl Row {
             has_failed: stats.failed > 0,
             oldest: stats.oldest_ms.map(format::age).unwrap_or_default(),
             pace: pace(&stats.minutes, now),
-            workers: alive(stats, now),
+            workers: stats.workers_alive(now),
             spark: Spark::of(&completed, true, format!("{total} completed in the last hour")),
         }
     }
@@ -136,11 +124,6 @@ impl Worker {
             is_silent: silent_ms > SILENT_MS,
         }
     }
-}
-
-/// How many workers of a queue were heard of lately.
-pub(super) fn alive(stats: &Stats, now: u64) -> usize {
-    stats.workers_alive(now) as usize
 }
 
 /// Jobs that ended in a minute, over the last few.

@@ -1,7 +1,9 @@
 //! The services, opened once.
 
+use std::sync::{Arc, OnceLock};
+
 use keyrack_calculations::Accounts;
-use keyrack_entitlements::{Checkout, Entitlements, LIMITS_QUOTA};
+use keyrack_entitlements::{Checkout, Entitlements, LIMITS_QUOTA, NoSource};
 use keyrack_files::Buckets;
 use keyrack_identity::Identity;
 use keyrack_jobs::{
@@ -17,7 +19,7 @@ use keyrack_store::Store;
 use keyrack_updates::{Secret, keys::Repo};
 use tokio::sync::OnceCell;
 
-use crate::{Recommendations, census::Census};
+use crate::{Recommendations, alerts::AlertReader, census::Census};
 
 /// Every service, over one store.
 #[derive(Debug)]
@@ -48,8 +50,10 @@ pub struct Services {
     pub recommendations: Recommendations,
     /// How many keys of each family there are.
     pub census: Census,
+    pub(crate) alerts: AlertReader,
     definitions: Vec<Definition>,
     jobs: OnceCell<Jobs>,
+    stored_entitlements: OnceLock<Entitlements>,
 }
 
 /// What the settings say about the services. The default is what works without any settings.
@@ -149,8 +153,10 @@ impl Services {
                 Recommendations::new(Recommender::new(store.clone(), settings))
             }),
             census: Census::new(store.clone()),
+            alerts: AlertReader::default(),
             definitions: recurring,
             jobs: OnceCell::new(),
+            stored_entitlements: OnceLock::new(),
             store,
         }
     }
@@ -166,6 +172,22 @@ impl Services {
             Ok(Jobs { hive, waiters })
         };
         self.jobs.get_or_try_init(open).await
+    }
+
+    /// The entitlements of this process, or those that the store knows if it has no billing provider.
+    ///
+    /// # Errors
+    /// When they cannot be opened.
+    pub fn entitlements(&self) -> Result<&Entitlements, keyrack_entitlements::Error> {
+        if let Some(billing) = &self.billing {
+            return Ok(&billing.entitlements);
+        }
+        if let Some(opened) = self.stored_entitlements.get() {
+            return Ok(opened);
+        }
+        let settings = keyrack_entitlements::Settings::default();
+        let opened = Entitlements::open(self.store.clone(), Arc::new(NoSource), settings)?;
+        Ok(self.stored_entitlements.get_or_init(|| opened))
     }
 
     /// The list of recurring jobs.

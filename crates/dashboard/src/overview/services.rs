@@ -3,18 +3,14 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use keyrack_entitlements::{BreakerReport, State};
-use keyrack_files::{Entry, Files};
 use keyrack_format as format;
 use keyrack_jobs::bee::Stats;
-use keyrack_services::census::Counts;
-use keyrack_store::Store;
+use keyrack_services::{Cache, alerts::FileFacts, census::Counts};
 use keyrack_updates::{Updates, keys::Repo};
 
 use crate::{
     Site,
     chart::{Spark, completed_by_minute},
-    entitlements::entitlements,
-    memo::Memo,
     plot::ms,
 };
 
@@ -24,8 +20,6 @@ const AGE: Duration = Duration::from_secs(1);
 const JOURNEYS_LOOK: usize = 10;
 /// For how long a journey counts as live after an event.
 const LIVE_MS: u64 = 60_000;
-/// How many files that could not be deleted are looked at for the worst.
-const FAILING_LOOK: usize = 100;
 
 /// The services, and in a few words what they do.
 pub(super) const SERVICES: [(&str, &str); 9] = [
@@ -51,11 +45,11 @@ pub(super) struct Service {
 
 /// What was read a moment ago.
 #[derive(Debug)]
-pub(crate) struct Glances(Memo<(), Arc<Glance>>);
+pub(crate) struct Glances(Cache<(), Arc<Glance>>);
 
 impl Default for Glances {
     fn default() -> Glances {
-        Glances(Memo::new(AGE))
+        Glances(Cache::new(AGE))
     }
 }
 
@@ -63,21 +57,11 @@ impl Default for Glances {
 #[derive(Debug, Default)]
 pub(super) struct Glance {
     running: Option<u64>,
-    pub(super) breaker: Option<BreakerReport>,
+    breaker: Option<BreakerReport>,
     lookups: Option<u64>,
-    pub(super) files: Option<Purgatory>,
+    files: Option<Arc<FileFacts>>,
     journeys: Option<Travel>,
     updates: Option<Vec<(Repo, f64)>>,
-}
-
-/// Files that wait to be deleted.
-#[derive(Debug)]
-pub(super) struct Purgatory {
-    waiting: u64,
-    due: u64,
-    pub(super) failing: u64,
-    /// The one that failed most often.
-    pub(super) worst: Option<Entry>,
 }
 
 /// Journeys: how many there are, are live, and are watched.
@@ -97,13 +81,13 @@ impl Glance {
     async fn read(site: &Site) -> Glance {
         let updates = Updates::new(site.services.store.clone());
         let breaker = async {
-            let entitlements = entitlements(site).await.ok()?;
+            let entitlements = site.services.entitlements().ok()?;
             Some((entitlements.breaker_report().await.ok()?, entitlements.counts()))
         };
         let (running, breaker, files, journeys, updates) = tokio::join!(
             site.services.progress.running_count(),
             breaker,
-            Purgatory::read(&site.services.store),
+            site.services.file_facts(),
             Travel::read(site),
             updates.repos()
         );
@@ -174,15 +158,6 @@ impl Glance {
             }
             _ => None,
         }
-    }
-}
-
-impl Purgatory {
-    async fn read(store: &Store) -> Option<Purgatory> {
-        let files = Files::new(store.clone());
-        let ((waiting, due), (failing, worst)) =
-            tokio::try_join!(files.count(), files.failing(FAILING_LOOK)).ok()?;
-        Some(Purgatory { waiting, due, failing, worst: worst.into_iter().next() })
     }
 }
 

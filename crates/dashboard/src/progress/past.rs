@@ -4,9 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use keyrack_keys::UserSub;
 use keyrack_progress::{Samples, estimate::Model};
+use keyrack_services::Cache;
 use keyrack_web::Problem;
 
-use crate::{Site, memo::Memo};
+use crate::Site;
 
 /// How many past traces pages look at: more change no figure that people read.
 pub(super) const TRACES_MAX: usize = 200;
@@ -22,11 +23,11 @@ pub(super) struct Past {
 
 /// The pasts of the bars that somebody looks at; none for a trace that has no bar yet.
 #[derive(Debug)]
-pub(super) struct Pasts(Memo<(UserSub, String), Option<Arc<Past>>>);
+pub(super) struct Pasts(Cache<(UserSub, String), Option<Arc<Past>>>);
 
 impl Default for Pasts {
     fn default() -> Pasts {
-        Pasts(Memo::new(AGE))
+        Pasts(Cache::new(AGE))
     }
 }
 

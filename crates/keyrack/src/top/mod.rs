@@ -1,8 +1,7 @@
 //! `keyrack top`: what happens in a store, in the terminal and as it happens.
 //!
-//! `look` reads, `concerns` judges, `view` is what the person in front of it has chosen, `screen` draws.
+//! `look` reads, `view` is what the person in front of it has chosen, `screen` draws.
 
-mod concerns;
 mod look;
 mod runs;
 mod screen;
@@ -46,7 +45,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     }
     let signals = Signals::listen(ratatui::restore)?;
     let store = globals.open_existing_store().await?;
-    let mut looker = Looker::open(store).await?;
+    let mut looker = Looker::new(store);
     // The first look may fail; from then on the picture says what is wrong.
     let first = looker.look().await?;
     // Puts the terminal back in order before a panic is told.
@@ -77,7 +76,7 @@ async fn watch(
                 if !view.held {
                     match looker.look().await {
                         Ok(seen) => picture = seen,
-                        Err(error) => picture.trouble = Some(error.to_string()),
+                        Err(error) => picture.facts.store_error = Some(error.to_string()),
                     }
                 }
             }
@@ -102,3 +101,6 @@ fn events() -> mpsc::Receiver<Event> {
     });
     told
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use keyrack_entitlements::State;
 use keyrack_format as format;
 use keyrack_jobs::bee::Stats;
+use keyrack_services::alerts::{Alert, Severity, alerts};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -12,16 +14,11 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use super::{
-    concerns::{Concern, Weight, alive, concerns},
-    look::{Breaker, Picture},
-    runs::Run,
-    view::View,
-};
+use super::{look::Picture, runs::Run, view::View};
 use crate::jobs::stats::pace::Pace;
 
-/// The most concerns and runs that are drawn: queues need room, too.
-const CONCERNS_MAX: usize = 5;
+/// The most alerts and runs that are drawn: queues need room, too.
+const ALERTS_MAX: usize = 5;
 const RUNS_MAX: usize = 6;
 /// How many minutes are drawn as bars.
 const MINUTES: usize = 20;
@@ -64,18 +61,18 @@ const COLUMNS: [Column; 11] = [
 
 /// Draws a picture.
 pub(super) fn draw(frame: &mut Frame<'_>, picture: &Picture, view: &mut View) {
-    let (concerns, runs) = (concerns(picture), &picture.runs);
+    let (alerts, runs) = (alerts(&picture.facts), &picture.runs);
     let lines = |n: usize, max: usize| Constraint::Length(n.clamp(1, max) as u16 + 1);
     let areas = Layout::vertical([
         Constraint::Length(2),
-        lines(concerns.len(), CONCERNS_MAX),
+        lines(alerts.len(), ALERTS_MAX),
         Constraint::Min(3),
         lines(runs.len(), RUNS_MAX),
         Constraint::Length(1),
     ]);
     let [head, attention, queues, progress, foot] = areas.areas(frame.area());
     frame.render_widget(Paragraph::new(header(picture)), head);
-    draw_concerns(frame, attention, &concerns);
+    draw_alerts(frame, attention, &alerts);
     draw_queues(frame, queues, picture, view);
     draw_runs(frame, progress, runs);
     frame.render_widget(Paragraph::new(footer(view)), foot);
@@ -100,13 +97,13 @@ fn header(picture: &Picture) -> Vec<Line<'static>> {
         Some(format!("answers in {:.1} ms", picture.ping.as_secs_f64() * 1_000.0)),
     ];
     let first: Vec<String> = first.into_iter().flatten().collect();
-    let (hot, (waiting, due)) = (picture.hot, picture.files);
+    let (hot, files) = (picture.hot, &picture.facts.files);
     let oldest =
         hot.oldest.map(|age| format!(", oldest {}", format::duration(age))).unwrap_or_default();
-    let billing = match picture.breaker {
-        Breaker::Closed => "billing asked".green(),
-        Breaker::HalfOpen => "billing tried again".yellow(),
-        Breaker::Open => "billing not asked".red(),
+    let billing = match picture.facts.breaker {
+        None | Some(State::Closed) => "billing asked".green(),
+        Some(State::HalfOpen) => "billing tried again".yellow(),
+        Some(State::Open) => "billing not asked".red(),
     };
     vec![
         Line::from(vec!["keyrack  ".bold(), Span::raw(first.join(" · "))]),
@@ -114,21 +111,21 @@ fn header(picture: &Picture) -> Vec<Line<'static>> {
             Span::raw(format!("hot queue {}{oldest} · ", format::count(hot.waiting))),
             Span::raw(format!(
                 "files {} waiting, {} due · ",
-                format::count(waiting),
-                format::count(due)
+                format::count(files.waiting),
+                format::count(files.due)
             )),
             billing,
         ]),
     ]
 }
 
-fn draw_concerns(frame: &mut Frame<'_>, area: Rect, concerns: &[Concern]) {
-    let lines: Vec<Line<'_>> = if concerns.is_empty() {
+fn draw_alerts(frame: &mut Frame<'_>, area: Rect, alerts: &[Alert]) {
+    let lines: Vec<Line<'_>> = if alerts.is_empty() {
         vec![Line::from("nothing needs attention".dim())]
     } else {
-        concerns.iter().take(CONCERNS_MAX).map(concern).collect()
+        alerts.iter().take(ALERTS_MAX).map(line).collect()
     };
-    let more = match concerns.len().saturating_sub(CONCERNS_MAX) {
+    let more = match alerts.len().saturating_sub(ALERTS_MAX) {
         0 => String::new(),
         n => format!(", {n} more"),
     };
@@ -136,24 +133,24 @@ fn draw_concerns(frame: &mut Frame<'_>, area: Rect, concerns: &[Concern]) {
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-fn concern(concern: &Concern) -> Line<'static> {
-    let color = match concern.weight {
-        Weight::Broken => Color::Red,
-        Weight::Warning => Color::Yellow,
-        Weight::Note => Color::Blue,
+fn line(alert: &Alert) -> Line<'static> {
+    let color = match alert.severity {
+        Severity::Broken => Color::Red,
+        Severity::Warning => Color::Yellow,
+        Severity::Note => Color::Blue,
     };
-    let subject = format::one_line(&concern.subject, Some(40));
-    let text = format::one_line(&concern.text, None);
+    let subject = format::one_line(&alert.subject, Some(40));
+    let text = format::one_line(&alert.text, None);
     Line::from(vec![Span::styled("● ", color), subject.bold(), Span::raw("  "), Span::raw(text)])
 }
 
 fn draw_queues(frame: &mut Frame<'_>, area: Rect, picture: &Picture, view: &mut View) {
-    let sorted = view.sort.apply(&picture.queues);
+    let sorted = view.sort.apply(&picture.facts.queues);
     // The title and the heads of the columns take a line each.
     let room = usize::from(area.height).saturating_sub(2);
     view.skipped = view.skipped.min(sorted.len().saturating_sub(room));
     let rows = sorted.iter().skip(view.skipped).take(room);
-    let rows = rows.map(|stats| row(stats, picture.now_ms, area.width));
+    let rows = rows.map(|stats| row(stats, picture.facts.now_ms, area.width));
     let shown: Vec<&Column> = COLUMNS.iter().filter(|column| column.fits(area.width)).collect();
     let head = shown.iter().map(|column| {
         let line = Line::from(column.name);
@@ -180,7 +177,7 @@ fn row(stats: &Stats, now_ms: u64, width: u16) -> Row<'static> {
     let number = |n: u64| cell(if n == 0 { "-".into() } else { format::count(n) }, None);
     let oldest = stats.oldest_ms.filter(|_| stats.queued > 0);
     let oldest = oldest.map_or_else(|| "-".into(), format::duration_ms);
-    let workers = alive(stats, now_ms) as u64;
+    let workers = stats.workers_alive(now_ms);
     let is_stuck = workers == 0 && stats.queued > 0 && !stats.paused;
     let name = format::one_line(&stats.queue, None);
     let name = if stats.paused { format!("{name} (paused)").yellow() } else { Span::raw(name) };

@@ -341,11 +341,11 @@ async fn overview_tells_of_an_open_breaker_and_a_poisoned_file_and_where_to_look
     let mut events = site.stream("/", &[("Accept", "text/event-stream")]).await;
     let page = loop {
         let page = events.next_text().await;
-        if page.contains("stands for no file") {
+        if page.contains("names no file") {
             break page;
         }
     };
-    has(&page, &["href=\"/entitlements\"", "the source fails and is not asked", "href=\"/files\""]);
+    has(&page, &["href=\"/entitlements\"", "the billing provider is failing", "href=\"/files\""]);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 use keyrack_jobs::bee::{Minute, WorkerStats};
+use keyrack_services::alerts::{AlertFacts, FileFacts};
 use keyrack_store::{DatabaseInfo, Info};
 use ratatui::{Terminal, backend::TestBackend};
 
@@ -69,13 +70,15 @@ fn picture() -> Picture {
         },
         commands_per_s: Some(1_520),
         ping: Duration::from_micros(420),
-        queues,
+        facts: AlertFacts {
+            queues,
+            files: FileFacts { waiting: 25, due: 4, ..FileFacts::default() },
+            breaker: Some(State::Open),
+            now_ms: NOW,
+            ..AlertFacts::default()
+        },
         runs: vec![run("alice", Some([3.0, 6.0, 12.5])), run("bob", None)],
-        hot: Hot { waiting: 3, oldest: Some(Duration::from_millis(40)), unknown: 0 },
-        files: (25, 4),
-        breaker: Breaker::Open,
-        trouble: None,
-        now_ms: NOW,
+        hot: Hot { waiting: 3, oldest: Some(Duration::from_millis(40)) },
     }
 }
 
@@ -105,7 +108,7 @@ fn any_size_will_do() {
 #[test]
 fn names_cannot_move_the_cursor() {
     let mut picture = picture();
-    picture.queues[0].queue = "\u{1b}[2J\u{1b}[Hevil".into();
+    picture.facts.queues[0].queue = "\u{1b}[2J\u{1b}[Hevil".into();
     picture.runs[0].bar = "\u{1b}]0;evil\u{7}".into();
     let text = drawn(&picture, &mut View::default(), 130, 30);
     assert!(

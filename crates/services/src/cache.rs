@@ -1,4 +1,4 @@
-//! What pages have read a moment ago, so that any number of watchers costs the store no more than one does.
+//! Values that were read a moment ago, so that any number of watchers costs the store no more than one does.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ const REST: u32 = 20;
 
 /// Values by key, each read anew when it is old.
 #[derive(Debug)]
-pub(super) struct Memo<K, V> {
+pub struct Cache<K, V> {
     fresh_for: Duration,
     entries: Mutex<HashMap<K, Arc<Entry<V>>>>,
 }
@@ -25,18 +25,14 @@ struct Kept<V> {
     good_until: Instant,
 }
 
-impl<K: Hash + Eq + Clone, V: Clone> Memo<K, V> {
-    /// Remembers nothing yet; what it reads is good for so long at least.
-    pub(super) fn new(fresh_for: Duration) -> Memo<K, V> {
-        Memo { fresh_for, entries: Mutex::default() }
+impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
+    /// An empty cache, whose values are good for at least `fresh_for`.
+    pub fn new(fresh_for: Duration) -> Cache<K, V> {
+        Cache { fresh_for, entries: Mutex::default() }
     }
 
     /// The value of a key, which `read` finds out if it is not known or old. All who ask meanwhile wait for that one.
-    pub(super) async fn get<E>(
-        &self,
-        key: K,
-        read: impl Future<Output = Result<V, E>>,
-    ) -> Result<V, E> {
+    pub async fn get<E>(&self, key: K, read: impl Future<Output = Result<V, E>>) -> Result<V, E> {
         let entry = self.entry(key);
         let mut kept = entry.lock().await;
         if let Some(kept) = kept.as_ref().filter(|kept| Instant::now() < kept.good_until) {
@@ -74,47 +70,47 @@ mod tests {
 
     use super::*;
 
-    async fn ask(memo: &Memo<u32, u32>, key: u32, value: u32, takes_ms: u64) -> u32 {
+    async fn ask(cache: &Cache<u32, u32>, key: u32, value: u32, takes_ms: u64) -> u32 {
         let read = async {
             sleep(Duration::from_millis(takes_ms)).await;
             Ok::<_, Infallible>(value)
         };
-        memo.get(key, read).await.expect("a value")
+        cache.get(key, read).await.expect("a value")
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_was_just_read_is_not_read_again() {
-        let memo = Memo::new(Duration::from_secs(1));
-        assert_eq!(ask(&memo, 1, 10, 0).await, 10);
-        assert_eq!(ask(&memo, 1, 11, 0).await, 10);
-        assert_eq!(ask(&memo, 2, 20, 0).await, 20);
+        let cache = Cache::new(Duration::from_secs(1));
+        assert_eq!(ask(&cache, 1, 10, 0).await, 10);
+        assert_eq!(ask(&cache, 1, 11, 0).await, 10);
+        assert_eq!(ask(&cache, 2, 20, 0).await, 20);
         advance(Duration::from_secs(1)).await;
-        assert_eq!(ask(&memo, 1, 12, 0).await, 12);
+        assert_eq!(ask(&cache, 1, 12, 0).await, 12);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_long_is_read_rarely() {
-        let memo = Memo::new(Duration::from_secs(1));
-        assert_eq!(ask(&memo, 1, 10, 500).await, 10);
+        let cache = Cache::new(Duration::from_secs(1));
+        assert_eq!(ask(&cache, 1, 10, 500).await, 10);
         advance(Duration::from_secs(9)).await;
-        assert_eq!(ask(&memo, 1, 11, 500).await, 10);
+        assert_eq!(ask(&cache, 1, 11, 500).await, 10);
         advance(Duration::from_secs(2)).await;
-        assert_eq!(ask(&memo, 1, 12, 500).await, 12);
+        assert_eq!(ask(&cache, 1, 12, 500).await, 12);
     }
 
     #[tokio::test(start_paused = true)]
     async fn those_who_ask_at_once_share_one_read() {
-        let memo = Memo::new(Duration::from_secs(1));
-        let (a, b) = tokio::join!(ask(&memo, 1, 10, 50), ask(&memo, 1, 11, 50));
+        let cache = Cache::new(Duration::from_secs(1));
+        let (a, b) = tokio::join!(ask(&cache, 1, 10, 50), ask(&cache, 1, 11, 50));
         assert_eq!((a, b), (10, 10));
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_more_is_remembered_than_there_is_room_for() {
-        let memo = Memo::new(Duration::from_secs(1));
+        let cache = Cache::new(Duration::from_secs(1));
         for key in 0..3 * ENTRIES_MAX as u32 {
-            assert_eq!(ask(&memo, key, key, 0).await, key);
+            assert_eq!(ask(&cache, key, key, 0).await, key);
         }
-        assert!(memo.entries.lock().len() <= ENTRIES_MAX);
+        assert!(cache.entries.lock().len() <= ENTRIES_MAX);
     }
 }
