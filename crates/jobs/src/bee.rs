@@ -72,7 +72,9 @@ pub use self::{
     events::{Event, EventKind, EventStream, Heard},
     heartbeat::WorkerInfo,
     hive::Hive,
-    job::{HistoryEntry, Job, Options, Status},
+    job::{
+        DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, DEFAULT_TTL_MS, HistoryEntry, Job, Options, Status,
+    },
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
     lot::{Closing, Exchange},

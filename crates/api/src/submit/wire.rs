@@ -1,7 +1,7 @@
 //! Jobs to be submitted, and what became of them, as they go over the wire.
 
 use keyrack_jobs::bee::{
-    self, Submission,
+    self, DEFAULT_RETRY_DELAY_MS, Submission,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 use keyrack_keys::PartError;
@@ -101,7 +101,7 @@ impl NewJob {
             job = job.retries(retries);
         }
         if self.retry_delay.is_some() || self.progressive_delay.is_some() {
-            let delay = self.retry_delay.unwrap_or(RETRY_DELAY_MS);
+            let delay = self.retry_delay.unwrap_or(DEFAULT_RETRY_DELAY_MS);
             job = job.retry_delay_ms(delay, self.progressive_delay.unwrap_or(false));
         }
         if let Some(ttl) = self.ttl {
@@ -114,9 +114,6 @@ impl NewJob {
         Ok(job)
     }
 }
-
-/// What holds when only the kind of delay is given.
-const RETRY_DELAY_MS: f64 = 30_000.0;
 
 fn part<T>(field: &'static str, part: Result<T, PartError>) -> Result<T, Problem> {
     part.map_err(|error| bad_name(&error).field(field))

@@ -157,6 +157,13 @@ pub struct Options {
     pub failed_ttl: Option<u64>,
 }
 
+/// How often a job is tried again after failures, unless it says otherwise.
+pub const DEFAULT_RETRIES: u32 = 5;
+/// How long a failed job waits before it is tried again, unless it says otherwise.
+pub const DEFAULT_RETRY_DELAY_MS: f64 = 30_000.0;
+/// For how long the result of a job is kept, unless it says otherwise.
+pub const DEFAULT_TTL_MS: u64 = 1_800_000;
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -165,10 +172,10 @@ impl Default for Options {
             dependencies: Vec::new(),
             dependencies_on_tags: false,
             preferred_hostname: None,
-            retries: 5,
-            retry_delay: 30_000.0,
+            retries: DEFAULT_RETRIES,
+            retry_delay: DEFAULT_RETRY_DELAY_MS,
             progressive_delay: false,
-            ttl: 1_800_000,
+            ttl: DEFAULT_TTL_MS,
             failed_ttl: None,
         }
     }
@@ -540,4 +547,18 @@ pub(crate) fn names_for_lots() -> impl Iterator<Item = &'static str> {
 /// The names of the fields in the order of the scripts, for reads without a script.
 pub(crate) fn field_names() -> &'static [&'static str] {
     &FIELDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_have_the_same_defaults() {
+        let line = format!(
+            "local OPTION_DEFAULTS = {{ delay = 0, retries = {DEFAULT_RETRIES}, \
+             retryDelay = {DEFAULT_RETRY_DELAY_MS}, ttl = {DEFAULT_TTL_MS} }}"
+        );
+        assert!(include_str!("include/events.lua").contains(&line), "not in events.lua: {line}");
+    }
 }

@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    Job, Status, Submission,
+    DEFAULT_RETRY_DELAY_MS, Job, Status, Submission,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 
@@ -140,8 +140,8 @@ impl Args {
         if let Some(retries) = self.retries {
             job = job.retries(retries);
         }
-        let retry_delay = self.retry_delay.unwrap_or(RETRY_DELAY);
-        job = job.retry_delay_ms(ms(retry_delay), self.progressive);
+        let retry_delay = self.retry_delay.map_or(DEFAULT_RETRY_DELAY_MS, ms);
+        job = job.retry_delay_ms(retry_delay, self.progressive);
         if let Some(ttl) = self.ttl {
             job = job.ttl_ms(ttl.as_millis() as u64);
         }
@@ -154,9 +154,6 @@ impl Args {
         Ok(job)
     }
 }
-
-/// What a job waits before it is tried again, unless told otherwise.
-const RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// The result of a job that was waited for; the exit code tells how it ended.
 fn print_end(job: &Job, globals: &Globals) -> anyhow::Result<Exit> {
@@ -174,4 +171,27 @@ fn print_end(job: &Job, globals: &Globals) -> anyhow::Result<Exit> {
     let reason = job.failed_reason().map(|reason| format!(": {reason}")).unwrap_or_default();
     let message = format!("the job \"{}\" has ended as {}{reason}", job.jid(), job.status());
     Err(Failure::new(Exit::Failed, message).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args as _;
+    use keyrack_jobs::bee::{DEFAULT_RETRIES, DEFAULT_TTL_MS};
+
+    use super::*;
+
+    #[test]
+    fn help_names_the_defaults_of_jobs() {
+        let command = Args::augment_args(clap::Command::new("submit"));
+        for (name, default) in [
+            ("retries", DEFAULT_RETRIES.to_string()),
+            ("retry_delay", format!("{}s", DEFAULT_RETRY_DELAY_MS / 1_000.0)),
+            ("ttl", format!("{}m", DEFAULT_TTL_MS / 60_000)),
+        ] {
+            let arg =
+                command.get_arguments().find(|arg| arg.get_id() == name).expect("an argument");
+            let help = arg.get_help().expect("help").to_string();
+            assert!(help.contains(&format!("[default: {default}]")), "{name}: {help}");
+        }
+    }
 }

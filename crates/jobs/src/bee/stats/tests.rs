@@ -78,3 +78,9 @@ fn counters_that_nobody_of_us_wrote_do_no_harm() {
     let minutes = minutes_of(&counters, NOW);
     assert!(minutes.iter().all(|minute| minute.submitted == 0), "{minutes:?}");
 }
+
+#[test]
+fn why_takes_the_same_workers_for_alive() {
+    let line = format!("local ALIVE_MS = {SILENT_MS}\n");
+    assert!(include_str!("../why.lua").contains(&line), "not in why.lua: {line}");
+}
