@@ -29,6 +29,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test            install what the tests need, then check everything
+  test --quick    only format, clippy and unit tests, for everyday work
   setup           only install what the tests need
   docs [--check]  write the generated files under docs/, or fail if one is out of date
   docs --pictures
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["test"] => test::run(),
+        ["test", "--quick"] => test::quick(),
         ["setup"] => setup::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),

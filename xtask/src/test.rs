@@ -3,29 +3,42 @@
 use anyhow::Result;
 
 use crate::shell::{self, cargo, succeeds};
-use crate::step::step;
+use crate::step::{step, summary};
 use crate::{campaign, fuzz, setup};
 
 /// Runs all checks, the quick ones first, and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
     setup::run()?;
-    step("format", || shell::run(&mut cargo("fmt --all --check")))?;
-    step("clippy", || {
-        shell::run(&mut cargo("clippy --workspace --all-targets --quiet -- -D warnings"))
-    })?;
-    step("tests", || shell::run(&mut tests()))?;
+    format_and_clippy()?;
+    step("tests", || shell::run(&mut tests("")))?;
     step("doc tests", || shell::run(&mut cargo("test --workspace --doc --quiet")))?;
     campaign::cut()?;
     fuzz::smoke()?;
-    println!("everything passed");
+    println!("{}everything passed", summary());
     Ok(())
 }
 
+/// Runs the checks for everyday work: no set-up, no integration tests, no faults, no fuzzing.
+pub(crate) fn quick() -> Result<()> {
+    format_and_clippy()?;
+    step("unit tests", || shell::run(&mut tests(" --lib --bins")))?;
+    println!("{}the quick checks passed; \"cargo xtask test\" runs all of them", summary());
+    Ok(())
+}
+
+fn format_and_clippy() -> Result<()> {
+    step("format", || shell::run(&mut cargo("fmt --all --check")))?;
+    step("clippy", || {
+        shell::run(&mut cargo("clippy --workspace --all-targets --quiet -- -D warnings"))
+    })
+}
+
 /// nextest when it is there: it runs the tests of all crates side by side and stops hanging ones.
-fn tests() -> std::process::Command {
+fn tests(selection: &str) -> std::process::Command {
     if succeeds(&mut cargo("nextest --version")) {
-        cargo("nextest run --workspace")
+        cargo(&format!("nextest run --workspace{selection}"))
     } else {
-        cargo("test --workspace --all-targets --no-fail-fast")
+        let selection = if selection.is_empty() { " --all-targets" } else { selection };
+        cargo(&format!("test --workspace{selection} --no-fail-fast"))
     }
 }
