@@ -11,33 +11,35 @@ mod live;
 mod results;
 mod rules;
 
-use std::sync::Arc;
-
-use keyrack_web::App;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use crate::routes::Routes;
+use keyrack_web::access::Permission;
+use utoipa_axum::routes;
 
 /// What is ours, below `/api/1`.
-pub(super) fn router() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(events::record))
-        .routes(routes!(results::settings, results::set_settings))
-        .routes(routes!(rules::list))
-        .routes(routes!(rules::delete))
-        .routes(routes!(live::events))
-        .routes(routes!(results::show, results::delete))
-        .routes(routes!(results::delete_value))
-        .routes(routes!(results::trend))
-        .routes(routes!(results::series))
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .add(Permission::own_change(), routes!(events::record))
+        .add(Permission::own_read(), routes!(results::settings))
+        .add(Permission::own_change(), routes!(results::set_settings))
+        .add(Permission::own_read(), routes!(rules::list))
+        .add(Permission::own_change(), routes!(rules::delete))
+        .add(Permission::own_read(), routes!(live::events))
+        .add(Permission::own_read(), routes!(results::show))
+        .add(Permission::own_change(), routes!(results::delete))
+        .add(Permission::own_change(), routes!(results::delete_value))
+        .add(Permission::own_read(), routes!(results::trend))
+        .add(Permission::own_read(), routes!(results::series))
 }
 
 /// What was published, below `/api/1.0`.
-pub(super) fn published() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(events::event))
-        .routes(routes!(results::output_events))
-        .routes(routes!(results::result))
-        .routes(routes!(rules::comparator))
-        .routes(routes!(rules::observer))
-        .routes(routes!(admin::token, admin::delete_token))
-        .routes(routes!(admin::account))
+pub(super) fn published() -> Routes {
+    Routes::default()
+        .add(Permission::own_change(), routes!(events::event))
+        .add(Permission::own_read(), routes!(results::output_events))
+        .add(Permission::own_read(), routes!(results::result))
+        .add(Permission::own_change(), routes!(rules::comparator))
+        .add(Permission::own_change(), routes!(rules::observer))
+        .add(Permission::own_change(), routes!(admin::token))
+        .add(Permission::own_change(), routes!(admin::delete_token))
+        .add(Permission::own_change(), routes!(admin::account))
 }

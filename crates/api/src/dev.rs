@@ -5,15 +5,19 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{State, ws::close_code},
     http::{HeaderMap, StatusCode},
     middleware,
     response::Response,
-    routing::{get, post},
 };
 use keyrack_keys::UserSub;
-use keyrack_web::{App, Problem, access, error::bad_name, extract::Query};
+use keyrack_web::{
+    App, Problem,
+    access::{self, Permission, Routes},
+    error::bad_name,
+    extract::Query,
+};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
@@ -25,11 +29,11 @@ const PREFIX: &str = "Message text was: ";
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// The routes of development. A page of another site must not sign in as anybody, so they are guarded.
-pub(super) fn router() -> Router<Arc<App>> {
-    Router::new()
-        .route("/api/1/test/dev_login", post(login))
-        .route("/api/2/test/ws", get(socket))
-        .layer(middleware::from_fn(access::guard))
+pub(super) fn router() -> Routes<Arc<App>> {
+    Routes::default()
+        .post("/api/1/test/dev_login", Permission::own_change(), login)
+        .get("/api/2/test/ws", Permission::own_read(), socket)
+        .map(|router| router.layer(middleware::from_fn(access::guard)))
 }
 
 #[derive(Debug, Deserialize)]

@@ -10,6 +10,7 @@ mod stream;
 
 use std::sync::Arc;
 
+use crate::routes::Routes;
 use axum::{
     Json,
     extract::{FromRequestParts, State},
@@ -17,6 +18,7 @@ use axum::{
 };
 use keyrack_identity::Change;
 use keyrack_journeys::{Journey, Prompt, TICKET_TIME, Tickets, keys::JourneyUid};
+use keyrack_web::access::Permission;
 use keyrack_web::{
     App, Problem,
     access::{self, Address},
@@ -25,7 +27,7 @@ use keyrack_web::{
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::routes;
 
 use super::{auth::Admin, auth::Viewer};
 
@@ -35,14 +37,16 @@ pub(super) use self::socket::socket;
 const PAGE_MAX: usize = 100;
 
 /// The routes under `/api/1`.
-pub(super) fn router() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(show, delete))
-        .routes(routes!(issue_ticket))
-        .routes(routes!(start_session))
-        .routes(routes!(stats::stats))
-        .routes(routes!(stream::live))
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .add(Permission::own_read(), routes!(list))
+        .add(Permission::own_change(), routes!(create))
+        .add(Permission::own_read(), routes!(show))
+        .add(Permission::own_change(), routes!(delete))
+        .add(Permission::own_read(), routes!(issue_ticket))
+        .add(Permission::own_change(), routes!(start_session))
+        .add(Permission::own_read(), routes!(stats::stats))
+        .add(Permission::own_read(), routes!(stream::live))
         .merge(events::router())
 }
 

@@ -30,6 +30,7 @@ mod progress;
 mod queues;
 mod recommendations;
 mod recurring;
+mod routes;
 mod search;
 mod statuses;
 mod submit;
@@ -44,8 +45,12 @@ mod worker;
 
 use std::sync::Arc;
 
-use axum::{Extension, Router, http::header, middleware, response::IntoResponse, routing::get};
-use keyrack_web::{App, ProblemBody, access};
+use axum::{Extension, http::header, response::IntoResponse};
+use keyrack_identity::Role::{Admin, Operator, Viewer};
+use keyrack_web::{
+    App, ProblemBody,
+    access::{self as web, Permission},
+};
 use utoipa::{
     OpenApi,
     openapi::{
@@ -56,9 +61,9 @@ use utoipa::{
         },
     },
 };
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::routes;
 
-use self::watch::Rooms;
+use self::{routes::Routes, watch::Rooms};
 
 /// What the description says about the API as a whole.
 #[derive(OpenApi)]
@@ -91,24 +96,24 @@ use self::watch::Rooms;
 struct Description;
 
 /// The routes of the API, with its description.
-pub fn router(app: &App) -> Router<Arc<App>> {
+pub fn router(app: &App) -> web::Routes<Arc<App>> {
     let rooms = Arc::new(Rooms::new(app.services.progress.clone()));
-    let (router, description) = described().split_for_parts();
+    let (router, description, permissions) = described().into_parts();
     let description: Arc<str> = text(description).into();
     let show = async move || {
         ([(header::CONTENT_TYPE, "application/json")], description.to_string()).into_response()
     };
-    router
-        .route("/api/2/progress_bars/traces/", get(watch::socket))
-        .route("/api/2/journeys/live", get(journeys::socket))
+    web::Routes::from_parts(router, permissions)
+        .get("/api/2/progress_bars/traces/", Permission::own_read(), watch::socket)
+        .get("/api/2/journeys/live", Permission::own_read(), journeys::socket)
         .merge(dev::router())
-        .route("/openapi.json", get(show))
-        .layer(Extension(rooms))
+        .get("/openapi.json", Permission::anybody(), show)
+        .map(|router| router.layer(Extension(rooms)))
 }
 
 /// The description of the API as OpenAPI 3.1, as it stands in `docs/openapi.json`.
 pub fn openapi() -> String {
-    text(described().into_openapi())
+    text(described().into_parts().1)
 }
 
 fn text(mut description: utoipa::openapi::OpenApi) -> String {
@@ -153,102 +158,115 @@ fn operations_by_method(path: &mut PathItem) -> impl Iterator<Item = (HttpMethod
     all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-fn described() -> OpenApiRouter<Arc<App>> {
-    let everybodys = everybodys().layer(middleware::from_fn(access::enter));
-    let api = everybodys
+fn described() -> Routes {
+    let api = shared_routes()
+        .checked()
         .merge(with_token("bearer", known_callers()))
         .merge(with_token("project", calculations::router()))
         .merge(knowing_callers());
-    let published = recommendations::published().layer(middleware::from_fn(access::enter));
-    OpenApiRouter::with_openapi(Description::openapi())
+    let published = recommendations::published().checked();
+    Routes::described_by(Description::openapi())
         .nest("/api/1", api)
         .nest("/api/1.0", calculations::published())
         .merge(published)
 }
 
-/// What is everybody's: `access` says who may look at it, and who may change it.
-fn everybodys() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(queues::list))
-        .routes(routes!(queues::show, queues::delete))
-        .routes(routes!(queues::pause))
-        .routes(routes!(queues::resume))
-        .routes(routes!(queues::limits, queues::set_limits))
-        .routes(routes!(jobs::list, submit::submit))
-        .routes(routes!(bulk::cancel))
-        .routes(routes!(bulk::retry))
-        .routes(routes!(jobs::show, jobs::cancel))
-        .routes(routes!(jobs::retry))
-        .routes(routes!(jobs::why))
-        .routes(routes!(jobs::set_tags))
-        .routes(routes!(jobs::outcome))
-        .routes(routes!(search::search))
-        .routes(routes!(events::events))
-        .routes(routes!(worker::claim))
-        .routes(routes!(worker::heartbeat))
-        .routes(routes!(worker::settle))
-        .routes(routes!(worker::leave))
-        .routes(routes!(worker::progress))
-        .routes(routes!(worker::complete))
-        .routes(routes!(worker::fail))
-        .routes(routes!(worker::release))
-        .routes(routes!(recurring::list))
-        .routes(routes!(recurring::run))
-        .routes(routes!(recurring::pause))
-        .routes(routes!(recurring::resume))
-        .routes(routes!(upkeep::sweep))
-        .routes(routes!(upkeep::keep))
-        .routes(routes!(upkeep::purge))
-        .routes(routes!(audit::list))
-        .routes(routes!(progress::examples::start, progress::examples::result))
+/// What all users share: each route says which role it needs.
+fn shared_routes() -> Routes {
+    Routes::default()
+        .add(Permission::read(Viewer), routes!(queues::list))
+        .add(Permission::read(Viewer), routes!(queues::show))
+        .add(Permission::change(Admin, "queue_deleted"), routes!(queues::delete))
+        .add(Permission::change(Operator, "queue_paused"), routes!(queues::pause))
+        .add(Permission::change(Operator, "queue_resumed"), routes!(queues::resume))
+        .add(Permission::read(Viewer), routes!(queues::limits))
+        .add(Permission::change(Operator, "queue_limited"), routes!(queues::set_limits))
+        .add(Permission::read(Viewer), routes!(jobs::list))
+        .add(Permission::unaudited_change(Operator), routes!(submit::submit))
+        .add(Permission::change(Operator, "jobs_canceled"), routes!(bulk::cancel))
+        .add(Permission::change(Operator, "jobs_retried"), routes!(bulk::retry))
+        .add(Permission::read(Viewer), routes!(jobs::show))
+        .add(Permission::change(Operator, "job_canceled"), routes!(jobs::cancel))
+        .add(Permission::change(Operator, "job_retried"), routes!(jobs::retry))
+        .add(Permission::read(Viewer), routes!(jobs::why))
+        .add(Permission::change(Operator, "job_tagged"), routes!(jobs::set_tags))
+        .add(Permission::read(Viewer), routes!(jobs::outcome))
+        .add(Permission::read(Viewer), routes!(search::search))
+        .add(Permission::read(Viewer), routes!(events::events))
+        .add(Permission::unaudited_change(Operator), routes!(worker::claim))
+        .add(Permission::unaudited_change(Operator), routes!(worker::heartbeat))
+        .add(Permission::unaudited_change(Operator), routes!(worker::settle))
+        .add(Permission::unaudited_change(Operator), routes!(worker::leave))
+        .add(Permission::unaudited_change(Operator), routes!(worker::progress))
+        .add(Permission::unaudited_change(Operator), routes!(worker::complete))
+        .add(Permission::unaudited_change(Operator), routes!(worker::fail))
+        .add(Permission::unaudited_change(Operator), routes!(worker::release))
+        .add(Permission::read(Viewer), routes!(recurring::list))
+        .add(Permission::change(Operator, "recurring_run"), routes!(recurring::run))
+        .add(Permission::change(Operator, "recurring_paused"), routes!(recurring::pause))
+        .add(Permission::change(Operator, "recurring_resumed"), routes!(recurring::resume))
+        .add(Permission::change(Operator, "files_swept"), routes!(upkeep::sweep))
+        .add(Permission::change(Operator, "file_kept"), routes!(upkeep::keep))
+        .add(Permission::change(Operator, "entitlements_purged"), routes!(upkeep::purge))
+        .add(Permission::read(Admin), routes!(audit::list))
+        .add(Permission::unaudited_change(Operator), routes!(progress::examples::start))
+        .add(Permission::read(Viewer), routes!(progress::examples::result))
         .merge(recommendations::router())
 }
 
 /// What answers those who show a token, which a page of another site cannot do by itself.
-fn known_callers() -> OpenApiRouter<Arc<App>> {
+fn known_callers() -> Routes {
     use progress::{bars, steps, traces};
 
-    OpenApiRouter::new()
-        .routes(routes!(users::create))
-        .routes(routes!(users::create_token))
-        .routes(routes!(users::search_tokens))
-        .routes(routes!(users::rename_token, users::delete_token))
-        .routes(routes!(usages::search_tiers))
-        .routes(routes!(usages::current))
-        .routes(routes!(usages::search))
-        .routes(routes!(bars::create, bars::update, bars::delete))
-        .routes(routes!(bars::search))
-        .routes(routes!(steps::create, steps::update, steps::delete))
-        .routes(routes!(steps::search))
-        .routes(routes!(traces::create, traces::delete))
-        .routes(routes!(traces::search))
-        .routes(routes!(traces::update))
-        .routes(routes!(traces::search_steps))
-        .routes(routes!(entitlements::read))
-        .routes(routes!(entitlements::revenue_cat_id))
-        .routes(routes!(checkout::start))
-        .routes(routes!(checkout::finish))
-        .routes(routes!(limits::take))
+    Routes::default()
+        .add(Permission::own_change(), routes!(users::create))
+        .add(Permission::own_change(), routes!(users::create_token))
+        .add(Permission::own_read(), routes!(users::search_tokens))
+        .add(Permission::own_change(), routes!(users::rename_token))
+        .add(Permission::own_change(), routes!(users::delete_token))
+        .add(Permission::own_read(), routes!(usages::search_tiers))
+        .add(Permission::own_read(), routes!(usages::current))
+        .add(Permission::own_read(), routes!(usages::search))
+        .add(Permission::own_change(), routes!(bars::create))
+        .add(Permission::own_change(), routes!(bars::update))
+        .add(Permission::own_change(), routes!(bars::delete))
+        .add(Permission::own_read(), routes!(bars::search))
+        .add(Permission::own_change(), routes!(steps::create))
+        .add(Permission::own_change(), routes!(steps::update))
+        .add(Permission::own_change(), routes!(steps::delete))
+        .add(Permission::own_read(), routes!(steps::search))
+        .add(Permission::own_change(), routes!(traces::create))
+        .add(Permission::own_change(), routes!(traces::delete))
+        .add(Permission::own_read(), routes!(traces::search))
+        .add(Permission::own_change(), routes!(traces::update))
+        .add(Permission::own_read(), routes!(traces::search_steps))
+        .add(Permission::own_read(), routes!(entitlements::read))
+        .add(Permission::own_change(), routes!(entitlements::revenue_cat_id))
+        .add(Permission::own_change(), routes!(checkout::start))
+        .add(Permission::own_change(), routes!(checkout::finish))
+        .add(Permission::own_change(), routes!(limits::take))
         .merge(journeys::router())
 }
 
 /// What answers those who know a secret, can sign, or know what to watch.
-fn knowing_callers() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(watch::events))
-        .routes(routes!(checkout::webhook))
-        .routes(routes!(deploys::update))
+fn knowing_callers() -> Routes {
+    Routes::default()
+        .add(Permission::own_read(), routes!(watch::events))
+        .add(Permission::own_change(), routes!(checkout::webhook))
+        .add(Permission::own_change(), routes!(deploys::update))
 }
 
 /// The same routes, with the description saying which token they want to see.
-fn with_token(scheme: &str, mut router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+fn with_token(scheme: &str, mut routes: Routes) -> Routes {
     let wanted = SecurityRequirement::new(scheme, [""; 0]);
-    for operation in router.get_openapi_mut().paths.paths.values_mut().flat_map(operations) {
+    for operation in
+        routes.described.get_openapi_mut().paths.paths.values_mut().flat_map(operations)
+    {
         if !wants_ticket(operation) {
             operation.security = Some(vec![wanted.clone()]);
         }
     }
-    router
+    routes
 }
 
 /// Whether a ticket among its inputs says who is calling.

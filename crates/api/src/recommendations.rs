@@ -9,14 +9,17 @@ mod told;
 
 use std::sync::Arc;
 
+use crate::routes::Routes;
 use axum::{
     Json,
     extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
 };
+use keyrack_identity::Role::{Operator, Viewer};
 use keyrack_recommender::{
     Explanation, LIMIT_DEFAULT, Page, Reaction, Request, Similar, keys::UserId, user_id,
 };
+use keyrack_web::access::Permission;
 use keyrack_web::{
     App, Problem,
     error::invalid,
@@ -24,7 +27,7 @@ use keyrack_web::{
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::routes;
 
 pub(super) use self::published::published;
 
@@ -33,15 +36,15 @@ const SIMILAR_DEFAULT: usize = 20;
 const SIMILAR_MAX: usize = 200;
 
 /// The routes under `/api/1`.
-pub(super) fn router() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(explain))
-        .routes(routes!(shown))
-        .routes(routes!(liked))
-        .routes(routes!(hidden))
-        .routes(routes!(blocked))
-        .routes(routes!(similar))
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .add(Permission::read(Viewer), routes!(list))
+        .add(Permission::read(Viewer), routes!(explain))
+        .add(Permission::unaudited_change(Operator), routes!(shown))
+        .add(Permission::unaudited_change(Operator), routes!(liked))
+        .add(Permission::unaudited_change(Operator), routes!(hidden))
+        .add(Permission::unaudited_change(Operator), routes!(blocked))
+        .add(Permission::read(Viewer), routes!(similar))
         .merge(told::router())
         .merge(load::router())
 }

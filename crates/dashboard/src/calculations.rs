@@ -11,19 +11,18 @@ mod rules;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::{
-    Router,
-    extract::State,
-    response::Response,
-    routing::{get, post},
-};
+use axum::{extract::State, response::Response};
 use futures_util::future::try_join_all;
 use keyrack_calculations::{
     Accounts, Error, Ledger,
     keys::{Account, Project},
 };
 use keyrack_format as format;
-use keyrack_web::Problem;
+use keyrack_identity::Role::{Operator, Viewer};
+use keyrack_web::{
+    Problem,
+    access::{Permission, Routes},
+};
 use serde::Deserialize;
 
 pub(super) use self::plot::Plot;
@@ -37,15 +36,35 @@ use crate::Site;
 const ACCOUNTS_MAX: usize = 50;
 
 /// The routes of these pages.
-pub(super) fn router() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/calculations", get(calculations))
-        .route("/calculations/{account}/{project}", get(project::project))
-        .route("/calculations/{account}/{project}/rules", post(rules::create))
-        .route("/calculations/{account}/{project}/rules/{number}/delete", post(rules::delete))
-        .route("/calculations/{account}/{project}/{dimension}/{key}", get(key::key))
-        .route("/calculations/{account}/{project}/{dimension}/{key}/delete-key", post(delete::key))
-        .route("/calculations/{account}/{project}/{dimension}/{key}/delete-value", post(delete::at))
+pub(super) fn router() -> Routes<Arc<Site>> {
+    Routes::default()
+        .get("/calculations", Permission::read(Viewer), calculations)
+        .get("/calculations/{account}/{project}", Permission::read(Viewer), project::project)
+        .post(
+            "/calculations/{account}/{project}/rules",
+            Permission::change(Operator, "rule_made"),
+            rules::create,
+        )
+        .post(
+            "/calculations/{account}/{project}/rules/{number}/delete",
+            Permission::change(Operator, "rule_deleted"),
+            rules::delete,
+        )
+        .get(
+            "/calculations/{account}/{project}/{dimension}/{key}",
+            Permission::read(Viewer),
+            key::key,
+        )
+        .post(
+            "/calculations/{account}/{project}/{dimension}/{key}/delete-key",
+            Permission::change(Operator, "calculation_key_deleted"),
+            delete::key,
+        )
+        .post(
+            "/calculations/{account}/{project}/{dimension}/{key}/delete-value",
+            Permission::change(Operator, "calculation_value_deleted"),
+            delete::at,
+        )
 }
 
 #[derive(Template)]

@@ -54,16 +54,18 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{
-    Router,
     body::{Body, Bytes},
     extract::Request,
     http::{HeaderValue, StatusCode, Uri, header},
-    middleware::{self, Next},
+    middleware::Next,
     response::{Html, IntoResponse as _, Response},
-    routing::{get, post},
 };
+use keyrack_identity::Role::{Admin, Operator, Viewer};
 use keyrack_services::Services;
-use keyrack_web::{App, ForReader, Problem, access};
+use keyrack_web::{
+    App, ForReader, Problem,
+    access::{Permission, Permissions, Routes},
+};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use self::frame::{Frame, Visit};
@@ -123,54 +125,91 @@ impl Site {
     }
 }
 
-/// The routes of all pages. `access` says who may see which.
-pub fn router(site: &Arc<Site>) -> Router<Arc<App>> {
-    let pages = Router::new()
-        .route("/", get(overview::overview))
-        .route("/jobs", get(queues::queues))
-        .route("/jobs/{jid}", get(job::job))
-        .route("/jobs/{jid}/cancel", post(job::cancel))
-        .route("/jobs/{jid}/retry", post(job::retry))
-        .route("/queues/{queue}", get(queue::queue))
-        .route("/queues/{queue}/pause", post(queue::pause))
-        .route("/queues/{queue}/resume", post(queue::resume))
-        .route("/queues/{queue}/limits", post(queue::limits))
-        .route("/queues/{queue}/delete", post(queue::delete))
-        .route("/find", get(find::find))
-        .route("/submit", get(submit::form).post(submit::submit))
-        .route("/bulk", get(bulk::ask).post(bulk::start))
-        .route("/bulk/{id}", get(bulk::errand))
-        .route("/bulk/{id}/stop", post(bulk::stop))
-        .route("/recurring", get(recurring::recurring))
-        .route("/recurring/{name}/run", post(recurring::run))
-        .route("/recurring/{name}/pause", post(recurring::pause))
-        .route("/recurring/{name}/resume", post(recurring::resume))
-        .route("/recommender", get(recommender::recommender))
-        .route("/recommender/{user}", get(recommender::user))
-        .route("/progress", get(progress::progress))
-        .route("/progress/{user}/{bar}", get(progress::bar))
-        .route("/progress/{user}/{bar}/{trace}", get(progress::trace))
-        .route("/entitlements", get(entitlements::page))
-        .route("/entitlements/purge", post(entitlements::purge))
-        .route("/files", get(files::files))
-        .route("/files/sweep", post(files::sweep))
-        .route("/files/keep", post(files::keep))
-        .route("/journeys", get(journeys::journeys))
-        .route("/journeys/{uid}", get(journey::journey))
-        .route("/updates", get(updates::updates))
-        .route("/keys", get(keys::keys))
-        .route("/keys/{family}", get(family::family))
-        .route("/key", get(key::key))
-        .route("/lint", get(check::lint).post(check::start))
-        .route("/docs", get(reference::reference))
-        .route("/docs/{group}", get(reference::group))
-        .route("/audit", get(audit::audit))
-        .route("/sign-in", get(sign_in::ask).post(sign_in::sign_in))
-        .route("/sign-out", post(sign_in::sign_out))
-        .route("/theme", post(theme))
+/// All pages, each with the role it needs and what it is called in the audit log.
+fn pages() -> Routes<Arc<Site>> {
+    Routes::default()
+        .get("/", Permission::read(Viewer), overview::overview)
+        .get("/jobs", Permission::read(Viewer), queues::queues)
+        .get("/jobs/{jid}", Permission::read(Viewer), job::job)
+        .post("/jobs/{jid}/cancel", Permission::change(Operator, "job_canceled"), job::cancel)
+        .post("/jobs/{jid}/retry", Permission::change(Operator, "job_retried"), job::retry)
+        .get("/queues/{queue}", Permission::read(Viewer), queue::queue)
+        .post("/queues/{queue}/pause", Permission::change(Operator, "queue_paused"), queue::pause)
+        .post(
+            "/queues/{queue}/resume",
+            Permission::change(Operator, "queue_resumed"),
+            queue::resume,
+        )
+        .post(
+            "/queues/{queue}/limits",
+            Permission::change(Operator, "queue_limited"),
+            queue::limits,
+        )
+        .post("/queues/{queue}/delete", Permission::change(Admin, "queue_deleted"), queue::delete)
+        .get("/find", Permission::read(Viewer), find::find)
+        .get("/submit", Permission::unaudited_change(Operator), submit::form)
+        .post("/submit", Permission::change(Operator, "job_submitted"), submit::submit)
+        .get("/bulk", Permission::unaudited_change(Operator), bulk::ask)
+        .post("/bulk", Permission::change(Operator, "bulk_started"), bulk::start)
+        .get("/bulk/{id}", Permission::read(Viewer), bulk::errand)
+        .post("/bulk/{id}/stop", Permission::change(Operator, "bulk_stopped"), bulk::stop)
+        .get("/recurring", Permission::read(Viewer), recurring::recurring)
+        .post(
+            "/recurring/{name}/run",
+            Permission::change(Operator, "recurring_run"),
+            recurring::run,
+        )
+        .post(
+            "/recurring/{name}/pause",
+            Permission::change(Operator, "recurring_paused"),
+            recurring::pause,
+        )
+        .post(
+            "/recurring/{name}/resume",
+            Permission::change(Operator, "recurring_resumed"),
+            recurring::resume,
+        )
+        .get("/recommender", Permission::read(Viewer), recommender::recommender)
+        .get("/recommender/{user}", Permission::read(Viewer), recommender::user)
+        .get("/progress", Permission::read(Viewer), progress::progress)
+        .get("/progress/{user}/{bar}", Permission::read(Viewer), progress::bar)
+        .get("/progress/{user}/{bar}/{trace}", Permission::read(Viewer), progress::trace)
+        .get("/entitlements", Permission::read(Viewer), entitlements::page)
+        .post(
+            "/entitlements/purge",
+            Permission::change(Operator, "entitlements_purged"),
+            entitlements::purge,
+        )
+        .get("/files", Permission::read(Viewer), files::files)
+        .post("/files/sweep", Permission::change(Operator, "files_swept"), files::sweep)
+        .post("/files/keep", Permission::change(Operator, "file_kept"), files::keep)
+        .get("/journeys", Permission::read(Viewer), journeys::journeys)
+        .get("/journeys/{uid}", Permission::read(Viewer), journey::journey)
+        .get("/updates", Permission::read(Viewer), updates::updates)
+        .get("/keys", Permission::read(Viewer), keys::keys)
+        .get("/keys/{family}", Permission::read(Viewer), family::family)
+        .get("/key", Permission::read(Viewer), key::key)
+        .get("/lint", Permission::read(Viewer), check::lint)
+        .post("/lint", Permission::unaudited_change(Operator), check::start)
+        .get("/docs", Permission::read(Viewer), reference::reference)
+        .get("/docs/{group}", Permission::read(Viewer), reference::group)
+        .get("/audit", Permission::read(Admin), audit::audit)
+        .get("/sign-in", Permission::anybody(), sign_in::ask)
+        .post("/sign-in", Permission::anybody(), sign_in::sign_in)
+        .post("/sign-out", Permission::anybody(), sign_in::sign_out)
+        .post("/theme", Permission::anybody(), theme)
         .merge(calculations::router())
-        .layer(middleware::from_fn(access::enter));
-    pages.merge(assets::router()).with_state(site.clone())
+        .checked()
+}
+
+/// The pages of all services, and what they load.
+pub fn router(site: &Arc<Site>) -> Routes<Arc<App>> {
+    pages().map(|router| router.merge(assets::router()).with_state(site.clone()))
+}
+
+/// What each page asks of its callers.
+pub fn permissions() -> Permissions {
+    pages().into_parts().1
 }
 
 /// What a page is.

@@ -1,13 +1,13 @@
 //! Who comes in, and what they may do: the one door before the dashboard, the routes about what is everybody's, and the metrics.
 //!
 //! [`enter`] stands before them. It keeps pages of other sites out (`guard`), finds out who is calling ([`Caller`]), asks
-//! what the route needs (`need`), and puts down what was changed (`record`). [`keep`] stands before everything, and lets
+//! what the route needs ([`Permission`]), and puts down what was changed (`record`). [`keep`] stands before everything, and lets
 //! nothing be changed where nothing may be. Routes about what is a user's own ask for a token themselves, in `api::auth`.
 
 mod caller;
 mod client;
 mod guard;
-mod need;
+mod permission;
 mod record;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -25,11 +25,12 @@ use keyrack_identity::{Error, Role};
 use keyrack_keys::UserSub;
 
 pub use self::client::Network;
+use self::record::AuditEntry;
 pub use self::{
     caller::Caller,
+    permission::{Permission, Permissions, Routes},
     record::{Address, ClientAddress, Failure, Subject, record},
 };
-use self::{need::Need, record::Deed};
 use crate::{App, Problem};
 
 /// The cookie of a session. Cookies are shared by all ports of a host, so the name says whose it is.
@@ -86,10 +87,10 @@ pub async fn enter(Extension(app): Extension<Arc<App>>, request: Request, next: 
         Ok(caller) => caller,
         Err(refused) => return *refused,
     };
-    let deed = Deed::of(&parts, &caller);
+    let entry = AuditEntry::of(&parts, &caller);
     parts.extensions.insert(caller.clone());
     let response = next.run(Request::from_parts(parts, body)).await;
-    if let Some(change) = deed.map(|deed| deed.done(&response)) {
+    if let Some(change) = entry.map(|entry| entry.done(&response)) {
         record(&app, &change).await;
     }
     while_known(response, app, caller)
@@ -123,7 +124,7 @@ pub async fn keep(Extension(app): Extension<Arc<App>>, request: Request, next: N
         let is_own = address != peer.to_canonical() || !client::is_relayed(&parts.headers);
         parts.extensions.insert(ClientAddress { address, is_own });
     }
-    if app.access.read_only && need_of(&parts).is_some_and(|need| need.is_change) {
+    if app.access.read_only && permission(&parts).is_some_and(|permission| permission.is_change) {
         return Problem::new(StatusCode::FORBIDDEN, "read_only")
             .title("nothing can be changed here")
             .detail("the server was started with \"read-only\"")
@@ -181,10 +182,11 @@ pub async fn guard(Extension(app): Extension<Arc<App>>, request: Request, next: 
 async fn admit(app: &App, request: &Parts) -> Result<Caller, Box<Response>> {
     let headers = &request.headers;
     let turn_away = |problem: Problem| Box::new(problem.for_reader(headers));
-    let takes_links = route(request).is_some_and(need::takes_links);
+    let permission = permission(request);
+    let takes_links = permission.is_some_and(|permission| permission.takes_links);
     guard::guard(headers, &app.access.hosts, takes_links).map_err(turn_away)?;
     let caller = who(app, headers).await.map(|caller| caller.read_only(app.access.read_only));
-    let Some(needed) = need_of(request).and_then(|need| need.role) else {
+    let Some(needed) = permission.and_then(|permission| permission.role) else {
         // Whoever comes to sign in may have shown something that is good for nothing.
         return Ok(caller.unwrap_or_default());
     };
@@ -273,8 +275,10 @@ fn forbidden(caller: &Caller, needed: Role) -> Problem {
         .detail(detail)
 }
 
-fn need_of(request: &Parts) -> Option<Need> {
-    Some(need::of(&request.method, route(request)?))
+/// What the route of a request asks for.
+fn permission(request: &Parts) -> Option<Permission> {
+    let permissions = request.extensions.get::<Arc<Permissions>>()?;
+    Some(permissions.of(&request.method, route(request)?))
 }
 
 /// The name of the route that a request takes.

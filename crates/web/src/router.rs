@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use axum::{Extension, Router, extract::DefaultBodyLimit, middleware, routing::get};
+use keyrack_identity::Role;
 use tower_http::{
     CompressionLevel,
     compression::{CompressionLayer, DefaultPredicate, Predicate, predicate::SizeAbove},
 };
 
-use crate::{App, access, extract, headers, health, metrics, observe, problem};
+use crate::{
+    App,
+    access::{self, Permission, Routes},
+    extract, headers, health, metrics, observe, problem,
+};
 
 /// Bodies from here on are compressed; below, that costs more than it saves.
 const COMPRESSED_FROM_BYTES: u16 = 1_024;
@@ -20,18 +25,18 @@ fn compression() -> CompressionLayer<impl Predicate> {
 }
 
 /// What monitoring reads: numbers that tell a lot about what goes on.
-fn for_monitors() -> Router<Arc<App>> {
-    let metrics = Router::new().route("/metrics", get(metrics::metrics));
-    metrics.layer(middleware::from_fn(access::enter))
+fn for_monitors() -> Routes<Arc<App>> {
+    let permission = Permission::read(Role::Viewer).linked();
+    Routes::default().get("/metrics", permission, metrics::metrics).checked()
 }
 
 /// All routes, with health, metrics and what stands round them.
-pub fn router(app: Arc<App>, routes: Router<Arc<App>>) -> Router<Arc<App>> {
-    routes
+pub fn router(app: Arc<App>, routes: Routes<Arc<App>>) -> Router<Arc<App>> {
+    let (router, permissions) = routes.merge(for_monitors()).into_parts();
+    router
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/ping", get(health::ping))
-        .merge(for_monitors())
         .fallback(problem::no_such_page)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(DefaultBodyLimit::max(extract::BODY_BYTES_MAX))
@@ -39,6 +44,7 @@ pub fn router(app: Arc<App>, routes: Router<Arc<App>>) -> Router<Arc<App>> {
         .layer(middleware::from_fn(access::keep))
         .layer(middleware::from_fn(problem::unify))
         .layer(Extension(app))
+        .layer(Extension(Arc::new(permissions)))
 }
 
 /// What stands outermost: headers, compression, counting and timing.

@@ -2,30 +2,32 @@
 
 use std::sync::Arc;
 
+use crate::routes::Routes;
 use axum::{Json, extract::State, http::StatusCode};
 use keyrack_journeys::{
     NewEvent, UserAction,
     keys::{JourneyUid, SessionUid},
 };
 use keyrack_keys::UserSub;
+use keyrack_web::access::Permission;
 use keyrack_web::{App, Problem, error::bad_name, extract::Body};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::routes;
 
 use super::check_ticket;
 use crate::auth::Viewer;
 
-pub(super) fn router() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(join))
-        .routes(routes!(leave))
-        .routes(routes!(like))
-        .routes(routes!(respond_numeric_prompt))
-        .routes(routes!(start_press))
-        .routes(routes!(end_press))
-        .routes(routes!(respond_color_prompt))
-        .routes(routes!(respond_word_prompt))
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .add(Permission::own_change(), routes!(join))
+        .add(Permission::own_change(), routes!(leave))
+        .add(Permission::own_change(), routes!(like))
+        .add(Permission::own_change(), routes!(respond_numeric_prompt))
+        .add(Permission::own_change(), routes!(start_press))
+        .add(Permission::own_change(), routes!(end_press))
+        .add(Permission::own_change(), routes!(respond_color_prompt))
+        .add(Permission::own_change(), routes!(respond_word_prompt))
 }
 
 /// What happened, where and when.

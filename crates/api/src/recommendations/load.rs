@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
+use crate::routes::Routes;
 use axum::{Json, extract::State, http::StatusCode};
+use keyrack_identity::Role::{Operator, Viewer};
 use keyrack_recommender::{PoolDay, Stats, Synced, eval::Adopted};
+use keyrack_web::access::Permission;
 use keyrack_web::{App, Problem};
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::routes;
 
 use crate::entitlements::not_set_up;
 
 /// The routes under `/api/1`.
-pub(super) fn router() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(sync)).routes(routes!(stats)).routes(routes!(evaluation))
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .add(Permission::change(Operator, "recommender_loaded"), routes!(sync))
+        .add(Permission::read(Viewer), routes!(stats))
+        .add(Permission::read(Viewer), routes!(evaluation))
 }
 
 /// Loads what is new in the app's tables, unless a load runs.

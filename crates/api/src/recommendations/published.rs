@@ -2,22 +2,27 @@
 
 use std::sync::Arc;
 
+use crate::routes::Routes;
 use axum::{
     Json,
     extract::State,
     http::{HeaderMap, StatusCode},
 };
+use keyrack_identity::Role::{Operator, Viewer};
 use keyrack_recommender::{Item, Request, Row};
+use keyrack_web::access::Permission;
 use keyrack_web::{App, Problem};
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::routes;
 
 use super::{User, load::load};
 
 /// The routes.
-pub(crate) fn published() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(recommended)).routes(routes!(update))
+pub(crate) fn published() -> Routes {
+    Routes::default()
+        .add(Permission::read(Viewer).linked(), routes!(recommended))
+        .add(Permission::unaudited_change(Operator), routes!(update))
 }
 
 /// A post as its table has it.

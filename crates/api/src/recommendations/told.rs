@@ -2,23 +2,26 @@
 
 use std::sync::Arc;
 
+use crate::routes::Routes;
 use axum::{Json, extract::State, http::StatusCode};
+use keyrack_identity::Role::Operator;
 use keyrack_recommender::{Member, NewChallenge, Post, Reaction};
+use keyrack_web::access::Permission;
 use keyrack_web::{App, Problem, extract::Body};
 use serde::Deserialize;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::routes;
 
 use super::{AppUser, Number, Taken};
 
 /// The routes under `/api/1`.
-pub(super) fn router() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(challenge))
-        .routes(routes!(member))
-        .routes(routes!(post))
-        .routes(routes!(delete_post))
-        .routes(routes!(reaction))
+pub(super) fn router() -> Routes {
+    Routes::default()
+        .add(Permission::unaudited_change(Operator), routes!(challenge))
+        .add(Permission::unaudited_change(Operator), routes!(member))
+        .add(Permission::unaudited_change(Operator), routes!(post))
+        .add(Permission::unaudited_change(Operator), routes!(delete_post))
+        .add(Permission::unaudited_change(Operator), routes!(reaction))
 }
 
 /// A challenge.

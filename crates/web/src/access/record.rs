@@ -5,7 +5,7 @@ use std::{convert::Infallible, net::IpAddr};
 use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use keyrack_identity::Change;
 
-use super::{Caller, need, route};
+use super::{Caller, permission, route};
 use crate::App;
 
 /// What a request was about, when its path does not say. A handler adds it to its response.
@@ -17,15 +17,15 @@ pub struct Subject(pub String);
 pub struct Failure(pub String);
 
 /// A change that somebody is about to make.
-pub(super) struct Deed(Change);
+pub(super) struct AuditEntry(Change);
 
-impl Deed {
+impl AuditEntry {
     /// What a request is about to change; `None` if nothing, or nothing worth remembering.
-    pub(super) fn of(request: &Parts, caller: &Caller) -> Option<Deed> {
+    pub(super) fn of(request: &Parts, caller: &Caller) -> Option<AuditEntry> {
         let route = route(request)?;
-        let change = Change::new(caller.name(), need::action(&request.method, route)?);
+        let change = Change::new(caller.name(), permission(request)?.audit?);
         let change = change.from(Address::of(request).0.as_deref());
-        Some(Deed(match need::subject(route, request.uri.path()) {
+        Some(AuditEntry(match subject(route, request.uri.path()) {
             Some(subject) => change.to(&subject),
             None => change,
         }))
@@ -47,6 +47,21 @@ impl Deed {
             None => change,
         }
     }
+}
+
+/// What a request is about: what stands in its path for the variable parts of its route.
+fn subject(route: &str, path: &str) -> Option<String> {
+    let pairs = below_api(route).split('/').zip(below_api(path).split('/'));
+    let parts = pairs.filter(|(name, _)| name.starts_with('{')).map(|(_, value)| {
+        percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned()
+    });
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// The path without what stands before all routes of the API: a nested router sees it without.
+fn below_api(path: &str) -> &str {
+    path.strip_prefix("/api/1").filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }
 
 /// Remembers a change.
@@ -80,5 +95,17 @@ impl<S: Sync> FromRequestParts<S> for Address {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Address, Infallible> {
         Ok(Address::of(parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_is_about_stands_in_its_path() {
+        let about = subject("/api/1/queues/{queue}/pause", "/queues/video%2Fhd/pause");
+        assert_eq!(about.as_deref(), Some("video/hd"));
+        assert_eq!(subject("/bulk", "/bulk"), None);
     }
 }

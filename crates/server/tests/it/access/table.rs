@@ -205,26 +205,14 @@ impl Route {
     }
 }
 
-/// Where the routes of pages are written down.
-const PAGES: [&str; 2] = [
-    include_str!("../../../../dashboard/src/lib.rs"),
-    include_str!("../../../../dashboard/src/calculations.rs"),
-];
-
 /// Every page and every form.
 pub(super) fn pages() -> Vec<Route> {
-    let mut routes = Vec::new();
-    for line in PAGES.iter().flat_map(|source| source.lines()) {
-        let Some(rest) = line.trim().strip_prefix(".route(\"") else { continue };
-        let (path, handlers) = rest.split_once('"').expect("the end of a path");
-        for (method, mark) in [("GET", "get("), ("POST", "post(")] {
-            if handlers.contains(mark) {
-                routes.push(Route::new(method, path, page_asks(method, path)));
-            }
-        }
-    }
-    assert!(routes.len() > 30, "only {} pages were found", routes.len());
-    routes
+    let permissions = keyrack_dashboard::permissions();
+    let routes = permissions.routes().map(|(method, path)| {
+        let method = known(method.as_str());
+        Route::new(method, path, page_asks(method, path))
+    });
+    routes.collect()
 }
 
 fn page_asks(method: &str, path: &str) -> Asks {
