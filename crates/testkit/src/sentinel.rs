@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::server::RedisServer;
-use crate::wait::wait_until;
+use crate::wait::{wait_until, wait_until_or};
 
 const MASTER_NAME: &str = "mymaster";
 const SENTINELS: usize = 3;
@@ -128,11 +128,39 @@ impl Sentinel {
             self.sentinels.iter().filter_map(master_port).all(|port| port == new.port())
         });
         // It hangs up on everybody when it is told to follow, so INFO is asked of it with patience.
-        wait_until("the old master to follow the new one", || {
-            self.servers[old].try_info("master_link_status").as_deref() == Some("up")
-        });
+        wait_until_or(
+            "the old master to follow the new one",
+            || self.servers[old].try_info("master_link_status").as_deref() == Some("up"),
+            || self.describe(),
+        );
         self.set_down_after(DOWN_AFTER);
         new.addr()
+    }
+
+    /// What every server and sentinel thinks of the group, with the end of its log.
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for server in &self.servers {
+            let role = server.try_info("role");
+            let (master, link) =
+                (server.try_info("master_port"), server.try_info("master_link_status"));
+            text += &format!(
+                "\nserver {}: role {role:?}, master {master:?}, link {link:?}\n{}",
+                server.port(),
+                log_end(server),
+            );
+        }
+        for sentinel in &self.sentinels {
+            let (master, replicas) =
+                (ask::<Fields>(sentinel, "MASTER"), ask::<Vec<Fields>>(sentinel, "REPLICAS"));
+            text += &format!(
+                "\nsentinel {}: tilt {:?}, master {master:?}, replicas {replicas:?}\n{}",
+                sentinel.port(),
+                sentinel.try_info("sentinel_tilt"),
+                log_end(sentinel),
+            );
+        }
+        text
     }
 
     fn set_down_after(&self, down_after: Duration) {
@@ -165,6 +193,14 @@ impl Sentinel {
         let index = self.servers.iter().position(|server| server.port() == port);
         index.expect("the master is one of our servers")
     }
+}
+
+/// The last lines that a server has logged.
+fn log_end(server: &RedisServer) -> String {
+    const LINES: usize = 25;
+    let log = server.log();
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
 }
 
 fn start_sentinel(master_port: u16) -> RedisServer {
