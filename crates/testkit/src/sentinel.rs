@@ -18,13 +18,20 @@ const DOWN_AFTER_IN_FAILOVER: Duration = Duration::from_secs(30);
 /// After a split vote the sentinels wait for twice this long before they vote again.
 const FAILOVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Sentinels look at servers every ten seconds and at each other every two, which suits months of
-/// operation and not a test. The ping period stays: a replica that has not answered for five of them is not
-/// eligible. A sentinel that did not run for two seconds, as when a busy disk holds up its fsync,
-/// changes nothing for the tilt period, which is 30 s by default. A sentinel that is restarted goes
-/// back to its own periods.
+/// operation and not a test. Two periods must not become too short:
+///
+/// - The ping period stays: a replica that has not answered for five of them is not eligible.
+/// - Four publish periods after a replica reports that it is a master, a sentinel that has not heard of
+///   the failover makes it a replica again. The sentinel that leads the failover looks at the promoted
+///   replica once a second, whatever the periods are, and tells the others only then. So four publish
+///   periods are well above a second.
+///
+/// A sentinel that did not run for two seconds, as when a busy disk holds up its fsync, changes nothing
+/// for the tilt period, which is 30 s by default. A sentinel that is restarted goes back to its own
+/// periods.
 const PERIODS: [(&str, Duration); 3] = [
     ("info-period", Duration::from_millis(200)),
-    ("publish-period", Duration::from_millis(200)),
+    ("publish-period", Duration::from_millis(750)),
     ("tilt-period", Duration::from_secs(2)),
 ];
 
