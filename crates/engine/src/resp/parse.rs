@@ -86,7 +86,7 @@ impl Parser {
 
     /// Takes a command of few short arguments that is there in full, which nearly every command is. False leaves everything
     /// as it was, for whoever understands the rest.
-    fn short<'a>(&self, bytes: &mut &'a mut [u8], args: &mut Vec<&'a [u8]>) -> bool {
+    fn short<'a>(&mut self, bytes: &mut &'a mut [u8], args: &mut Vec<&'a [u8]>) -> bool {
         let &mut [b'*', n @ b'1'..=b'9', b'\r', _, ..] = &mut **bytes else { return false };
         let mut ends = [(0, 0); SHORT_ARGS_MAX];
         let ends = &mut ends[..usize::from(n - b'0')];
@@ -109,6 +109,8 @@ impl Parser {
         *bytes = rest;
         let command = &*command;
         args.extend(ends.iter().map(|&(start, end)| &command[start..end]));
+        // The beginning of its header may have been searched in vain before the rest came.
+        self.searched = 0;
         true
     }
 
