@@ -180,6 +180,9 @@ impl Add for &Decimal {
     type Output = Decimal;
 
     fn add(self, other: &Decimal) -> Decimal {
+        if self.scale == other.scale {
+            return Decimal { digits: &self.digits + &other.digits, scale: self.scale };
+        }
         let (a, b, scale) = aligned(self, other);
         Decimal { digits: a + b, scale }
     }
@@ -189,6 +192,9 @@ impl Sub for &Decimal {
     type Output = Decimal;
 
     fn sub(self, other: &Decimal) -> Decimal {
+        if self.scale == other.scale {
+            return Decimal { digits: &self.digits - &other.digits, scale: self.scale };
+        }
         let (a, b, scale) = aligned(self, other);
         Decimal { digits: a - b, scale }
     }
@@ -214,6 +220,9 @@ impl AddAssign<&Decimal> for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
+        if self.scale == other.scale {
+            return self.digits.cmp(&other.digits);
+        }
         let (a, b, _) = aligned(self, other);
         a.cmp(&b)
     }

@@ -164,10 +164,11 @@ impl State {
 
     /// Serves clients whose keys have come to hold data, oldest first, until nothing is left for them.
     pub(crate) fn serve_waiting(&mut self) {
-        if !self.waiting.ready.is_empty() {
-            // Who gave up meanwhile must get nothing, as it would be lost.
-            self.notes.clone().carry_out(self);
+        if self.waiting.ready.is_empty() {
+            return;
         }
+        // Who gave up meanwhile must get nothing, as it would be lost.
+        self.notes.clone().carry_out(self);
         // Serving may make other keys ready: a move pushes to its destination.
         while !self.waiting.ready.is_empty() {
             for key in self.waiting.take_ready() {

@@ -19,10 +19,13 @@ pub(crate) fn process(state: &mut State, session: &mut Session, args: &[&[u8]]) 
     if session.reply_mode == ReplyMode::SkipNext {
         session.reply_mode = ReplyMode::Skip;
     }
+    let last = session.about.last_command;
     let mut ctx = Ctx::new(state, session);
-    let reply = match resolve(args).and_then(|command| admit(&mut ctx, command).map(|()| command)) {
+    let resolved = resolve(args, last);
+    let reply = match resolved.and_then(|command| admit(&mut ctx, command).map(|()| command)) {
         Err(error) => Reply::Error(reject(&mut ctx, args, error)),
         Ok(command) => {
+            ctx.state.is_time_fresh = command.is_brief();
             ctx.session.about.last_command = Some(command);
             if is_queued(ctx.session, command) {
                 queue(ctx.session, command, args)
@@ -39,9 +42,15 @@ pub(crate) fn process(state: &mut State, session: &mut Session, args: &[&[u8]]) 
     if is_silenced && !matches!(reply, Reply::Several(_)) { Reply::None } else { reply }
 }
 
-/// The command that `args` name, with the right number of arguments.
-pub(crate) fn resolve(args: &[&[u8]]) -> Result<&'static Command, Error> {
-    let command = table::find(args[0]).ok_or_else(|| unknown_command(args))?;
+/// The command that `args` name, with the right number of arguments. Clients tend to repeat their `last` command.
+pub(crate) fn resolve(
+    args: &[&[u8]],
+    last: Option<&'static Command>,
+) -> Result<&'static Command, Error> {
+    let command = last
+        .filter(|last| last.name.as_bytes().eq_ignore_ascii_case(args[0]))
+        .or_else(|| table::find(args[0]))
+        .ok_or_else(|| unknown_command(args))?;
     if command.subcommands.is_empty() || args.len() < 2 {
         return if command.takes(args.len()) { Ok(command) } else { Err(command.arity_error()) };
     }
@@ -164,6 +173,7 @@ fn run(ctx: &mut Ctx<'_>, command: &'static Command, args: &[&[u8]]) -> Reply {
     reply
 }
 
+#[inline]
 fn show(ctx: &mut Ctx<'_>, command: &Command, args: &[&[u8]], now: bool) {
     if now && ctx.state.pubsub.has_monitors() && !command.has(Flags::ADMIN) {
         ctx.state.show_monitors(ctx.session, ctx.in_script, args);

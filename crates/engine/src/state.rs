@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) loading: bool,
     /// Frozen while a command, transaction or script runs.
     now_us: u64,
+    /// The last command took so little time that `now_us` still holds.
+    pub(crate) is_time_fresh: bool,
     host: Box<dyn Host>,
     /// Seeds every table, so that outsiders cannot choose keys that collide.
     pub(crate) seed: u64,
@@ -124,6 +126,7 @@ impl State {
             dirty: 0,
             loading: false,
             now_us,
+            is_time_fresh: false,
             host,
             seed,
             config,
@@ -158,6 +161,24 @@ impl State {
     pub(crate) fn execute(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
         // Before anything is taken out: the host is not ours.
         self.freeze_time();
+        self.execute_now(client, args)
+    }
+
+    /// Begins a turn: commands that run one after the other under one lock, by [`State::execute_next`].
+    pub(crate) fn begin_turn(&mut self) {
+        self.freeze_time();
+        self.is_time_fresh = true;
+    }
+
+    /// Runs the next command of a turn. The clock is read again only after a command that can have taken long.
+    pub(crate) fn execute_next(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
+        if !self.is_time_fresh {
+            self.freeze_time();
+        }
+        self.execute_now(client, args)
+    }
+
+    fn execute_now(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
         let Some(mut session) = self.clients.take(client) else {
             // Killed while its command was on the way.
             return Executed { reply: Some(Reply::None), position: 0, close: true };

@@ -64,6 +64,11 @@ impl Command {
         self.flags.0 & flags.0 != 0
     }
 
+    /// Whether it takes so little time that the next command may be run by the same reading of the clock.
+    pub(crate) fn is_brief(&self) -> bool {
+        self.has(Flags::FAST) || matches!(self.group, Group::String)
+    }
+
     pub(crate) fn takes(&self, n_args: usize) -> bool {
         let n = i32::try_from(n_args).unwrap_or(i32::MAX);
         if self.arity < 0 { n >= -self.arity } else { n == self.arity }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::server::RedisServer;
-use crate::wait::wait_until;
+use crate::wait::{wait_until, wait_until_or};
 
 const MASTER_NAME: &str = "mymaster";
 const SENTINELS: usize = 3;
@@ -18,13 +18,20 @@ const DOWN_AFTER_IN_FAILOVER: Duration = Duration::from_secs(30);
 /// After a split vote the sentinels wait for twice this long before they vote again.
 const FAILOVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Sentinels look at servers every ten seconds and at each other every two, which suits months of
-/// operation and not a test. The ping period stays: a replica that has not answered for five of them is not
-/// eligible. A sentinel that did not run for two seconds, as when a busy disk holds up its fsync,
-/// changes nothing for the tilt period, which is 30 s by default. A sentinel that is restarted goes
-/// back to its own periods.
+/// operation and not a test. Two periods must not become too short:
+///
+/// - The ping period stays: a replica that has not answered for five of them is not eligible.
+/// - Four publish periods after a replica reports that it is a master, a sentinel that has not heard of
+///   the failover makes it a replica again. The sentinel that leads the failover looks at the promoted
+///   replica once a second, whatever the periods are, and tells the others only then. So four publish
+///   periods are well above a second.
+///
+/// A sentinel that did not run for two seconds, as when a busy disk holds up its fsync, changes nothing
+/// for the tilt period, which is 30 s by default. A sentinel that is restarted goes back to its own
+/// periods.
 const PERIODS: [(&str, Duration); 3] = [
     ("info-period", Duration::from_millis(200)),
-    ("publish-period", Duration::from_millis(200)),
+    ("publish-period", Duration::from_millis(750)),
     ("tilt-period", Duration::from_secs(2)),
 ];
 
@@ -128,11 +135,39 @@ impl Sentinel {
             self.sentinels.iter().filter_map(master_port).all(|port| port == new.port())
         });
         // It hangs up on everybody when it is told to follow, so INFO is asked of it with patience.
-        wait_until("the old master to follow the new one", || {
-            self.servers[old].try_info("master_link_status").as_deref() == Some("up")
-        });
+        wait_until_or(
+            "the old master to follow the new one",
+            || self.servers[old].try_info("master_link_status").as_deref() == Some("up"),
+            || self.describe(),
+        );
         self.set_down_after(DOWN_AFTER);
         new.addr()
+    }
+
+    /// What every server and sentinel thinks of the group, with the end of its log.
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for server in &self.servers {
+            let role = server.try_info("role");
+            let (master, link) =
+                (server.try_info("master_port"), server.try_info("master_link_status"));
+            text += &format!(
+                "\nserver {}: role {role:?}, master {master:?}, link {link:?}\n{}",
+                server.port(),
+                log_end(server),
+            );
+        }
+        for sentinel in &self.sentinels {
+            let (master, replicas) =
+                (ask::<Fields>(sentinel, "MASTER"), ask::<Vec<Fields>>(sentinel, "REPLICAS"));
+            text += &format!(
+                "\nsentinel {}: tilt {:?}, master {master:?}, replicas {replicas:?}\n{}",
+                sentinel.port(),
+                sentinel.try_info("sentinel_tilt"),
+                log_end(sentinel),
+            );
+        }
+        text
     }
 
     fn set_down_after(&self, down_after: Duration) {
@@ -165,6 +200,14 @@ impl Sentinel {
         let index = self.servers.iter().position(|server| server.port() == port);
         index.expect("the master is one of our servers")
     }
+}
+
+/// The last lines that a server has logged.
+fn log_end(server: &RedisServer) -> String {
+    const LINES: usize = 25;
+    let log = server.log();
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
 }
 
 fn start_sentinel(master_port: u16) -> RedisServer {

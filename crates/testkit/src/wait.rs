@@ -16,6 +16,18 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     wait_for(what, || condition().then_some(()));
 }
 
+/// Like [`wait_until`], and says what `describe` tells about the state of things when it gives up.
+#[track_caller]
+pub(crate) fn wait_until_or(
+    what: &str,
+    mut condition: impl FnMut() -> bool,
+    describe: impl FnOnce() -> String,
+) {
+    if wait_at_most(PATIENCE, || condition().then_some(())).is_none() {
+        gave_up(&format!("{what}\n{}", describe()))
+    }
+}
+
 /// Waits until `probe` gives a value and returns it, and fails the test when none comes.
 #[track_caller]
 pub fn wait_for<T>(what: &str, probe: impl FnMut() -> Option<T>) -> T {

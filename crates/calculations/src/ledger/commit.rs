@@ -47,8 +47,9 @@ impl Steps {
     }
 
     fn in_chunks(&mut self, command: &str, key: &Key, args: Vec<String>) {
-        for chunk in args.chunks(ARGS_MAX) {
-            self.step(command, key, chunk.to_vec());
+        let mut args = args.into_iter().peekable();
+        while args.peek().is_some() {
+            self.step(command, key, args.by_ref().take(ARGS_MAX).collect());
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
     change::{BucketChange, Extremes, IntervalPart},
     key::KeyId,
 };
-use crate::{decimal::Decimal, error::Error, keys::Interval, order};
+use crate::{decimal::Decimal, error::Error, keys::Interval, order, stamp::Stamp};
 
 /// Comes after every member that begins the same.
 const AFTER: char = '\u{7f}';
@@ -102,19 +102,28 @@ fn after(
         let first = members.iter().find(|member| !leaving.contains(*member));
         first.and_then(|member| order::value_of(member))
     };
-    let added = || bucket.added.iter().map(|(_, value)| value.clone());
-    let with = |value: &Decimal, list: &[(crate::stamp::Stamp, Decimal)]| {
-        list.iter().filter(|(_, other)| other == value).count() as i64
-    };
+    let (low, high) = (staying(low), staying(high));
+    let added = || bucket.added.iter().map(|(_, value)| value);
+    let (removed, added_times) = (times(&bucket.removed), times(&bucket.added));
+    let with = |times: &BTreeMap<&Decimal, i64>, value| times.get(value).copied().unwrap_or(0);
     let distinct = counts.iter().map(|(value, before)| {
-        let now = before - with(value, &bucket.removed) + with(value, &bucket.added);
+        let now = before - with(&removed, *value) + with(&added_times, *value);
         i64::from(now > 0) - i64::from(*before > 0)
     });
     Extremes {
-        min: added().chain(staying(low)).min(),
-        max: added().chain(staying(high)).max(),
+        min: added().chain(&low).min().cloned(),
+        max: added().chain(&high).max().cloned(),
         distinct: distinct.sum(),
     }
+}
+
+/// How often each value occurs.
+fn times(values: &[(Stamp, Decimal)]) -> BTreeMap<&Decimal, i64> {
+    let mut times = BTreeMap::new();
+    for (_, value) in values {
+        *times.entry(value).or_default() += 1;
+    }
+    times
 }
 
 fn range(prefix: &str) -> (String, String) {

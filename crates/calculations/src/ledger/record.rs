@@ -10,14 +10,14 @@ use super::{
     change::{self, Change, IntervalPart},
     commit::Steps,
     extremes::extremes,
-    key::{Declared, KeyId, Pair},
+    key::{Declared, KeyId},
     snapshot::{KeySnapshot, read_snapshot},
 };
 use crate::{
     bucket::Bucket,
     error::Error,
     event::Event,
-    keys::{self, Interval, Project},
+    keys::{self, Calculation, Interval, Project},
     order,
     results::{self, Facts, Needs, is_by_bucket},
     settings::{Settings, Updates},
@@ -95,9 +95,12 @@ impl Ledger {
         times.sort_unstable();
         times.dedup();
         let mut named = Declared::default();
-        for event in events {
-            for &calculation in &event.calculations {
-                named.extend(event.intervals.iter().map(|&interval| (calculation, interval)));
+        // Most events declare what the one before did.
+        let is_same =
+            |a: &Event, b: &Event| a.calculations == b.calculations && a.intervals == b.intervals;
+        for same in events.chunk_by(is_same) {
+            for &calculation in &same[0].calculations {
+                named.extend(same[0].intervals.iter().map(|&interval| (calculation, interval)));
             }
         }
         let mut plan = Plan { settings: self.settings_hint(&id.project), declared: named.clone() };
@@ -336,6 +339,12 @@ impl Batch<'_> {
             steps.each("ZREM", &id.order(interval), gone);
             steps.add_in_order(&id.order(interval), come);
         }
+        let labels: Vec<(Bucket, String)> = touched
+            .buckets
+            .keys()
+            .filter_map(|&number| Bucket::numbered(interval, number))
+            .map(|bucket| (bucket, bucket.label(settings.labels)))
+            .collect();
         let moments = touched.state.moments(settings.gaps);
         for calculation in self.wanted.over(interval) {
             let pair = (calculation, interval);
@@ -343,7 +352,7 @@ impl Batch<'_> {
                 continue;
             }
             if is_by_bucket(calculation) {
-                steps.set(&id.result(pair), bucket_fields(pair, touched, settings));
+                steps.set(&id.result(pair), bucket_fields(calculation, touched, &labels));
             } else {
                 let statistics = results::over_buckets(calculation, &moments, settings);
                 let (set, gone): (Vec<_>, Vec<_>) =
@@ -359,12 +368,12 @@ impl Batch<'_> {
 
 /// The fields of the buckets that were touched.
 fn bucket_fields(
-    (calculation, interval): Pair,
+    calculation: Calculation,
     touched: &IntervalPart,
-    settings: &Settings,
+    labels: &[(Bucket, String)],
 ) -> Vec<(String, String)> {
-    let fields = touched.buckets.keys().filter_map(|&number| {
-        let bucket = Bucket::numbered(interval, number)?;
+    let fields = labels.iter().filter_map(|(bucket, label)| {
+        let number = bucket.number();
         let extremes = touched.extremes.get(&number);
         let facts = Facts {
             leaf: touched.state.leaf(number),
@@ -372,8 +381,8 @@ fn bucket_fields(
             min: extremes.and_then(|extremes| extremes.min.as_ref()),
             max: extremes.and_then(|extremes| extremes.max.as_ref()),
         };
-        let text = results::of_bucket(calculation, bucket, &facts)?;
-        Some((bucket.label(settings.labels), text))
+        let text = results::of_bucket(calculation, *bucket, &facts)?;
+        Some((label.clone(), text))
     });
     fields.collect()
 }

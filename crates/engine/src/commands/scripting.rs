@@ -113,7 +113,8 @@ fn run(
     n_keys: usize,
     read_only: bool,
 ) -> Result<Reply, Error> {
-    let flags = ctx.state.scripts_mut()?.flags(sha).ok_or(NOSCRIPT)?;
+    let script = ctx.state.scripts_mut()?.find(sha).ok_or(NOSCRIPT)?;
+    let flags = script.flags();
     if read_only && flags.declared && !flags.no_writes {
         return Err(Error::fixed(
             "ERR Can not execute a script with write flag using *_ro command.",
@@ -123,7 +124,7 @@ fn run(
     let (keys, args) = args.split_at(n_keys);
     let mut run = Run::start(ctx, scripts, read_only || flags.no_writes);
     let Some(scripts) = &mut run.scripts else { return Err(NESTED) };
-    Ok(scripts.run(sha, keys, args, &mut run.running))
+    Ok(scripts.run(script, sha, keys, args, &mut run.running))
 }
 
 const NESTED: Error = Error::fixed("ERR a script cannot run another script");

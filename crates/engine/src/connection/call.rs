@@ -142,6 +142,7 @@ impl<'a> Call<'a> {
             let index = state.connect(db, mailbox, true, About::default());
             Client { index, inbox, is_queueing: false }
         });
+        state.begin_turn();
         let turn_end = self.n_run + COMMANDS_MAX;
         let (mut args, mut keys) = (Vec::new(), Vec::new());
         let mut ahead = self.commands.iter().skip(self.n_run);
@@ -156,7 +157,7 @@ impl<'a> Call<'a> {
                 break;
             }
             command.put_args(&mut args);
-            let executed = state.execute(client.index, &args);
+            let executed = state.execute_next(client.index, &args);
             self.n_run += 1;
             self.position = self.position.max(executed.position);
             self.resp = state.resp(client.index);

@@ -44,7 +44,13 @@ pub fn run_script(body: &[u8]) {
         (ctx.atomic, ctx.in_script) = (true, true);
         let keys: [&[u8]; 5] = [b"string", b"list", b"hash", b"set", b"zset"];
         let mut caller = Impatient { ctx, asked: 0 };
-        let reply = scripts.run(&sha, &keys, &[b"1", b"-1", b"text", b"\xff\0"], &mut caller);
+        let reply = scripts.run(
+            scripts.find(&sha).expect("it is loaded"),
+            &sha,
+            &keys,
+            &[b"1", b"-1", b"text", b"\xff\0"],
+            &mut caller,
+        );
         (session.db, session.resp) = (0, 2);
         replies::check(&reply);
         if body == b"return 'sound'" {

@@ -16,6 +16,9 @@ const UNAUTHENTICATED_BULK_LEN_MAX: i64 = 16 * 1024;
 /// Offsets beyond this many are not kept for the next command.
 const KEPT_ARGS_MAX: usize = 1024;
 
+/// More arguments than a digit counts are not short; see [`Parser::short`].
+const SHORT_ARGS_MAX: usize = 9;
+
 /// How much a client may send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -57,6 +60,9 @@ impl Parser {
         limits: Limits,
     ) -> Result<bool, ProtocolError> {
         args.clear();
+        if self.at == 0 && self.short(bytes, args) {
+            return Ok(true);
+        }
         loop {
             let complete = match bytes.first() {
                 None => false,
@@ -76,6 +82,36 @@ impl Parser {
                 return Ok(true);
             }
         }
+    }
+
+    /// Takes a command of few short arguments that is there in full, which nearly every command is. False leaves everything
+    /// as it was, for whoever understands the rest.
+    fn short<'a>(&mut self, bytes: &mut &'a mut [u8], args: &mut Vec<&'a [u8]>) -> bool {
+        let &mut [b'*', n @ b'1'..=b'9', b'\r', _, ..] = &mut **bytes else { return false };
+        let mut ends = [(0, 0); SHORT_ARGS_MAX];
+        let ends = &mut ends[..usize::from(n - b'0')];
+        let mut at = 4;
+        for span in &mut *ends {
+            let (start, len) = match bytes[at..] {
+                [b'$', a @ b'0'..=b'9', b'\r', _, ..] => (at + 4, usize::from(a - b'0')),
+                [b'$', a @ b'1'..=b'9', b @ b'0'..=b'9', b'\r', _, ..] => {
+                    (at + 5, usize::from(a - b'0') * 10 + usize::from(b - b'0'))
+                }
+                _ => return false,
+            };
+            *span = (start, start + len);
+            at = start + len + 2;
+            if at > bytes.len() {
+                return false;
+            }
+        }
+        let (command, rest) = std::mem::take(bytes).split_at_mut(at);
+        *bytes = rest;
+        let command = &*command;
+        args.extend(ends.iter().map(|&(start, end)| &command[start..end]));
+        // The beginning of its header may have been searched in vain before the rest came.
+        self.searched = 0;
+        true
     }
 
     fn reset(&mut self) {

@@ -137,10 +137,17 @@ impl Sha {
 
 /// A compiled script.
 #[derive(Debug, Clone, Copy)]
-struct Script {
+pub(crate) struct Script {
     /// Registry reference of its function.
     function: c_int,
     flags: Flags,
+}
+
+impl Script {
+    /// What the script declares about itself.
+    pub(crate) fn flags(&self) -> Flags {
+        self.flags
+    }
 }
 
 /// The stack that scripts run on. Only the pages that a script has reached take memory.
@@ -191,9 +198,9 @@ impl Scripts {
         Sha::parse(sha).is_some_and(|sha| self.scripts.contains_key(&sha))
     }
 
-    /// What the script declares about itself, `None` if it is not loaded.
-    pub(crate) fn flags(&self, sha: &Sha) -> Option<Flags> {
-        self.scripts.get(sha).map(|script| script.flags)
+    /// The script with this name, `None` if it is not loaded.
+    pub(crate) fn find(&self, sha: &Sha) -> Option<Script> {
+        self.scripts.get(sha).copied()
     }
 
     /// Forgets all scripts and starts with a fresh machine.
@@ -214,17 +221,16 @@ impl Scripts {
         self.machine.used()
     }
 
-    /// Runs the script `sha` with these KEYS and ARGV; errors of every kind are replies.
+    /// Runs a script that [`Scripts::find`] gave, since when none was forgotten, with these KEYS and ARGV. Errors of every
+    /// kind are replies.
     pub(crate) fn run(
         &mut self,
+        script: Script,
         sha: &Sha,
         keys: &[&[u8]],
         args: &[&[u8]],
         caller: &mut dyn Caller,
     ) -> Reply {
-        let Some(script) = self.scripts.get(sha).copied() else {
-            return Error::fixed("NOSCRIPT No matching script. Please use EVAL.").into();
-        };
         let before = self.machine.used();
         let outcome = self
             .on_own_stack(|machine, limits| execute(machine, limits, script, (keys, args), caller));

@@ -235,7 +235,8 @@ impl<'a> Stack<'a> {
     /// # Safety
     /// `l` must be the main state of a machine whose context is `context`, with strictness off.
     pub(super) unsafe fn outside(l: *mut lua_State, context: &'a Context) -> Stack<'a> {
-        Stack { l, context, roomy: 0 }
+        // Lua keeps as many slots free above the bottom of a state as above the arguments of a function.
+        Stack { l, context, roomy: ALWAYS_FREE }
     }
 
     /// What the machine shares.

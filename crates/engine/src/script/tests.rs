@@ -23,7 +23,13 @@ fn eval_with(limits: Limits, body: &str) -> String {
 
 fn run(scripts: &mut Scripts, body: &str, toy: &mut ToyEngine) -> Reply {
     match scripts.load(body.as_bytes()) {
-        Ok(sha) => scripts.run(&sha, &[b"k1", b"k2"], &[b"a1", b"a2", b"a3"], toy),
+        Ok(sha) => scripts.run(
+            scripts.find(&sha).expect("it is loaded"),
+            &sha,
+            &[b"k1", b"k2"],
+            &[b"a1", b"a2", b"a3"],
+            toy,
+        ),
         Err(error) => error.into(),
     }
 }

@@ -79,7 +79,7 @@ impl DeferredList {
 impl Peer {
     /// The answer to a command while a script keeps the state locked, in the order in which Redis checks.
     pub(super) fn answer_while_busy(&mut self, shared: &Shared, args: &[&[u8]]) -> Reply {
-        let answer = exec::resolve(args).and_then(|command| {
+        let answer = exec::resolve(args, None).and_then(|command| {
             if !self.limits.authenticated && !command.has(Flags::NO_AUTH) {
                 return Err(Error::fixed("NOAUTH Authentication required."));
             }

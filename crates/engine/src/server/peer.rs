@@ -116,13 +116,20 @@ impl Peer {
         }
         let output_before = self.output.len();
         let mut n_commands = 0;
+        state.begin_turn();
         let next = loop {
-            let executed = state.execute(client, commands.args());
-            self.take_deliveries();
-            if let Some(session) = state.clients.get(client) {
-                self.resp = session.resp;
-                self.limits.authenticated = session.authenticated;
-                self.in_transaction = session.transaction.is_some();
+            let executed = state.execute_next(client, commands.args());
+            match state.clients.get(client) {
+                Some(session) => {
+                    self.resp = session.resp;
+                    self.limits.authenticated = session.authenticated;
+                    self.in_transaction = session.transaction.is_some();
+                    // Others are sent nothing by their own commands.
+                    if session.is_monitor || !session.subscriptions.is_empty() {
+                        self.take_deliveries();
+                    }
+                }
+                None => self.take_deliveries(),
             }
             let Some(reply) = executed.reply else {
                 self.blocked = true;

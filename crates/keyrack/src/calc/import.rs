@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use keyrack_calculations::{Accounts, Line};
+use keyrack_calculations::{Accounts, EventResults, Line};
 use keyrack_format as format;
 
 use self::{
@@ -153,10 +153,17 @@ struct Batch {
 
 impl Import<'_> {
     async fn run(&mut self, resume: &mut Resume) -> anyhow::Result<()> {
+        let mut batch = self.read_batch(resume.place.line)?;
         loop {
-            let batch = self.read_batch(resume.place.line)?;
             let (is_last, bytes, line) = (batch.is_last, batch.bytes, batch.line);
-            let (stored, refused) = self.store(batch, resume.place.refused).await?;
+            let Batch { lines, refused, .. } = batch;
+            let (numbers, lines): (Vec<u64>, Vec<Line>) = lines.into_iter().unzip();
+            let accounts = self.accounts.clone();
+            let storing = tokio::spawn(async move { accounts.record(lines).await });
+            // The next lines are read while these are stored.
+            let next = if is_last { Ok(Batch::default()) } else { self.read_batch(line) };
+            let outcomes = storing.await.context("storing events failed")??;
+            let (stored, refused) = self.count(numbers, outcomes, refused, resume.place.refused);
             resume.place.stored += stored;
             resume.place.refused += refused;
             resume.place.bytes += bytes;
@@ -168,6 +175,7 @@ impl Import<'_> {
             if is_last {
                 return Ok(());
             }
+            batch = next?;
         }
     }
 
@@ -216,13 +224,16 @@ impl Import<'_> {
         }
     }
 
-    /// Stores a batch; returns how many were stored and refused.
-    async fn store(&self, batch: Batch, refused_before: u64) -> anyhow::Result<(u64, u64)> {
-        let (numbers, lines): (Vec<u64>, Vec<Line>) = batch.lines.into_iter().unzip();
-        let told = self.accounts.record(lines).await?;
-        let mut refused = batch.refused;
+    /// Says which lines were refused; returns how many were stored and refused.
+    fn count(
+        &self,
+        numbers: Vec<u64>,
+        outcomes: EventResults,
+        mut refused: Vec<(u64, String)>,
+        refused_before: u64,
+    ) -> (u64, u64) {
         let mut stored = 0;
-        for (number, outcome) in numbers.into_iter().zip(told) {
+        for (number, outcome) in numbers.into_iter().zip(outcomes) {
             match outcome {
                 Ok(()) => stored += 1,
                 Err(error) => refused.push((number, error.to_string())),
@@ -236,6 +247,6 @@ impl Import<'_> {
                 _ => {}
             });
         }
-        Ok((stored, refused.len() as u64))
+        (stored, refused.len() as u64)
     }
 }

@@ -58,6 +58,12 @@ fn arrays_and_lines_may_be_mixed() {
 }
 
 #[test]
+fn a_header_that_came_in_pieces_leaves_no_trace() {
+    let (commands, error) = parse(&[b"*1", b"\r", b"\n$4\r\nPING\r\n", b"P"], TRUSTED);
+    assert_eq!((commands, error), (vec![vec![b"PING".to_vec()]], None));
+}
+
+#[test]
 fn empty_commands_are_skipped() {
     check(b"\r\n\n  \r\n*0\r\n*-5\r\nPING\r\n", &[&["PING"]], None);
     check(b"\rPING\r\n", &[&["PING"]], None);

@@ -513,11 +513,13 @@ fn scripts_are_known_by_name_until_flushed() {
     assert!(scripts.exists(b"E0E1F9FABFC9D4800C877A703B823AC0578FF8DB"));
     assert_eq!(Sha::parse(b"E0E1F9FABFC9D4800C877A703B823AC0578FF8DB"), Some(sha));
     assert!(!scripts.exists(b"e0e1"));
-    assert_eq!((scripts.len(), scripts.flags(&sha).map(|flags| flags.declared)), (1, Some(false)));
+    assert_eq!(
+        (scripts.len(), scripts.find(&sha).map(|script| script.flags().declared)),
+        (1, Some(false))
+    );
     scripts.flush();
     assert!(!scripts.exists(sha.as_str().as_bytes()));
-    let reply = scripts.run(&sha, &[], &[], &mut ToyEngine::default());
-    assert_eq!(render(&reply), "-NOSCRIPT No matching script. Please use EVAL.");
+    assert!(scripts.find(&sha).is_none());
 }
 
 #[test]
@@ -536,7 +538,13 @@ fn a_machine_can_move_between_threads() {
     let mut scripts = Scripts::new(Limits::default());
     let sha = scripts.load(b"return #KEYS + #ARGV").unwrap();
     let reply = std::thread::spawn(move || {
-        scripts.run(&sha, &[b"k"], &[b"a", b"b"], &mut ToyEngine::default())
+        scripts.run(
+            scripts.find(&sha).expect("it is loaded"),
+            &sha,
+            &[b"k"],
+            &[b"a", b"b"],
+            &mut ToyEngine::default(),
+        )
     })
     .join();
     assert_eq!(render(&reply.unwrap()), ":3");

@@ -163,7 +163,13 @@ fn random_library_calls_agree_with_a_live_server() {
             let args: Vec<Vec<u8>> =
                 (0..3).map(|position| source.argument(mix, position)).collect();
             let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
-            let ours = render(&scripts.run(&sha, &[], &args, &mut ToyEngine::default()));
+            let ours = render(&scripts.run(
+                scripts.find(&sha).expect("it is loaded"),
+                &sha,
+                &[],
+                &args,
+                &mut ToyEngine::default(),
+            ));
             let theirs = server.ask(&[b"EVAL", script.as_bytes(), b"0", args[0], args[1], args[2]]);
             if ours != theirs {
                 let shown: Vec<String> =
