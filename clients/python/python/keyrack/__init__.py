@@ -21,6 +21,7 @@ from ._errors import (
 from ._handle import Handle, JobInfo, Status
 from ._job import Job, current_job
 from ._limits import Limits, Verdict
+from ._progress import track
 from ._task import AsyncTask, Call, Options, PlainTask, Task
 from ._work import Worker
 
@@ -55,4 +56,5 @@ __all__ = [
     "Worker",
     "current_job",
     "open",
+    "track",
 ]
