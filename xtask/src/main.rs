@@ -17,6 +17,8 @@ mod fuzz;
 
 mod campaign;
 
+mod python;
+
 mod shell;
 mod step;
 
@@ -29,6 +31,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test            install what the tests need, then check everything
+  test python     only build and test the Python package
   setup           only install what the tests need
   docs [--check]  write the generated files under docs/, or fail if one is out of date
   docs --pictures
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["test"] => test::run(),
+        ["test", "python"] => setup::run_python().and_then(|()| python::test(python::ALONE)),
         ["setup"] => setup::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::shell::{self, cargo, succeeds};
 use crate::step::step;
-use crate::{campaign, fuzz, setup};
+use crate::{campaign, fuzz, python, setup};
 
 /// Runs all checks, the quick ones first, and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
@@ -15,6 +15,7 @@ pub(crate) fn run() -> Result<()> {
     })?;
     step("tests", || shell::run(&mut tests()))?;
     step("doc tests", || shell::run(&mut cargo("test --workspace --doc --quiet")))?;
+    python::test(python::WITH_ALL)?;
     campaign::cut()?;
     fuzz::smoke()?;
     println!("everything passed");
