@@ -306,7 +306,6 @@ class _Loop:
 def _stop_all() -> None:
     # A thread in native code must not outlive the interpreter.
     for worker in list(_WORKERS):
-        worker._times = (0.0, 0.0)
         try:
             worker.stop()
         except Exception:  # Another process started it.
