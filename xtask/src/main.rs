@@ -17,6 +17,8 @@ mod fuzz;
 
 mod campaign;
 
+mod python;
+
 mod shell;
 mod step;
 
@@ -30,6 +32,7 @@ usage: cargo xtask <command>
 
   test            install what the tests need, then check everything
   test --quick    only format, clippy and unit tests, for everyday work
+  test python     only build and test the Python package
   setup           only install what the tests need
   docs [--check]  write the generated files under docs/, or fail if one is out of date
   docs --pictures
@@ -57,6 +60,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["test"] => test::run(),
         ["test", "--quick"] => test::quick(),
+        ["test", "python"] => setup::run_python().and_then(|()| python::test(python::ALONE)),
         ["setup"] => setup::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),

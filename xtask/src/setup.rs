@@ -6,7 +6,7 @@
 mod apt;
 mod clients;
 
-pub(crate) use clients::node_packages;
+pub(crate) use clients::{node_packages, python_package};
 
 use anyhow::Result;
 
@@ -33,8 +33,14 @@ const PROGRAMS: &[(&str, &str)] = &[
 pub(crate) fn run() -> Result<()> {
     step("set-up: programs", || apt::provide(PROGRAMS))?;
     step("set-up: python client", clients::python)?;
+    run_python()?;
     step("set-up: node clients", clients::node)?;
     step("set-up: axe", clients::axe)?;
     step("set-up: API clients", clients::api)?;
     step("set-up: S3 server", clients::s3_server)
+}
+
+/// Installs what the tests of the Python package need.
+pub(crate) fn run_python() -> Result<()> {
+    step("set-up: python package", clients::python_package_tools)
 }

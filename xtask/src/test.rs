@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::shell::{self, cargo, succeeds};
 use crate::step::{step, summary};
-use crate::{campaign, fuzz, setup};
+use crate::{campaign, fuzz, python, setup};
 
 /// Runs all checks, the quick ones first, and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
@@ -12,6 +12,7 @@ pub(crate) fn run() -> Result<()> {
     format_and_clippy()?;
     step("tests", || shell::run(&mut tests("")))?;
     step("doc tests", || shell::run(&mut cargo("test --workspace --doc --quiet")))?;
+    python::test(python::WITH_ALL)?;
     campaign::cut()?;
     fuzz::smoke()?;
     println!("{}everything passed", summary());

@@ -11,6 +11,9 @@ use crate::shell::{command, run, succeeds, workspace};
 
 const PYTHON_PACKAGE: &str = "redis==8.*";
 
+/// What tests our own Python package, and what it works with if it is there.
+const PACKAGE_TOOLS: &str = "mypy==2.4.1 pydantic==2.14.3 pytest==9.2.0";
+
 /// The newest majors that still run on the Node of Debian 12.
 const NODE_MANIFEST: &str = r#"{
   "private": true,
@@ -41,6 +44,16 @@ const TYPESCRIPT_MANIFEST: &str = r#"{
 /// A virtual environment with redis-py.
 pub(super) fn python() -> Result<()> {
     python_packages("python", PYTHON_PACKAGE)
+}
+
+/// A virtual environment for our own Python package.
+pub(super) fn python_package_tools() -> Result<()> {
+    python_packages("keyrack", PACKAGE_TOOLS)
+}
+
+/// Where that environment is.
+pub(crate) fn python_package() -> PathBuf {
+    folder("keyrack")
 }
 
 /// A virtual environment with a server that speaks S3.

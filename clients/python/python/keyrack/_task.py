@@ -1,0 +1,284 @@
+"""Tasks: functions whose calls can be submitted as jobs."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar
+
+from . import _bridge
+from ._codec import Decoder, decode, decoder, encode
+from ._errors import InvalidError
+from ._handle import Handle
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from ._app import App
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Seconds = float | datetime.timedelta
+
+
+class Options(TypedDict, total=False):
+    """How a job is submitted and run. Times are in seconds, or a `timedelta`."""
+
+    #: Wait so long before it may run.
+    delay: Seconds
+    #: 10 runs next, 0 (default) in order of submission, negative later.
+    priority: float
+    #: How often it is tried again after a failure; 5 by default.
+    retries: int
+    #: How long to wait before the next attempt; 30 s by default.
+    retry_delay: Seconds
+    #: Wait longer with each retry: once, twice, three times `retry_delay`.
+    progressive: bool
+    #: How long the result is kept; 30 minutes by default.
+    ttl: Seconds
+    #: How long the job is kept if it fails; 7 days by default.
+    failed_ttl: Seconds
+    #: An id of one's own; a second job with it is refused.
+    id: str
+    #: Submitting again with the same key gives the same job.
+    key: str
+    #: Words by which the job is found.
+    tags: Iterable[str]
+    #: Run it after these jobs have ended, in whatever way.
+    after: Iterable[Handle[Any] | str]
+    #: Run it after all jobs that have all of its tags have ended.
+    after_tags: bool
+    #: The job that submits it; they are canceled together.
+    parent: Handle[Any] | str
+    #: On whose behalf it runs: the tenants of a queue take turns.
+    tenant: str
+    #: The host whose workers hear of it first.
+    host: str
+
+
+def _milliseconds(time: Any) -> float:
+    return float(time.total_seconds() if isinstance(time, datetime.timedelta) else time) * 1000
+
+
+def _id(job: Any) -> str:
+    return str(job.id) if isinstance(job, Handle) else str(job)
+
+
+#: The word of a stored job for each option, and how its value is written there.
+_WORDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "delay": ("delay", _milliseconds),
+    "priority": ("priority", float),
+    "retries": ("retries", int),
+    "retry_delay": ("retryDelay", _milliseconds),
+    "progressive": ("progressiveDelay", bool),
+    "ttl": ("ttl", lambda time: round(_milliseconds(time))),
+    "failed_ttl": ("failedTtl", lambda time: round(_milliseconds(time))),
+    "id": ("jid", str),
+    "tags": ("tags", list),
+    "after": ("dependencies", lambda jobs: [_id(job) for job in jobs]),
+    "after_tags": ("dependenciesOnTags", bool),
+    "parent": ("parent", _id),
+    "tenant": ("tenant", str),
+    "host": ("preferredHostname", str),
+}
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuses options that do not exist."""
+    for name in options:
+        if name != "key" and name not in _WORDS:
+            known = ", ".join(sorted([*_WORDS, "key"]))
+            raise InvalidError(f'there is no option "{name}"; there are {known}')
+
+
+class Call(Generic[P]):
+    """The arguments of one job, checked against the task's signature."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: list[Any]) -> None:
+        self.data = data
+
+
+class Task(Generic[P, T]):
+    """A function whose calls can be submitted as jobs."""
+
+    def __init__(self, app: App, function: Callable[..., Any], queue: str, settings: Settings) -> None:
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(function, name):
+                setattr(self, name, getattr(function, name))
+        #: The function itself.
+        self.__wrapped__ = function
+        self.app = app
+        #: The queue that has the task's jobs. It belongs to this task alone.
+        self.queue = queue
+        self.settings = settings
+        self.is_async = inspect.iscoroutinefunction(function)
+        self._function = function
+        self._options: Options = {}
+        self._options_json = "{}"
+        self._shape = _Shape(function)
+
+    def options(self, **options: Unpack[Options]) -> Self:
+        """The same task with other options for the jobs that it submits."""
+        check_options(options)
+        other = copy.copy(self)
+        other._options = {**self._options, **options}
+        words = {}
+        for name, value in other._options.items():
+            if name != "key":
+                word, write = _WORDS[name]
+                words[word] = write(value)
+        other._options_json = encode(words)
+        return other
+
+    def args(self, *args: P.args, **kwargs: P.kwargs) -> Call[P]:
+        """The arguments of a job for `submit_many`."""
+        return Call(self._shape.data(args, kwargs))
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[T]:
+        """Submits a job that calls the function with these arguments."""
+        data = encode((self._shape.data(args, kwargs),))
+        return self._handles(self.app.rack.submit(self.queue, data, *self._rest()))[0]
+
+    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[T]:
+        """The same for asyncio."""
+        data = encode((self._shape.data(args, kwargs),))
+        ids = await _bridge.call(self.app.rack.submit, self.queue, data, *self._rest())
+        return self._handles(ids)[0]
+
+    def submit_many(self, calls: Iterable[Call[P] | tuple[Any, ...] | Any]) -> list[Handle[T]]:
+        """Submits a job for each call: what `args` returns, a tuple of arguments, or one argument."""
+        data = self._data_of_many(calls)
+        return self._handles(self.app.rack.submit(self.queue, data, *self._rest()))
+
+    async def submit_many_async(
+        self, calls: Iterable[Call[P] | tuple[Any, ...] | Any]
+    ) -> list[Handle[T]]:
+        """The same for asyncio."""
+        data = self._data_of_many(calls)
+        ids = await _bridge.call(self.app.rack.submit, self.queue, data, *self._rest())
+        return self._handles(ids)
+
+    def _data_of_many(self, calls: Iterable[Any]) -> str:
+        if "id" in self._options:
+            raise InvalidError('"id" is for one job; give "key" to submit many at most once')
+        shape = self._shape
+        lists = []
+        for call in calls:
+            if isinstance(call, tuple):
+                lists.append(shape.data(call, {}))
+            else:
+                lists.append(call.data if isinstance(call, Call) else shape.data((call,), {}))
+        return encode(lists)
+
+    def _rest(self) -> tuple[str, str | None]:
+        return self._options_json, self._options.get("key")
+
+    def _handles(self, ids: list[str]) -> list[Handle[T]]:
+        app, read = self.app, self._shape.result
+        return [Handle(app, id, read) for id in ids]
+
+    def run_job(self, data: str) -> Any:
+        """Calls the function with the arguments of a job."""
+        shape = self._shape
+        args = decode(data)
+        if shape.is_plain:
+            return self._function(*args)
+        args, kwargs = shape.arguments(args)
+        return self._function(*args, **kwargs)
+
+
+class PlainTask(Task[P, T]):
+    """A task whose function is a plain one. Called, it is that function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = self._function(*args, **kwargs)
+        return result
+
+
+class AsyncTask(Task[P, T]):
+    """A task whose function is a coroutine. Called, it is that function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        coroutine: Coroutine[Any, Any, T] = self._function(*args, **kwargs)
+        return coroutine
+
+
+class Settings(typing.NamedTuple):
+    """How workers serve a task."""
+
+    #: How many of its jobs run at once in one worker; the worker's own unless set.
+    concurrency: int | None
+    #: Seconds that an attempt may take.
+    time_limit: float
+    #: Whether a job with the arguments of an earlier one ends as its duplicate.
+    skip_duplicates: bool
+
+
+class _Shape:
+    """The signature of a function, and how its arguments are a list in a job.
+
+    Positional arguments stand in their order, so that a job from any language fits. Keyword-only
+    arguments are an object after them.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.signature = inspect.signature(function)
+        parameters = list(self.signature.parameters.values())
+        kinds = {parameter.kind for parameter in parameters}
+        self.has_keywords = bool(kinds & {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD})
+        self.has_rest = inspect.Parameter.VAR_POSITIONAL in kinds
+        positional = [
+            parameter
+            for parameter in parameters
+            if parameter.kind
+            in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        ]
+        self.most = len(positional)
+        self.least = sum(parameter.default is parameter.empty for parameter in positional)
+        try:
+            hints = typing.get_type_hints(function, include_extras=True)
+        except Exception:  # An annotation that cannot be resolved says nothing.
+            hints = {}
+        self.positional = [decoder(hints.get(parameter.name)) for parameter in positional]
+        rest = [p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL]
+        self.rest: Decoder = decoder(hints.get(rest[0])) if rest else None
+        self.keywords = {
+            parameter.name: decoder(hints.get(parameter.name))
+            for parameter in parameters
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        self.result: Decoder = decoder(hints.get("return"))
+        self.is_plain = not self.has_keywords and not any(self.positional) and self.rest is None
+
+    def data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Arguments as the list of a job."""
+        if not kwargs and not self.has_keywords and self.least <= len(args):
+            if len(args) <= self.most or self.has_rest:
+                return list(args)
+        bound = self.signature.bind(*args, **kwargs)
+        if kwargs:
+            # A default between two arguments has to be there, since a list has no gaps.
+            bound.apply_defaults()
+        data = list(bound.args)
+        return [*data, bound.kwargs] if self.has_keywords else data
+
+    def arguments(self, data: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The list of a job as arguments."""
+        kwargs: dict[str, Any] = {}
+        if self.has_keywords and data and isinstance(data[-1], dict):
+            *data, kwargs = data
+            kwargs = {name: _read(self.keywords.get(name), value) for name, value in kwargs.items()}
+        args = [_read(read, value) for read, value in zip(self.positional, data)]
+        args.extend(_read(self.rest, value) for value in data[len(args) :])
+        return args, kwargs
+
+
+def _read(read: Decoder, value: Any) -> Any:
+    return value if read is None else read(value)
