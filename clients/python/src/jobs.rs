@@ -1,4 +1,4 @@
-//! Calls about jobs. With `work`, the only place that names the types of `keyrack_jobs`.
+//! Calls about jobs.
 
 use std::time::Duration;
 

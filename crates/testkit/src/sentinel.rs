@@ -52,8 +52,10 @@ pub struct Sentinel {
 impl Sentinel {
     /// Starts the group and waits until every sentinel knows the replica and the other sentinels.
     pub fn start() -> Self {
-        let master = RedisServer::start();
-        let replica = RedisServer::builder().replica_of(&master).start();
+        // A master without a file is empty when it comes back, and Sentinel may promote it before it is a
+        // replica again. Everything would be lost, whatever clients do.
+        let master = RedisServer::builder().append_only().start();
+        let replica = RedisServer::builder().append_only().replica_of(&master).start();
         // A sentinel asks a master for its replicas when it first meets it, so they come first.
         replica.wait_until_in_sync();
         let sentinels = (0..SENTINELS).map(|_| start_sentinel(master.port())).collect();

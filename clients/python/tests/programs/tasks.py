@@ -20,7 +20,7 @@ def slow(folder: str, n: int, seconds: float) -> str:
 
 @app.task(queue="spin", retries=0)
 def spin(seconds: float) -> int:
-    """Holds the GIL in one call into C, as a large power does."""
+    """Computes without a pause: short calls into C, each of which holds the GIL."""
     end, turns = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         7**200_000 % 1_000_003
