@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use keyrack_jobs::bee::{
     Failure, Hive, Job, Limits, Status, Submission,
     keys::{Jid, Tenant},
-    worker::{Duplicates, Settings, Worker},
+    worker::{Context, Duplicates, Settings, Worker},
 };
 use keyrack_testkit::{on_every_store, wait_until_async};
 
@@ -59,13 +59,10 @@ async fn start_after_failure(hive: &Hive, limits: Limits, tenant: Option<&str>) 
         }
     };
     let first = hive.submit(job()).await.expect("submitted");
-    let (fails, may_fail) = tokio::sync::watch::channel(false);
-    let failing = Worker::new(hive).on(queue(), settings(1), move |_| {
-        let mut may_fail = may_fail.clone();
-        async move {
-            let _ = may_fail.wait_for(|it| *it).await;
-            Err::<(), _>(Failure::new("no"))
-        }
+    // It fails once its worker takes no more jobs, so that the other one has to take the second.
+    let failing = Worker::new(hive).on(queue(), settings(1), async |context: Context| {
+        context.shutting_down().await;
+        Err::<(), _>(Failure::new("no"))
     });
     let failing = Running::start(failing);
     wait_for_status(hive, &first, Status::Running).await;
@@ -82,9 +79,7 @@ async fn start_after_failure(hive: &Hive, limits: Limits, tenant: Option<&str>) 
             == 2
     })
     .await;
-    // From here on the first worker takes no more jobs, so that the other one has to.
     let stopping = tokio::spawn(failing.stop());
-    fails.send_replace(true);
     let second = wait_for_status(hive, &second, Status::Completed).await;
     stopping.await.expect("stopped");
     idle.stop().await;
