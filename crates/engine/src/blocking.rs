@@ -168,7 +168,7 @@ impl State {
             return;
         }
         // Who gave up meanwhile must get nothing, as it would be lost.
-        self.notes.clone().carry_out(self);
+        self.deferred.clone().carry_out(self);
         // Serving may make other keys ready: a move pushes to its destination.
         while !self.waiting.ready.is_empty() {
             for key in self.waiting.take_ready() {

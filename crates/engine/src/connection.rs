@@ -1,7 +1,7 @@
 //! The door for the `redis` crate: commands go straight into the state, without sockets or serialisation.
 
 mod call;
-pub(crate) mod line;
+pub(crate) mod queue;
 
 use std::{io, sync::Arc};
 
@@ -62,8 +62,8 @@ impl Connection {
     async fn turn(&mut self, call: &mut Call<'_>) -> Result<(), Busy> {
         if let Some(state) = self.shared.lock_at_once() {
             go_on(call, state, &mut self.client, self.db);
-        } else if line::is_worth_it() {
-            line::wait_in_line(self, call).await?;
+        } else if queue::is_worth_it() {
+            queue::wait_in_queue(self, call).await?;
         } else {
             go_on(call, self.shared.lock()?, &mut self.client, self.db);
         }

@@ -17,10 +17,10 @@ use tokio::sync::Notify;
 use crate::{
     aof::{self, Fsync, Loading, Recovery},
     config::Config,
-    connection::{Connection, line::Line},
+    connection::{Connection, queue::CallQueue},
+    deferred::DeferredWork,
     host::{Host, SystemHost},
     housekeeping::{self, Wakeup},
-    notes::Notes,
     reply::Reply,
     script_control::ScriptControl,
     session::ClientIndex,
@@ -212,8 +212,8 @@ impl Engine {
             log: state.log.clone(),
             script_control: state.script_control.clone(),
             shutdown: state.shutdown.clone(),
-            line: state.line.clone(),
-            notes: state.notes.clone(),
+            call_queue: state.call_queue.clone(),
+            deferred: state.deferred.clone(),
             password: state.password.clone(),
             client_ids: state.clients.ids(),
             bell: Arc::default(),
@@ -267,9 +267,9 @@ impl OpenError {
 pub(crate) struct Shared {
     state: Mutex<State>,
     /// Connections whose commands are run by whoever has the lock.
-    line: Arc<Line>,
+    call_queue: Arc<CallQueue>,
     /// What is to be done by the next who has the lock.
-    notes: Arc<Notes>,
+    deferred: Arc<DeferredWork>,
     /// Rung when the state is unlocked, if anybody waits for that as a task.
     freed: Notify,
     n_waiting: AtomicUsize,
@@ -320,7 +320,7 @@ impl Shared {
                 Err(Refused::Busy) => return Err(Busy),
                 Err(Refused::Held) => {
                     if let Some(state) = self.state.try_lock_for(WAIT_MAX) {
-                        return Ok(self.see_off(state, SERVED_MAX));
+                        return Ok(self.guard(state, SERVED_MAX));
                     }
                 }
             }
@@ -336,7 +336,7 @@ impl Shared {
         if !self.script_control.has_run_for(WAIT_MAX)
             && let Some(state) = self.state.try_lock_for(WAIT_MAX)
         {
-            return Ok(self.see_off(state, SERVED_MAX));
+            return Ok(self.guard(state, SERVED_MAX));
         }
         Err(if self.script_control.is_busy() { Refused::Busy } else { Refused::Held })
     }
@@ -356,7 +356,7 @@ impl Shared {
     pub(crate) fn lock_at_once(&self) -> Option<Guard<'_>> {
         for _ in 0..SPINS {
             if let Some(state) = self.state.try_lock() {
-                return Some(self.see_off(state, SERVED_MAX));
+                return Some(self.guard(state, SERVED_MAX));
             }
             if self.script_control.is_running() {
                 return None;
@@ -368,36 +368,36 @@ impl Shared {
 
     /// Locks the state however long it takes: for the engine's own threads, never for one of a runtime.
     ///
-    /// Who gets it so leaves the line to others, because a script in it would hold up what the thread is there for.
-    pub(crate) fn lock_patiently(&self) -> Guard<'_> {
+    /// The holder does not serve the queue, because a script in it would delay the work of the thread.
+    pub(crate) fn lock_blocking(&self) -> Guard<'_> {
         self.lock_and_serve(0)
     }
 
     fn lock_and_serve(&self, n_served_max: usize) -> Guard<'_> {
         loop {
             if let Some(state) = self.state.try_lock_for(LOOK_AGAIN) {
-                return self.see_off(state, n_served_max);
+                return self.guard(state, n_served_max);
             }
             // The script may be inside one long call and tell nobody.
             if self.script_control.is_busy() {
-                self.line.turn_away();
+                self.call_queue.refuse_all();
             }
         }
     }
 
-    /// Locks the state however long it takes, and serves the line afterwards.
+    /// Locks the state however long it takes, and serves the queue afterwards.
     #[cfg(test)]
     pub(crate) fn lock_in_test(&self) -> Guard<'_> {
         self.lock_and_serve(SERVED_MAX)
     }
 
-    /// Runs what connections have left in the line, unless somebody has the lock, who will.
-    pub(crate) fn serve_line(&self) {
-        drop(self.state.try_lock().map(|state| self.see_off(state, SERVED_MAX)));
+    /// Runs what connections have queued, unless somebody holds the lock, who will run it.
+    pub(crate) fn serve_queue(&self) {
+        drop(self.state.try_lock().map(|state| self.guard(state, SERVED_MAX)));
     }
 
-    pub(crate) fn line(&self) -> &Line {
-        &self.line
+    pub(crate) fn call_queue(&self) -> &CallQueue {
+        &self.call_queue
     }
 
     /// Registers a client; `trusted` ones need no password.
@@ -408,7 +408,7 @@ impl Shared {
         trusted: bool,
         about: crate::session::About,
     ) -> (ClientIndex, crate::session::Inbox) {
-        let mut state = self.lock_patiently();
+        let mut state = self.lock_blocking();
         let (mailbox, inbox) = crate::session::mailbox(state.config.pending_output_max);
         (state.connect(db, mailbox, trusted, about), inbox)
     }
@@ -417,8 +417,8 @@ impl Shared {
     /// lock, so nobody has to wait for it.
     pub(crate) fn do_soon(&self, work: impl FnOnce(&mut State) + Send + 'static) {
         match self.state.try_lock() {
-            Some(state) => work(&mut self.see_off(state, SERVED_MAX)),
-            None => self.notes.leave(work),
+            Some(state) => work(&mut self.guard(state, SERVED_MAX)),
+            None => self.deferred.push(work),
         }
     }
 
@@ -432,12 +432,12 @@ impl Shared {
         self.do_soon(move |state| state.stop_waiting(client));
     }
 
-    fn see_off<'a>(&'a self, mut state: MutexGuard<'a, State>, n_served_max: usize) -> Guard<'a> {
-        self.notes.carry_out(&mut state);
+    fn guard<'a>(&'a self, mut state: MutexGuard<'a, State>, n_served_max: usize) -> Guard<'a> {
+        self.deferred.carry_out(&mut state);
         Guard { shared: self, state: Some(state), n_served_max }
     }
 
-    /// Lets go of the state, having served those in line.
+    /// Lets go of the state, having served the queue.
     fn release<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -447,13 +447,13 @@ impl Shared {
         let n_max = if thread::panicking() { 0 } else { n_served_max };
         let mut n_served = 0;
         loop {
-            while n_served < n_max && !self.line.is_empty() {
-                // A thread that waits for the lock comes first, and then the rest of the line is for it to serve.
+            while n_served < n_max && !self.call_queue.is_empty() {
+                // A thread that waits for the lock comes first, and then serves the rest of the queue.
                 MutexGuard::unlock_fair(state);
                 let Some(locked) = self.state.try_lock() else { return };
                 state = locked;
-                self.notes.carry_out(&mut state);
-                if let Some(order) = self.line.next() {
+                self.deferred.carry_out(&mut state);
+                if let Some(order) = self.call_queue.next() {
                     order.run(&mut state);
                     n_served += 1;
                 }
@@ -463,11 +463,11 @@ impl Shared {
                 self.freed.notify_waiters();
             }
             // Somebody may have lined up in between, having found the state locked.
-            if self.line.is_empty() {
+            if self.call_queue.is_empty() {
                 return;
             }
             if n_served >= n_max {
-                return self.line.wake_first();
+                return self.call_queue.wake_first();
             }
             match self.state.try_lock() {
                 Some(locked) => state = locked,
@@ -553,7 +553,7 @@ pub(crate) struct Guard<'a> {
     shared: &'a Shared,
     /// There until it is let go.
     state: Option<MutexGuard<'a, State>>,
-    /// How many of those in line are served when it is let go.
+    /// How many calls of the queue are served before it is unlocked.
     n_served_max: usize,
 }
 

@@ -55,7 +55,7 @@ fn keep(weak: &Weak<Shared>, bell: &Wakeup) {
         let Some(shared) = weak.upgrade() else { return };
         round(&shared, ROUNDS_PER_WALK);
         // Not in the condition, where the lock would be held for as long as the block takes.
-        let base = begin_rewrite_if_wanted(&mut shared.lock_patiently());
+        let base = begin_rewrite_if_wanted(&mut shared.lock_blocking());
         if let Some(base) = base {
             rewrite_aside(&shared, base);
         }
@@ -69,7 +69,7 @@ fn keep(weak: &Weak<Shared>, bell: &Wakeup) {
 /// One round that looks at everything, for clocks moved by hand.
 pub(crate) fn tick(shared: &Arc<Shared>) {
     round(shared, 1);
-    let base = begin_rewrite_if_wanted(&mut shared.lock_patiently());
+    let base = begin_rewrite_if_wanted(&mut shared.lock_blocking());
     if let Some(base) = base {
         rewrite(&Arc::downgrade(shared), base);
     }
@@ -77,7 +77,7 @@ pub(crate) fn tick(shared: &Arc<Shared>) {
 
 fn round(shared: &Shared, rounds_per_walk: usize) {
     {
-        let mut state = shared.lock_patiently();
+        let mut state = shared.lock_blocking();
         state.freeze_time();
         state.end_overdue_waits();
     }
@@ -85,7 +85,7 @@ fn round(shared: &Shared, rounds_per_walk: usize) {
 }
 
 fn until_next_deadline(shared: &Shared) -> Duration {
-    let mut state = shared.lock_patiently();
+    let mut state = shared.lock_blocking();
     state.freeze_time();
     match state.waiting.next_deadline_ms() {
         // A deadline within this millisecond is still ahead of a clock that counts whole ones.
@@ -97,14 +97,14 @@ fn until_next_deadline(shared: &Shared) -> Duration {
 /// Removes expired keys, a slice at a time so that clients get their turn in between.
 fn expire(shared: &Shared, rounds_per_walk: usize) {
     let databases: Vec<(usize, usize)> = {
-        let state = shared.lock_patiently();
+        let state = shared.lock_blocking();
         let dbs = state.dbs.iter().enumerate();
         dbs.filter(|(_, db)| db.n_volatile() > 0).map(|(i, db)| (i, db.n_volatile())).collect()
     };
     for (db, n_volatile) in databases {
         let mut left = (n_volatile * 2 / rounds_per_walk).max(BUCKETS_PER_SLICE);
         loop {
-            let mut state = shared.lock_patiently();
+            let mut state = shared.lock_blocking();
             state.freeze_time();
             let seen_all = state.expire_some(db, BUCKETS_PER_SLICE);
             state.finish_unit();
@@ -131,7 +131,7 @@ fn rewrite_aside(shared: &Arc<Shared>, base: aof::Rewrite) {
     let thread = thread::Builder::new().name("keyrack-rewrite".into());
     if thread.spawn(move || rewrite(&weak, base)).is_err() {
         // The system has no thread to spare; it may have one in the next round.
-        shared.lock_patiently().restart_rewrite();
+        shared.lock_blocking().restart_rewrite();
     }
 }
 
@@ -139,7 +139,7 @@ fn rewrite_aside(shared: &Arc<Shared>, base: aof::Rewrite) {
 fn rewrite(weak: &Weak<Shared>, mut base: aof::Rewrite) {
     let written = loop {
         let Some(shared) = weak.upgrade() else { return };
-        let mut state = shared.lock_patiently();
+        let mut state = shared.lock_blocking();
         let progress = state.rewrite_some(BUCKETS_PER_SLICE);
         // Whoever has waited meanwhile comes first.
         state.unlock_fair();
@@ -155,6 +155,6 @@ fn rewrite(weak: &Weak<Shared>, mut base: aof::Rewrite) {
     };
     let finished = written.and_then(|()| base.finish());
     if let Some(shared) = weak.upgrade() {
-        shared.lock_patiently().end_rewrite(finished);
+        shared.lock_blocking().end_rewrite(finished);
     }
 }

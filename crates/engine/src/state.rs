@@ -14,12 +14,12 @@ use crate::{
     allocator, aof,
     blocking::Waiting,
     config::Config,
-    connection::line::Line,
+    connection::queue::CallQueue,
     db::Db,
+    deferred::DeferredWork,
     effects::Effects,
     exec, fault,
     host::Host,
-    notes::Notes,
     pubsub::PubSub,
     reply::{Error, Reply},
     rewrite::RewriteState,
@@ -41,9 +41,9 @@ pub(crate) struct State {
     pub(crate) scripts: Option<Box<Scripts>>,
     pub(crate) script_control: Arc<ScriptControl>,
     /// Connections that wait for the state to be unlocked.
-    pub(crate) line: Arc<Line>,
+    pub(crate) call_queue: Arc<CallQueue>,
     /// What is to be done before anything else.
-    pub(crate) notes: Arc<Notes>,
+    pub(crate) deferred: Arc<DeferredWork>,
     /// The one in the settings, for doors that cannot wait for the state.
     pub(crate) password: Arc<Mutex<Option<String>>>,
     pub(crate) config: Config,
@@ -110,13 +110,13 @@ impl State {
             watchers: Watchers::default(),
             scripts: Some(Box::new(Scripts::new(config.script_limits()))),
             script_control: Arc::default(),
-            line: Arc::default(),
+            call_queue: Arc::default(),
             stats: Stats {
                 started_us: now_us,
                 started_memory: allocator::usage().map_or(0, |usage| usage.used),
                 ..Stats::default()
             },
-            notes: Arc::default(),
+            deferred: Arc::default(),
             password: Arc::new(Mutex::new(config.password.clone())),
             log: None,
             logged: 0,

@@ -25,25 +25,25 @@ use crate::{
 /// stream then ends.
 pub struct Subscriber {
     shared: Arc<Shared>,
-    seat: Arc<Mutex<Seat>>,
+    registration: Arc<Mutex<Registration>>,
     inbox: Inbox,
     closed: bool,
 }
 
-/// A subscriber's place among the engine's clients. Locked only by who has the state.
-enum Seat {
+/// Whether the state knows the subscriber as a client. Locked only by the holder of the state.
+enum Registration {
     /// To be made known to the state by its first command.
     New(Mailbox),
     Taken(ClientIndex),
 }
 
-impl Seat {
+impl Registration {
     fn take(&mut self, state: &mut State) -> ClientIndex {
         match self {
-            Seat::Taken(client) => *client,
-            Seat::New(mailbox) => {
+            Registration::Taken(client) => *client,
+            Registration::New(mailbox) => {
                 let client = state.connect(0, mailbox.clone(), true, About::default());
-                *self = Seat::Taken(client);
+                *self = Registration::Taken(client);
                 client
             }
         }
@@ -64,8 +64,8 @@ pub struct Message {
 impl Subscriber {
     pub(crate) fn new(shared: Arc<Shared>) -> Subscriber {
         let (mailbox, inbox) = mailbox(shared.pending_output_max());
-        let seat = Arc::new(Mutex::new(Seat::New(mailbox)));
-        Subscriber { shared, seat, inbox, closed: false }
+        let registration = Arc::new(Mutex::new(Registration::New(mailbox)));
+        Subscriber { shared, registration, inbox, closed: false }
     }
 
     /// Listens to a channel. Messages published after this call arrive.
@@ -104,9 +104,9 @@ impl Subscriber {
     }
 
     fn run(&self, command: &'static [u8], name: &[u8]) {
-        let (seat, name) = (self.seat.clone(), name.to_vec());
+        let (registration, name) = (self.registration.clone(), name.to_vec());
         self.shared.do_soon(move |state| {
-            let client = seat.lock().take(state);
+            let client = registration.lock().take(state);
             state.execute(client, &[command, &name]);
         });
     }
@@ -156,9 +156,9 @@ impl Stream for Subscriber {
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
-        let seat = self.seat.clone();
+        let registration = self.registration.clone();
         self.shared.do_soon(move |state| {
-            if let Seat::Taken(client) = *seat.lock() {
+            if let Registration::Taken(client) = *registration.lock() {
                 state.disconnect(client);
             }
         });

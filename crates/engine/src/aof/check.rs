@@ -7,7 +7,7 @@ use super::{
     folder::Folder,
     load::{Loading, scan_entry},
     manifest::{Entry, Kind, Manifest},
-    scan::{End, Scan, Tally, scan},
+    scan::{End, Scan, ScanCounts, scan},
 };
 
 /// What [`check`] found.
@@ -46,7 +46,7 @@ pub struct FileReport {
 }
 
 impl FileReport {
-    fn new(entry: &Entry, bytes: u64, tally: Tally) -> FileReport {
+    fn new(entry: &Entry, bytes: u64, tally: ScanCounts) -> FileReport {
         FileReport {
             name: entry.name.clone(),
             base: entry.kind == Kind::Base,

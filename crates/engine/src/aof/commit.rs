@@ -36,14 +36,14 @@ pub(super) struct Commits {
     /// When the oldest write that is not synced will be too old, in µs since `started_at`.
     late_at_us: AtomicU64,
     started_at: Instant,
-    /// Whether `State::trouble` is set, for a look without the lock.
-    troubled: AtomicBool,
+    /// Whether `State::failure` is set, for a look without the lock.
+    has_failed: AtomicBool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    trouble: Option<Trouble>,
+    failure: Option<LogFailure>,
     /// By position and by ticket, so that a commit takes the front of the map.
     waiting: BTreeMap<(u64, u64), Waiter>,
     n_tickets: u64,
@@ -57,7 +57,7 @@ struct Waiter {
 }
 
 #[derive(Debug)]
-enum Trouble {
+enum LogFailure {
     /// The disk refuses writes; they are tried again.
     Refused(String),
     /// The writer is gone.
@@ -71,7 +71,7 @@ impl Default for Commits {
             fsync: AtomicU8::new(Fsync::default() as u8),
             late_at_us: AtomicU64::new(NEVER),
             started_at: Instant::now(),
-            troubled: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -107,25 +107,25 @@ impl Commits {
 
     /// The disk refuses writes: everybody who waits gets an error, also those who come later.
     pub(super) fn refuse(&self, reason: String) {
-        self.set_trouble(Some(Trouble::Refused(reason)));
+        self.set_failure(Some(LogFailure::Refused(reason)));
     }
 
     /// The disk takes writes again.
     pub(super) fn recover(&self) {
-        if self.troubled.load(Acquire) {
-            self.set_trouble(None);
+        if self.has_failed.load(Acquire) {
+            self.set_failure(None);
         }
     }
 
     /// Nothing will be written any more; `reason` says why if that was not asked for.
     pub(super) fn stop(&self, reason: Option<String>) {
-        self.set_trouble(Some(Trouble::Stopped(reason)));
+        self.set_failure(Some(LogFailure::Stopped(reason)));
     }
 
-    fn set_trouble(&self, trouble: Option<Trouble>) {
+    fn set_failure(&self, failure: Option<LogFailure>) {
         self.change(|state| {
-            self.troubled.store(trouble.is_some(), Release);
-            state.trouble = trouble;
+            self.has_failed.store(failure.is_some(), Release);
+            state.failure = failure;
         });
     }
 
@@ -139,13 +139,13 @@ impl Commits {
     }
 
     /// Why writes fail at present; one atomic load while they do not.
-    pub(super) fn trouble(&self) -> Option<String> {
-        if !self.troubled.load(Acquire) {
+    pub(super) fn failure(&self) -> Option<String> {
+        if !self.has_failed.load(Acquire) {
             return None;
         }
-        self.state.lock().trouble.as_ref().map(|trouble| match trouble {
-            Trouble::Refused(reason) | Trouble::Stopped(Some(reason)) => reason.clone(),
-            Trouble::Stopped(None) => Error::Closed.to_string(),
+        self.state.lock().failure.as_ref().map(|failure| match failure {
+            LogFailure::Refused(reason) | LogFailure::Stopped(Some(reason)) => reason.clone(),
+            LogFailure::Stopped(None) => Error::Closed.to_string(),
         })
     }
 
@@ -164,7 +164,7 @@ impl Commits {
         late_at_us != NEVER && self.started_at.elapsed().as_micros() as u64 >= late_at_us
     }
 
-    /// The answer for a writer of `position`, if there is one without looking at trouble.
+    /// The answer for a writer of `position`, if there is one without looking at the failure.
     pub(super) fn is_settled(&self, position: u64) -> bool {
         let without_sync = || match self.fsync() {
             Fsync::Always => false,
@@ -188,12 +188,12 @@ impl Commits {
         if self.is_settled(position) {
             return Poll::Ready(Ok(()));
         }
-        match &state.trouble {
+        match &state.failure {
             None => {}
-            Some(Trouble::Refused(reason) | Trouble::Stopped(Some(reason))) => {
+            Some(LogFailure::Refused(reason) | LogFailure::Stopped(Some(reason))) => {
                 return Poll::Ready(Err(Error::Unsaved { reason: reason.clone() }));
             }
-            Some(Trouble::Stopped(None)) => return Poll::Ready(Err(Error::Closed)),
+            Some(LogFailure::Stopped(None)) => return Poll::Ready(Err(Error::Closed)),
         }
         let ticket = *ticket.get_or_insert_with(|| {
             state.n_tickets += 1;

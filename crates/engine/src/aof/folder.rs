@@ -27,7 +27,7 @@ const LOCK_NAME: &str = "keyrack.lock";
 ///
 /// A lock outlives its holder for a moment while a child process, just forked, has not yet become
 /// another program, and whoever looks whether a folder is in use locks it too.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Files that a crash left half made start with one of these: ours, and Redis' new manifest.
@@ -76,7 +76,7 @@ impl Folder {
             .truncate(false)
             .open(&path)
             .map_err(Error::io("open", &path))?;
-        match lock_patiently(|| file.try_lock()) {
+        match lock_until_deadline(|| file.try_lock()) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(self.in_use()),
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
@@ -95,7 +95,7 @@ impl Folder {
     /// Whether another process has the folder open right now.
     pub(super) fn is_in_use(&self) -> bool {
         let is_held = |file: File| {
-            let locked = lock_patiently(|| file.try_lock_shared());
+            let locked = lock_until_deadline(|| file.try_lock_shared());
             matches!(locked, Err(TryLockError::WouldBlock))
         };
         File::open(self.root.join(LOCK_NAME)).is_ok_and(is_held)
@@ -263,9 +263,11 @@ impl Folder {
     }
 }
 
-/// Tries to lock until it works, or [`LOCK_PATIENCE`] is over.
-fn lock_patiently(try_lock: impl Fn() -> Result<(), TryLockError>) -> Result<(), TryLockError> {
-    let deadline = Instant::now() + LOCK_PATIENCE;
+/// Tries to lock until it works, or [`LOCK_TIMEOUT`] is over.
+fn lock_until_deadline(
+    try_lock: impl Fn() -> Result<(), TryLockError>,
+) -> Result<(), TryLockError> {
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         match try_lock() {
             Err(TryLockError::WouldBlock) if Instant::now() < deadline => {

@@ -249,7 +249,7 @@ impl Log {
     /// The engine must not append more than a little while this is set: what is appended is kept in
     /// memory until the disk takes it.
     pub(crate) fn write_error(&self) -> Option<String> {
-        self.shared.commits.trouble()
+        self.shared.commits.failure()
     }
 
     /// Ends the process, because the data in memory is no longer what the log says.

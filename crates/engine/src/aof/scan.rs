@@ -30,13 +30,13 @@ pub(super) struct Scan {
     pub(super) valid: u64,
     /// The file's length.
     pub(super) len: u64,
-    pub(super) tally: Tally,
+    pub(super) tally: ScanCounts,
     pub(super) end: End,
 }
 
 /// How much was read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(super) struct ScanCounts {
     pub(super) batches: u64,
     pub(super) units: u64,
     pub(super) commands: u64,
@@ -70,7 +70,7 @@ pub(super) fn scan_from(
     apply: &mut Apply<'_>,
 ) -> io::Result<Scan> {
     let mut window = Window { input, buffer: Vec::new(), start: 0, offset, len };
-    let mut tally = Tally::default();
+    let mut tally = ScanCounts::default();
     let end = loop {
         match read_next(&mut window, &mut tally, apply) {
             Ok(true) => {}
@@ -102,7 +102,7 @@ impl From<End> for Failure {
 /// Reads one batch, annotation or loose unit; `false` at the end of the file.
 fn read_next(
     window: &mut Window<impl Read>,
-    tally: &mut Tally,
+    tally: &mut ScanCounts,
     apply: &mut Apply<'_>,
 ) -> Result<bool, Failure> {
     if !window.fill(1)? {
@@ -119,7 +119,7 @@ fn read_next(
 
 fn read_batch(
     window: &mut Window<impl Read>,
-    tally: &mut Tally,
+    tally: &mut ScanCounts,
     apply: &mut Apply<'_>,
 ) -> Result<(), Failure> {
     if !window.fill(HEADER_LEN as u64)? {
@@ -146,7 +146,7 @@ fn read_batch(
 fn apply_batch(
     payload: &[u8],
     offset: u64,
-    tally: &mut Tally,
+    tally: &mut ScanCounts,
     apply: &mut Apply<'_>,
 ) -> Result<(), End> {
     let mut unit = Unit::default();
@@ -166,7 +166,7 @@ fn apply_batch(
     Ok(())
 }
 
-fn read_annotation(window: &mut Window<impl Read>, tally: &mut Tally) -> Result<(), Failure> {
+fn read_annotation(window: &mut Window<impl Read>, tally: &mut ScanCounts) -> Result<(), Failure> {
     let whole = window.fill(ANNOTATION_LEN_MAX as u64)?;
     let bytes = window.bytes();
     let line = &bytes[..bytes.len().min(ANNOTATION_LEN_MAX)];
@@ -186,7 +186,7 @@ fn read_annotation(window: &mut Window<impl Read>, tally: &mut Tally) -> Result<
 /// Reads a unit without a batch round it, as Redis appends them.
 fn read_loose_unit(
     window: &mut Window<impl Read>,
-    tally: &mut Tally,
+    tally: &mut ScanCounts,
     apply: &mut Apply<'_>,
 ) -> Result<(), Failure> {
     loop {

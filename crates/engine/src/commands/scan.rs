@@ -4,7 +4,7 @@
 //! then parses [`ScanOptions`] and walks:
 //!
 //! ```text
-//! let options = ScanOptions::parse(&args[3..], Over::Value)?;
+//! let options = ScanOptions::parse(&args[3..], ScanTarget::Value)?;
 //! let next = options.walk(cursor, |at, n_seen| {
 //!     set.scan(at, |member| {
 //!         *n_seen += 1;
@@ -25,7 +25,7 @@ use crate::{
 
 /// What is scanned, which decides the options there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum ScanTarget {
     /// The database: TYPE is an option.
     Keys,
     /// One value's items.
@@ -48,7 +48,7 @@ const STEPS_PER_ITEM_MAX: usize = 10;
 
 impl<'a> ScanOptions<'a> {
     /// Reads what follows the cursor.
-    pub(super) fn parse(args: &[&'a [u8]], over: Over) -> Result<ScanOptions<'a>, Error> {
+    pub(super) fn parse(args: &[&'a [u8]], over: ScanTarget) -> Result<ScanOptions<'a>, Error> {
         let mut options = ScanOptions { count: COUNT_DEFAULT, pattern: None, type_name: None };
         for option in args.chunks(2) {
             let &[name, value] = option else { return Err(Error::SYNTAX) };
@@ -59,7 +59,7 @@ impl<'a> ScanOptions<'a> {
                 };
             } else if is(name, "match") {
                 options.pattern = (value != b"*").then_some(value);
-            } else if is(name, "type") && over == Over::Keys {
+            } else if is(name, "type") && over == ScanTarget::Keys {
                 options.type_name = Some(value);
             } else {
                 return Err(Error::SYNTAX);
@@ -150,20 +150,22 @@ mod tests {
 
     #[test]
     fn options_come_in_pairs_of_any_order_and_case() {
-        let options =
-            ScanOptions::parse(&[b"match", b"a*", b"TYPE", b"Hash", b"count", b"3"], Over::Keys)
-                .expect("the options are fine");
+        let options = ScanOptions::parse(
+            &[b"match", b"a*", b"TYPE", b"Hash", b"count", b"3"],
+            ScanTarget::Keys,
+        )
+        .expect("the options are fine");
         assert!(options.accepts(b"ab") && !options.accepts(b"b"));
         assert!(options.accepts_type("hash") && !options.accepts_type("string"));
         assert_eq!(options.count, 3);
         for bad in [&[&b"count"[..]][..], &[b"count", b"0"], &[b"type", b"set"], &[b"x", b"y"]] {
-            assert_eq!(ScanOptions::parse(bad, Over::Value).unwrap_err(), Error::SYNTAX);
+            assert_eq!(ScanOptions::parse(bad, ScanTarget::Value).unwrap_err(), Error::SYNTAX);
         }
     }
 
     #[test]
     fn a_walk_pauses_after_count_items_or_many_empty_steps() {
-        let options = ScanOptions::parse(&[b"COUNT", b"3"], Over::Value).expect("fine");
+        let options = ScanOptions::parse(&[b"COUNT", b"3"], ScanTarget::Value).expect("fine");
         let full = options.walk(0, |at, n_seen| {
             *n_seen += 1;
             at + 1

@@ -190,7 +190,7 @@ impl Caller for Running<'_, '_> {
             script_control::step_aside();
         }
         if control.is_busy() {
-            self.ctx.state.line.turn_away();
+            self.ctx.state.call_queue.refuse_all();
         }
         Interrupt::Continue
     }

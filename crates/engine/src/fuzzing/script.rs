@@ -43,7 +43,7 @@ pub fn run_script(body: &[u8]) {
         let mut ctx = Ctx::new(&mut state, &mut session);
         (ctx.atomic, ctx.in_script) = (true, true);
         let keys: [&[u8]; 5] = [b"string", b"list", b"hash", b"set", b"zset"];
-        let mut caller = Impatient { ctx, asked: 0 };
+        let mut caller = InstructionLimit { ctx, asked: 0 };
         let reply = scripts.run(
             scripts.find(&sha).expect("it is loaded"),
             &sha,
@@ -61,12 +61,12 @@ pub fn run_script(body: &[u8]) {
 }
 
 /// The engine as a script reaches it, except that a script must end after a number of instructions, not by the clock.
-struct Impatient<'a> {
+struct InstructionLimit<'a> {
     ctx: Ctx<'a>,
     asked: u32,
 }
 
-impl Caller for Impatient<'_> {
+impl Caller for InstructionLimit<'_> {
     fn call(&mut self, args: &[&[u8]]) -> Reply {
         let reply = exec::call_from_script(&mut self.ctx, args, false);
         replies::check(&reply);

@@ -91,7 +91,7 @@ impl World {
 
     fn run(&self, client: usize, command: &str) {
         let args: Vec<&[u8]> = command.split(' ').map(str::as_bytes).collect();
-        self.engine.shared().lock_patiently().execute(self.clients[client].0, &args);
+        self.engine.shared().lock_blocking().execute(self.clients[client].0, &args);
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -163,7 +163,7 @@ impl World {
         let words = self.command();
         let client = self.below(self.clients.len() as u64) as usize;
         let index = self.clients[client].0;
-        let mut state = self.engine.shared().lock_patiently();
+        let mut state = self.engine.shared().lock_blocking();
         if state.clients.get(index).is_some_and(|session| session.wait.is_some()) {
             return;
         }
@@ -179,7 +179,7 @@ impl World {
 
     /// What the housekeeper does, without its rewrite.
     fn expire(&mut self) {
-        let mut state = self.engine.shared().lock_patiently();
+        let mut state = self.engine.shared().lock_blocking();
         state.freeze_time();
         state.end_overdue_waits();
         for db in 0..DATABASES as usize {
@@ -192,7 +192,7 @@ impl World {
     fn rewrite_step(&mut self) {
         // Slow enough for most keys to change before the walk comes to them.
         let (choice, n_buckets) = (self.below(8), 1 + self.below(2) as usize);
-        let mut state = self.engine.shared().lock_patiently();
+        let mut state = self.engine.shared().lock_blocking();
         self.base = match self.base.take() {
             None if choice == 0 => state.begin_rewrite().map(|base| (base, false)),
             Some((mut base, false)) if choice < 3 => match state.rewrite_some(n_buckets) {
@@ -210,7 +210,7 @@ impl World {
                 drop(state);
                 base.finish().expect("the disk takes it");
                 self.n_rewrites += 1;
-                self.engine.shared().lock_patiently().end_rewrite(Ok(()));
+                self.engine.shared().lock_blocking().end_rewrite(Ok(()));
                 None
             }
             same => same,
@@ -219,10 +219,10 @@ impl World {
 
     /// Compares with what a second engine finds in the folder.
     fn check(self, seed: u64) {
-        let before = keyspace(&self.engine.shared().lock_patiently());
+        let before = keyspace(&self.engine.shared().lock_blocking());
         drop((self.base, self.clients, self.engine));
         let reopened = open(&self.folder, &self.clock);
-        let after = keyspace(&reopened.shared().lock_patiently());
+        let after = keyspace(&reopened.shared().lock_blocking());
         for key in before.keys().chain(after.keys()) {
             let history = &self.history;
             let name = String::from_utf8_lossy(&key.1).into_owned();
@@ -343,7 +343,7 @@ fn a_key_that_expires_while_somebody_is_served_is_logged_in_that_unit() {
     world.clock.advance_ms(20);
     world.run(0, "swapdb 1 2");
     // A removal that were still to be logged would now stand at the start of a file, where database 0 is selected.
-    let base = world.engine.shared().lock_patiently().begin_rewrite();
+    let base = world.engine.shared().lock_blocking().begin_rewrite();
     world.base = base.map(|base| (base, false));
     world.run(2, "set other 1");
     world.check(0);

@@ -10,14 +10,14 @@ use tokio::{
 };
 
 use super::{
+    auth_throttle::AuthThrottle,
     busy::DeferredList,
     connection::{Connection, Times},
     files,
-    guesses::Guesses,
     input::Input,
     output::Output,
     peer::Peer,
-    seat::Seat,
+    registration::Registration,
 };
 use crate::{
     config::Config,
@@ -70,7 +70,7 @@ pub(super) struct Acceptor {
     mailboxes: HashMap<Id, Mailbox>,
     /// As they were when the state could last be read.
     config: Config,
-    guesses: Arc<Guesses>,
+    auth_throttle: Arc<AuthThrottle>,
     /// More cannot be let in whatever the settings say.
     room: usize,
     /// Given up for a moment to tell a client that there is no room.
@@ -93,7 +93,7 @@ impl Acceptor {
             phases,
             connections: JoinSet::new(),
             mailboxes: HashMap::new(),
-            guesses: Arc::default(),
+            auth_throttle: Arc::default(),
             room: files::clients_max(),
             spare: files::spare(),
         }
@@ -132,13 +132,13 @@ impl Acceptor {
             return self.turn_away(&stream);
         }
         let (mailbox, inbox) = mailbox(self.config.pending_output_max);
-        let mut seat = Seat::new(self.shared.clone(), mailbox.clone(), about);
+        let mut registration = Registration::new(self.shared.clone(), mailbox.clone(), about);
         if let Some(state) = &mut state {
-            seat.take(state);
+            registration.take(state);
         }
         drop(state);
         let peer = Peer {
-            seat,
+            registration,
             inbox,
             output: Output::default(),
             limits: Limits {
@@ -151,7 +151,7 @@ impl Acceptor {
             closing: false,
             in_transaction: false,
             late: DeferredList::default(),
-            guesses: self.guesses.clone(),
+            auth_throttle: self.auth_throttle.clone(),
             address,
             auth_delay_max: Duration::from_millis(self.config.auth_delay_max_ms),
             request_timeout_s: self.config.request_timeout_s,

@@ -194,7 +194,7 @@ impl Peer {
             return Err(Greeting::NOAUTH);
         }
         self.resp = resp.unwrap_or(self.resp);
-        Ok(welcome(self.resp, self.seat.id()))
+        Ok(welcome(self.resp, self.registration.id()))
     }
 
     fn authenticate(&mut self, shared: &Shared, user: &[u8], password: &[u8]) -> Result<(), Error> {

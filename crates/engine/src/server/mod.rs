@@ -6,16 +6,16 @@
 //! for TLS too ([`stream`]).
 
 mod accept;
+mod auth_throttle;
 mod bind;
 mod busy;
 mod connection;
 mod files;
-mod guesses;
 mod input;
 mod output;
 mod peer;
 mod pool;
-mod seat;
+mod registration;
 mod stream;
 #[cfg(feature = "tls")]
 mod tls;

@@ -4,7 +4,10 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{busy::DeferredList, guesses::Guesses, input::Commands, output::Output, seat::Seat};
+use super::{
+    auth_throttle::AuthThrottle, busy::DeferredList, input::Commands, output::Output,
+    registration::Registration,
+};
 use crate::{
     engine::{Refused, Shared},
     reply::Reply,
@@ -20,7 +23,7 @@ const OUTPUT_LEN_MAX: usize = 256 * 1024;
 
 /// One client's side of the conversation.
 pub(super) struct Peer {
-    pub(super) seat: Seat,
+    pub(super) registration: Registration,
     pub(super) inbox: Inbox,
     pub(super) output: Output,
     pub(super) limits: Limits,
@@ -35,7 +38,7 @@ pub(super) struct Peer {
     pub(super) in_transaction: bool,
     /// What it was answered while a script ran too long, and is still to be done.
     pub(super) late: DeferredList,
-    pub(super) guesses: Arc<Guesses>,
+    pub(super) auth_throttle: Arc<AuthThrottle>,
     pub(super) address: IpAddr,
     pub(super) auth_delay_max: Duration,
     pub(super) request_timeout_s: u64,
@@ -63,8 +66,8 @@ impl Peer {
             Ok(false) => return Next::Wait,
             Err(error) => return self.refuse(&error),
         }
-        let is_guess = !self.limits.authenticated && is_guess(commands.args());
-        if is_guess && !self.may_guess().await {
+        let is_auth_attempt = !self.limits.authenticated && is_auth_attempt(commands.args());
+        if is_auth_attempt && !self.wait_for_auth_attempt().await {
             return Next::Close;
         }
         let next = loop {
@@ -73,16 +76,16 @@ impl Peer {
                 None => shared.until_free().await,
             }
         };
-        if is_guess && self.limits.authenticated {
-            self.guesses.note_right(self.address);
+        if is_auth_attempt && self.limits.authenticated {
+            self.auth_throttle.note_success(self.address);
         }
         next
     }
 
     /// Waits until a password may be tried; false if the client is to be hung up on meanwhile.
-    async fn may_guess(&mut self) -> bool {
+    async fn wait_for_auth_attempt(&mut self) -> bool {
         while let Err(next_at) =
-            self.guesses.ask(self.address, Instant::now().into_std(), self.auth_delay_max)
+            self.auth_throttle.ask(self.address, Instant::now().into_std(), self.auth_delay_max)
         {
             tokio::select! {
                 () = tokio::time::sleep_until(next_at.into()) => {}
@@ -107,7 +110,7 @@ impl Peer {
     }
 
     fn run(&mut self, state: &mut State, commands: &mut Commands<'_>) -> Next {
-        let client = self.seat.take(state);
+        let client = self.registration.take(state);
         self.tell(state);
         // What was published before these commands comes before their answers.
         self.take_deliveries();
@@ -165,7 +168,7 @@ impl Peer {
     fn tell(&mut self, state: &mut State) {
         state.stats.input_bytes += std::mem::take(&mut self.n_received) as u64;
         if !self.late.is_empty() {
-            let client = self.seat.take(state);
+            let client = self.registration.take(state);
             self.late.carry_out(state, client);
         }
     }
@@ -218,7 +221,7 @@ impl Peer {
 }
 
 /// Whether a command gives a password.
-fn is_guess(args: &[&[u8]]) -> bool {
+fn is_auth_attempt(args: &[&[u8]]) -> bool {
     match args {
         [name, _, ..] if name.eq_ignore_ascii_case(b"auth") => true,
         [name, _, _, ..] => name.eq_ignore_ascii_case(b"hello"),

@@ -496,23 +496,23 @@ impl Edge<'_> {
 
 /// What the tree can be searched for without making an [`Entry`]: an entry, or an edge between entries.
 trait Probe {
-    fn look(&self) -> Look<'_>;
+    fn kind(&self) -> ProbeKind<'_>;
 }
 
-enum Look<'a> {
+enum ProbeKind<'a> {
     Entry(&'a Entry),
     Edge(Edge<'a>),
 }
 
 impl Probe for Entry {
-    fn look(&self) -> Look<'_> {
-        Look::Entry(self)
+    fn kind(&self) -> ProbeKind<'_> {
+        ProbeKind::Entry(self)
     }
 }
 
 impl Probe for Edge<'_> {
-    fn look(&self) -> Look<'_> {
-        Look::Edge(*self)
+    fn kind(&self) -> ProbeKind<'_> {
+        ProbeKind::Edge(*self)
     }
 }
 
@@ -524,12 +524,12 @@ impl<'a> Borrow<dyn Probe + 'a> for Entry {
 
 impl Ord for dyn Probe + '_ {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (self.look(), other.look()) {
-            (Look::Entry(a), Look::Entry(b)) => a.cmp(b),
-            (Look::Edge(edge), Look::Entry(entry)) => edge.compare(entry),
-            (Look::Entry(entry), Look::Edge(edge)) => edge.compare(entry).reverse(),
+        match (self.kind(), other.kind()) {
+            (ProbeKind::Entry(a), ProbeKind::Entry(b)) => a.cmp(b),
+            (ProbeKind::Edge(edge), ProbeKind::Entry(entry)) => edge.compare(entry),
+            (ProbeKind::Entry(entry), ProbeKind::Edge(edge)) => edge.compare(entry).reverse(),
             // Only entries are stored, so the tree compares an edge with nothing but itself.
-            (Look::Edge(_), Look::Edge(_)) => Ordering::Equal,
+            (ProbeKind::Edge(_), ProbeKind::Edge(_)) => Ordering::Equal,
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn info(ctx: &mut Ctx<'_>, _args: &[&[u8]]) -> Result<Reply, Error> {
 }
 
 pub(super) fn list(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
-    let chosen = Chosen::parse(&args[2..])?;
+    let chosen = ClientFilter::parse(&args[2..])?;
     let own = std::iter::once(&*ctx.session);
     let mut sessions: Vec<&Session> =
         ctx.state.clients.iter().chain(own).filter(|session| chosen.accepts(session)).collect();
@@ -32,20 +32,20 @@ pub(super) fn list(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 }
 
 /// Which clients to list.
-enum Chosen {
+enum ClientFilter {
     All,
     Of(Kind),
     Ids(Vec<i64>),
 }
 
-impl Chosen {
-    fn parse(options: &[&[u8]]) -> Result<Chosen, Error> {
+impl ClientFilter {
+    fn parse(options: &[&[u8]]) -> Result<ClientFilter, Error> {
         match options {
-            [] => Ok(Chosen::All),
-            [option, kind] if is(option, "type") => Ok(Chosen::Of(Kind::parse(kind)?)),
+            [] => Ok(ClientFilter::All),
+            [option, kind] if is(option, "type") => Ok(ClientFilter::Of(Kind::parse(kind)?)),
             [option, ids @ ..] if is(option, "id") && !ids.is_empty() => {
                 let ids: Option<_> = ids.iter().map(|id| parse_int(id)).collect();
-                Ok(Chosen::Ids(ids.ok_or(Error::fixed("ERR Invalid client ID"))?))
+                Ok(ClientFilter::Ids(ids.ok_or(Error::fixed("ERR Invalid client ID"))?))
             }
             _ => Err(Error::SYNTAX),
         }
@@ -53,9 +53,9 @@ impl Chosen {
 
     fn accepts(&self, session: &Session) -> bool {
         match self {
-            Chosen::All => true,
-            Chosen::Of(kind) => *kind == Kind::of(session),
-            Chosen::Ids(ids) => ids.contains(&(session.id as i64)),
+            ClientFilter::All => true,
+            ClientFilter::Of(kind) => *kind == Kind::of(session),
+            ClientFilter::Ids(ids) => ids.contains(&(session.id as i64)),
         }
     }
 }

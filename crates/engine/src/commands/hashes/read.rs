@@ -1,7 +1,7 @@
 //! Reading fields.
 
 use crate::{
-    commands::scan::{self, Over, ScanOptions},
+    commands::scan::{self, ScanOptions, ScanTarget},
     ctx::Ctx,
     reply::{Error, Reply},
     types::Hash,
@@ -60,7 +60,7 @@ pub(super) fn hvals(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 pub(super) fn hscan(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let cursor = scan::cursor(args[2])?;
     let Some(hash) = ctx.hash(args[1])? else { return Ok(scan::empty()) };
-    let options = ScanOptions::parse(&args[3..], Over::Value)?;
+    let options = ScanOptions::parse(&args[3..], ScanTarget::Value)?;
     let mut items = Vec::new();
     let next = options.walk(cursor, |at, n_seen| {
         hash.scan(at, |field, value| {

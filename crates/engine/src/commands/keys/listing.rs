@@ -1,7 +1,7 @@
 //! Which keys there are.
 
 use crate::{
-    commands::scan::{self, Over, ScanOptions},
+    commands::scan::{self, ScanOptions, ScanTarget},
     ctx::Ctx,
     glob,
     host::SplitMix,
@@ -17,7 +17,7 @@ pub(super) fn keys(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 
 pub(super) fn scan(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let cursor = scan::cursor(args[1])?;
-    let options = ScanOptions::parse(&args[2..], Over::Keys)?;
+    let options = ScanOptions::parse(&args[2..], ScanTarget::Keys)?;
     let db = ctx.session.db;
     let mut keys: Vec<Vec<u8>> = Vec::new();
     let next = options.walk(cursor, |at, n_seen| {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    commands::scan::{self, Over, ScanOptions},
+    commands::scan::{self, ScanOptions, ScanTarget},
     ctx::Ctx,
     reply::{Error, Reply},
     types::Set,
@@ -68,7 +68,7 @@ pub(super) fn smove(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 pub(super) fn sscan(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let cursor = scan::cursor(args[2])?;
     let Some(set) = ctx.set(args[1])? else { return Ok(scan::empty()) };
-    let options = ScanOptions::parse(&args[3..], Over::Value)?;
+    let options = ScanOptions::parse(&args[3..], ScanTarget::Value)?;
     let mut members = Vec::new();
     let next = options.walk(cursor, |at, n_seen| {
         set.scan(at, |member| {

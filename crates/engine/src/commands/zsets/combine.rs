@@ -37,7 +37,8 @@ pub(super) fn zdiff(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 }
 
 pub(super) fn zintercard(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
-    let query = Query::parse(ctx, &args[1..], "zintercard", Operator::Intersection, Goal::Count)?;
+    let query =
+        Query::parse(ctx, &args[1..], "zintercard", Operator::Intersection, CombinePurpose::Count)?;
     let mut n = 0;
     intersect(&query, &query.sources(ctx), |_, _| {
         n += 1;
@@ -53,7 +54,7 @@ fn combine_into(
     operator: Operator,
 ) -> Result<Reply, Error> {
     let seed = ctx.seed();
-    let query = Query::parse(ctx, &args[2..], name, operator, Goal::Store)?;
+    let query = Query::parse(ctx, &args[2..], name, operator, CombinePurpose::Store)?;
     let result = ZSet::from_items(combine(ctx, &query), seed);
     Ok(store(ctx, args[1], result))
 }
@@ -64,7 +65,7 @@ fn combine_and_read(
     name: &str,
     operator: Operator,
 ) -> Result<Reply, Error> {
-    let query = Query::parse(ctx, &args[1..], name, operator, Goal::Read)?;
+    let query = Query::parse(ctx, &args[1..], name, operator, CombinePurpose::Read)?;
     let mut items = combine(ctx, &query);
     items.sort_unstable_by(|(a, a_score), (b, b_score)| {
         // No score is NaN, and -0 equals 0.
@@ -87,7 +88,7 @@ enum Operator {
 
 /// What the result is for, which decides the options there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goal {
+enum CombinePurpose {
     Store,
     Read,
     Count,
@@ -147,7 +148,7 @@ impl<'a> Query<'a> {
         args: &'a [&'a [u8]],
         name: &str,
         operator: Operator,
-        goal: Goal,
+        goal: CombinePurpose,
     ) -> Result<Query<'a>, Error> {
         let n_keys = match int(args[0])? {
             n @ 1.. => usize::try_from(n).unwrap_or(usize::MAX),
@@ -175,8 +176,8 @@ impl<'a> Query<'a> {
         Ok(query)
     }
 
-    fn parse_options(&mut self, mut options: &[&[u8]], goal: Goal) -> Result<(), Error> {
-        let joins_scores = self.operator != Operator::Difference && goal != Goal::Count;
+    fn parse_options(&mut self, mut options: &[&[u8]], goal: CombinePurpose) -> Result<(), Error> {
+        let joins_scores = self.operator != Operator::Difference && goal != CombinePurpose::Count;
         while let [option, rest @ ..] = options {
             options = if joins_scores && is(option, "weights") && rest.len() >= self.keys.len() {
                 const NO_FLOAT: Error = Error::fixed("ERR weight value is not a float");
@@ -187,10 +188,10 @@ impl<'a> Query<'a> {
             } else if joins_scores && is(option, "aggregate") && !rest.is_empty() {
                 self.aggregate = Aggregate::parse(rest[0])?;
                 &rest[1..]
-            } else if goal == Goal::Read && is(option, "withscores") {
+            } else if goal == CombinePurpose::Read && is(option, "withscores") {
                 self.with_scores = true;
                 rest
-            } else if goal == Goal::Count && is(option, "limit") && !rest.is_empty() {
+            } else if goal == CombinePurpose::Count && is(option, "limit") && !rest.is_empty() {
                 self.limit = count(rest[0], Error::fixed("ERR LIMIT can't be negative"))?;
                 &rest[1..]
             } else {

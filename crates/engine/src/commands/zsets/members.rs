@@ -1,7 +1,7 @@
 //! Scores and ranks of single members, and walking all of them.
 
 use crate::{
-    commands::scan::{self, Over, ScanOptions},
+    commands::scan::{self, ScanOptions, ScanTarget},
     ctx::Ctx,
     num::{format_double, format_int},
     reply::{Error, Reply},
@@ -45,7 +45,7 @@ pub(super) fn zrevrank(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error
 pub(super) fn zscan(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
     let cursor = scan::cursor(args[2])?;
     let Some(zset) = ctx.zset(args[1])? else { return Ok(scan::empty()) };
-    let options = ScanOptions::parse(&args[3..], Over::Value)?;
+    let options = ScanOptions::parse(&args[3..], ScanTarget::Value)?;
     let mut items = Vec::new();
     let next = options.walk(cursor, |at, n_seen| {
         zset.scan(at, |member, score| {

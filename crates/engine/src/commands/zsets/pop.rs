@@ -45,7 +45,7 @@ fn bzpop(ctx: &mut Ctx<'_>, args: &[&[u8]], max: bool) -> Result<Reply, Error> {
 }
 
 pub(super) fn zmpop(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
-    let query = Several::parse(&args[1..])?;
+    let query = MultiPop::parse(&args[1..])?;
     for key in query.keys {
         if let Some(reply) = pop_several(ctx, key, query.max, query.n)? {
             return Ok(reply);
@@ -55,20 +55,20 @@ pub(super) fn zmpop(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
 }
 
 pub(super) fn bzmpop(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> {
-    let Several { keys, max, n } = Several::parse(&args[2..])?;
+    let MultiPop { keys, max, n } = MultiPop::parse(&args[2..])?;
     let operation = Operation::PopZSets { max, count: n };
     pop_or_wait(ctx, keys, args[1], operation, |ctx, key| pop_several(ctx, key, max, n))
 }
 
 /// What ZMPOP and BZMPOP take: `numkeys key … MIN|MAX [COUNT n]`.
-struct Several<'a> {
+struct MultiPop<'a> {
     keys: &'a [&'a [u8]],
     max: bool,
     n: usize,
 }
 
-impl<'a> Several<'a> {
-    fn parse(args: &'a [&'a [u8]]) -> Result<Several<'a>, Error> {
+impl<'a> MultiPop<'a> {
+    fn parse(args: &'a [&'a [u8]]) -> Result<MultiPop<'a>, Error> {
         let n_keys = positive(args[0], Error::fixed("ERR numkeys should be greater than 0"))?;
         let (keys, rest) = args[1..].split_at_checked(n_keys).ok_or(Error::SYNTAX)?;
         let (end, options) = rest.split_first().ok_or(Error::SYNTAX)?;
@@ -88,7 +88,7 @@ impl<'a> Several<'a> {
             }
             _ => return Err(Error::SYNTAX),
         };
-        Ok(Several { keys, max, n })
+        Ok(MultiPop { keys, max, n })
     }
 }
 

@@ -113,7 +113,7 @@ async fn client_kill_reaches_a_client_that_does_not_read() {
     stuck.expect("+OK\r\n").await;
     stuck.send("GET k\r\n".repeat(100)).await;
     let id = {
-        let state = server.engine.shared().lock_patiently();
+        let state = server.engine.shared().lock_blocking();
         let stuck = state.clients.iter().find(|session| session.about.name == b"stuck");
         stuck.expect("it is connected").id
     };
@@ -159,11 +159,11 @@ async fn guess(client: &mut super::Client, n: usize) {
 #[tokio::test]
 async fn who_guesses_passwords_has_to_wait_and_others_do_not() {
     let server = Server::with(Engine::builder().password("secret").open_in_memory()).await;
-    let (mut guesser, mut known) = (server.connect().await, server.connect().await);
+    let (mut failures, mut known) = (server.connect().await, server.connect().await);
     known.check("AUTH secret", "+OK\r\n").await;
     let started = Instant::now();
     // Five are free, then it is 50, 100, 200 ms.
-    guess(&mut guesser, 9).await;
+    guess(&mut failures, 9).await;
     assert!(started.elapsed() >= Duration::from_millis(350), "{:?}", started.elapsed());
     let mut other = server.connect().await;
     other.send("HELLO 2 AUTH default wrong\r\n").await;

@@ -44,7 +44,7 @@ impl Server {
     /// Waits until the engine's state is as wanted.
     async fn until(&self, wanted: impl Fn(&State) -> bool) {
         let come_true = async {
-            while !wanted(&self.engine.shared().lock_patiently()) {
+            while !wanted(&self.engine.shared().lock_blocking()) {
                 tokio::task::yield_now().await;
             }
         };

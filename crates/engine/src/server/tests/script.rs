@@ -251,7 +251,7 @@ async fn those_who_leave_meanwhile_are_forgotten_afterwards() {
     expect_killed(&mut runner).await;
     // The engine knows who has sent a command since.
     other.check("PING", "+PONG\r\n").await;
-    assert_eq!(server.engine.shared().lock_patiently().clients.len(), 2);
+    assert_eq!(server.engine.shared().lock_blocking().clients.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -24,7 +24,7 @@ async fn stopping_ends_idle_and_blocked_connections() {
     in_time("the stop", server.listener.stop()).await;
     idle.expect_last("").await;
     blocked.expect_last("").await;
-    let state = server.engine.shared().lock_patiently();
+    let state = server.engine.shared().lock_blocking();
     assert_eq!((state.clients.len(), state.waiting.len()), (0, 0));
 }
 
@@ -65,7 +65,7 @@ async fn dropping_the_listener_hangs_up() {
     let Server { engine, listener } = server;
     drop(listener);
     idle.expect_last("").await;
-    while engine.shared().lock_patiently().clients.len() > 0 {
+    while engine.shared().lock_blocking().clients.len() > 0 {
         tokio::task::yield_now().await;
     }
 }

@@ -64,7 +64,7 @@ async fn who_has_the_lock_runs_what_others_left_in_the_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_served_enough_wakes_the_next_in_line() {
+async fn who_has_served_enough_wakes_the_next_in_queue() {
     let engine = quiet_engine();
     let incr = cmd("INCR n");
     let mut connections: Vec<Connection> = (0..MANY).map(|_| connection(&engine)).collect();
@@ -152,8 +152,8 @@ async fn who_is_in_line_when_a_script_takes_too_long_is_told() {
     }
     assert!(!engine.shared().script_control().is_busy(), "this machine is too slow for the test");
     // In a task of its own, which the thread that runs the script must not keep for itself.
-    let mut in_line = connection(&engine);
-    let refused = tokio::spawn(async move { run(&mut in_line, "PING").await });
+    let mut in_queue = connection(&engine);
+    let refused = tokio::spawn(async move { run(&mut in_queue, "PING").await });
     let refused = refused.await.expect("the task ends").expect_err("it is turned away");
     assert_eq!(refused.code(), Some("BUSY"));
     run(&mut other, "SCRIPT KILL").await.expect("it has written nothing");
@@ -174,7 +174,7 @@ async fn who_gives_up_while_its_script_runs_need_not_wait_for_it() {
             let state = engine.shared().lock_in_test();
             barrier.wait();
             barrier.wait();
-            // Runs what is in line by then.
+            // Runs what is queued by then.
             drop(state);
         });
         barrier.wait();

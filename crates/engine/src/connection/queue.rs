@@ -1,9 +1,9 @@
 //! Connections that found the engine locked.
 //!
 //! A thread that waits for a lock does nothing else, though other tasks could run on it, and waking it takes longer than
-//! most commands do. So a connection in process leaves its commands in a line, and whoever has the lock runs them before
-//! letting go of it. Who lets go looks at the line once more afterwards, so nobody is left in it while the lock is free;
-//! and whoever has run enough for others wakes the first in line, who then takes the lock itself.
+//! most commands do. So a connection in process puts its commands into a queue, and the holder of the lock runs them before
+//! letting go of it. The holder looks at the queue once more afterwards, so nothing is left in it while the lock is free;
+//! and whoever has run enough for others wakes the first in the queue, which then takes the lock itself.
 
 use std::{
     any::Any,
@@ -23,13 +23,13 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use super::{Call, Client, Connection};
 use crate::{engine::Busy, state::State};
 
-/// Those who wait, first come first served.
+/// Calls that wait for the lock, first come first served.
 #[derive(Default)]
-pub(crate) struct Line {
+pub(crate) struct CallQueue {
     orders: Mutex<VecDeque<Arc<Order>>>,
 }
 
-impl Line {
+impl CallQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.orders.lock().is_empty()
     }
@@ -38,7 +38,7 @@ impl Line {
         self.orders.lock().pop_front()
     }
 
-    /// Has the first in line look for itself.
+    /// Wakes the first in the queue.
     pub(crate) fn wake_first(&self) {
         let first = self.orders.lock().front().cloned();
         if let Some(order) = first {
@@ -47,15 +47,15 @@ impl Line {
         }
     }
 
-    /// Turns all away, as while a script runs too long.
-    pub(crate) fn turn_away(&self) {
+    /// Refuses all calls, as while a script runs too long.
+    pub(crate) fn refuse_all(&self) {
         let mut orders = self.orders.lock();
         if orders.is_empty() {
             return;
         }
-        // Under the lock, so that who has left the line knows that only a runner can have the slip.
+        // Under the lock, so that a task that has left the queue knows that only a runner can hold its call.
         for order in orders.drain(..) {
-            order.slip.lock().stage = Stage::TurnedAway;
+            order.queued.lock().stage = Stage::Refused;
             order.wake();
         }
         offer_to_other_threads();
@@ -73,13 +73,13 @@ impl Line {
 /// Commands that somebody else may run.
 pub(crate) struct Order {
     /// Locked while they are run.
-    slip: Mutex<Slip>,
+    queued: Mutex<QueuedCall>,
     waker: Mutex<Waker>,
-    /// Nobody waits for it any more. If it is being run, its client is for the runner to see off.
+    /// Nobody waits for it any more. If it is being run, the runner disconnects its client.
     is_given_up: AtomicBool,
 }
 
-struct Slip {
+struct QueuedCall {
     call: Call<'static>,
     client: Option<Client>,
     db: usize,
@@ -90,21 +90,21 @@ enum Stage {
     Waiting,
     Run,
     Panicked(Box<dyn Any + Send>),
-    TurnedAway,
+    Refused,
     GivenUp,
 }
 
 impl Order {
     fn new(call: Call<'static>, client: Option<Client>, db: usize) -> Arc<Order> {
-        let slip = Mutex::new(Slip { call, client, db, stage: Stage::Waiting });
+        let queued = Mutex::new(QueuedCall { call, client, db, stage: Stage::Waiting });
         let (waker, is_given_up) = (Mutex::new(Waker::noop().clone()), AtomicBool::new(false));
-        Arc::new(Order { slip, waker, is_given_up })
+        Arc::new(Order { queued, waker, is_given_up })
     }
 
     /// Runs its commands, or some of them if there are many.
     pub(crate) fn run(&self, state: &mut State) {
-        let mut slip = self.slip.lock();
-        let Slip { call, client, db, stage } = &mut *slip;
+        let mut queued = self.queued.lock();
+        let QueuedCall { call, client, db, stage } = &mut *queued;
         if !matches!(stage, Stage::Waiting) {
             return;
         }
@@ -113,10 +113,10 @@ impl Order {
             Ok(()) => Stage::Run,
             Err(panic) => Stage::Panicked(panic),
         };
-        drop(slip);
-        // Only now, since who gives up looks at the slip after saying so.
+        drop(queued);
+        // Only now, since a task that gives up says so first and looks at its call afterwards.
         if self.is_given_up.load(Ordering::SeqCst)
-            && let Some(client) = self.slip.lock().client.take()
+            && let Some(client) = self.queued.lock().client.take()
         {
             state.disconnect(client.index);
         }
@@ -132,8 +132,8 @@ impl Order {
     /// Whether it need not wait any longer. If it must, the task of `cx` is woken when it need not.
     fn is_settled(&self, cx: &mut Context<'_>) -> bool {
         self.waker.lock().clone_from(cx.waker());
-        // Who has the slip wakes the task afterwards, so there is no need to wait for it.
-        self.slip.try_lock().is_some_and(|slip| !matches!(slip.stage, Stage::Waiting))
+        // Who holds the call wakes the task afterwards, so there is no need to wait for it.
+        self.queued.try_lock().is_some_and(|queued| !matches!(queued.stage, Stage::Waiting))
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) fn is_worth_it() -> bool {
 }
 
 /// Has the next commands of a call run by whoever has the lock.
-pub(super) async fn wait_in_line(
+pub(super) async fn wait_in_queue(
     connection: &mut Connection,
     call: &mut Call<'_>,
 ) -> Result<(), Busy> {
@@ -174,23 +174,23 @@ pub(super) async fn wait_in_line(
         }
         let shared = &place.connection.shared;
         if !std::mem::replace(&mut has_joined, true) {
-            shared.line().join(&place.order);
+            shared.call_queue().join(&place.order);
         }
         // The lock may have become free just before that, or nobody has it who could run it.
-        shared.serve_line();
+        shared.serve_queue();
         if place.order.is_settled(cx) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
     let (owned, stage) = place.take_back();
     *call = owned;
     match stage {
-        Stage::TurnedAway => Err(Busy),
+        Stage::Refused => Err(Busy),
         Stage::Panicked(panic) => resume_unwind(panic),
         Stage::Run | Stage::Waiting | Stage::GivenUp => Ok(()),
     }
 }
 
-/// A connection's place in the line. Who gives it up before its commands were run has not sent them.
+/// A connection's entry in the queue. Commands that were not run when it is dropped count as never sent.
 struct Place<'a> {
     connection: &'a mut Connection,
     order: Arc<Order>,
@@ -200,11 +200,11 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn take_back(&mut self) -> (Call<'static>, Stage) {
-        let mut slip = self.order.slip.lock();
+        let mut queued = self.order.queued.lock();
         self.is_over = true;
-        self.connection.client = slip.client.take();
-        let call = std::mem::replace(&mut slip.call, Call::nothing());
-        (call, std::mem::replace(&mut slip.stage, Stage::GivenUp))
+        self.connection.client = queued.client.take();
+        let call = std::mem::replace(&mut queued.call, Call::nothing());
+        (call, std::mem::replace(&mut queued.stage, Stage::GivenUp))
     }
 }
 
@@ -215,17 +215,17 @@ impl Drop for Place<'_> {
         }
         let shared = &self.connection.shared;
         self.order.is_given_up.store(true, Ordering::SeqCst);
-        shared.line().leave(&self.order);
-        // Whoever is running it sees the client off.
-        let Some(mut slip) = self.order.slip.try_lock() else { return };
-        self.connection.client = slip.client.take();
-        let stage = std::mem::replace(&mut slip.stage, Stage::GivenUp);
-        let waits = slip.call.waits();
-        drop(slip);
+        shared.call_queue().leave(&self.order);
+        // Whoever is running it disconnects the client.
+        let Some(mut queued) = self.order.queued.try_lock() else { return };
+        self.connection.client = queued.client.take();
+        let stage = std::mem::replace(&mut queued.stage, Stage::GivenUp);
+        let waits = queued.call.waits();
+        drop(queued);
         let shared = &self.connection.shared;
         if matches!(stage, Stage::Waiting) {
             // It may have been woken to serve the others.
-            shared.serve_line();
+            shared.serve_queue();
         }
         if waits && let Some(client) = &self.connection.client {
             shared.stop_waiting(client.index);

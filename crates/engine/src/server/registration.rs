@@ -1,4 +1,4 @@
-//! A connection's place among the engine's clients, given up when the connection ends.
+//! Registers a connection as a client of the engine, until the connection ends.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::{
     state::State,
 };
 
-/// A place that is taken as soon as the state can be reached, and left in any case.
-pub(super) struct Seat {
+/// Made as soon as the state can be reached, and undone on drop.
+pub(super) struct Registration {
     shared: Arc<Shared>,
     client: Option<ClientIndex>,
-    /// What CLIENT ID answers, once somebody has asked for it or the place is taken.
+    /// What CLIENT ID answers, once somebody has asked for it or the client is registered.
     id: Option<u64>,
     mailbox: Mailbox,
     about: About,
 }
 
-impl Seat {
-    pub(super) fn new(shared: Arc<Shared>, mailbox: Mailbox, about: About) -> Seat {
-        Seat { shared, client: None, id: None, mailbox, about }
+impl Registration {
+    pub(super) fn new(shared: Arc<Shared>, mailbox: Mailbox, about: About) -> Registration {
+        Registration { shared, client: None, id: None, mailbox, about }
     }
 
-    /// The client's place, given to it now if a long script has kept it waiting so far.
+    /// The client's index; registers it now if a long script has delayed that so far.
     pub(super) fn take(&mut self, state: &mut State) -> ClientIndex {
         *self.client.get_or_insert_with(|| {
             let about = About { id: self.id, ..std::mem::take(&mut self.about) };
@@ -39,7 +39,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Registration {
     fn drop(&mut self) {
         if let Some(client) = self.client {
             self.shared.leave(client);

@@ -1,4 +1,4 @@
-//! Who guesses passwords is made to wait, by the address the guesses come from.
+//! Delays between failed authentications, by the address they come from.
 //!
 //! The first few wrong ones cost nothing: people mistype, and programs start with an old setting. From then on an address
 //! has one try at a time, further and further apart up to `auth-delay-max`. Only connections that have not given
@@ -21,21 +21,21 @@ const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// Addresses to remember; beyond that, those whose turn comes first are forgotten.
 const ADDRESSES_MAX: usize = 10_000;
 
-/// Who has guessed wrong.
+/// Failed authentications by address.
 #[derive(Debug, Default)]
-pub(super) struct Guesses {
-    guessers: Mutex<HashMap<IpAddr, Guesser>>,
+pub(super) struct AuthThrottle {
+    by_address: Mutex<HashMap<IpAddr, AddressFailures>>,
 }
 
 #[derive(Debug)]
-struct Guesser {
+struct AddressFailures {
     /// Tries that were wrong, or are not known yet to have been right.
     n_wrong: u32,
     /// When the next one may be made.
     next_at: Instant,
 }
 
-impl Guesses {
+impl AuthThrottle {
     /// Asks for a try at `now`; otherwise tells when to ask again.
     pub(super) fn ask(
         &self,
@@ -46,32 +46,33 @@ impl Guesses {
         if delay_max.is_zero() {
             return Ok(());
         }
-        let mut guessers = self.guessers.lock();
+        let mut by_address = self.by_address.lock();
         let from = network(from);
-        if guessers.len() >= ADDRESSES_MAX && !guessers.contains_key(&from) {
-            make_room(&mut guessers, now);
+        if by_address.len() >= ADDRESSES_MAX && !by_address.contains_key(&from) {
+            make_room(&mut by_address, now);
         }
-        let guesser = guessers.entry(from).or_insert(Guesser { n_wrong: 0, next_at: now });
-        if now.saturating_duration_since(guesser.next_at) >= FORGET_AFTER {
-            guesser.n_wrong = 0;
+        let failures =
+            by_address.entry(from).or_insert(AddressFailures { n_wrong: 0, next_at: now });
+        if now.saturating_duration_since(failures.next_at) >= FORGET_AFTER {
+            failures.n_wrong = 0;
         }
-        if guesser.next_at > now {
-            return Err(guesser.next_at);
+        if failures.next_at > now {
+            return Err(failures.next_at);
         }
         // Counted as wrong until it is known to be right, so that many tries at once gain nothing.
-        guesser.n_wrong = guesser.n_wrong.saturating_add(1);
-        guesser.next_at = now + delay(guesser.n_wrong).min(delay_max);
+        failures.n_wrong = failures.n_wrong.saturating_add(1);
+        failures.next_at = now + delay(failures.n_wrong).min(delay_max);
         Ok(())
     }
 
     /// Notes that a try was right. The address may be that of many, so what others got wrong still counts.
-    pub(super) fn note_right(&self, from: IpAddr) {
-        let mut guessers = self.guessers.lock();
+    pub(super) fn note_success(&self, from: IpAddr) {
+        let mut by_address = self.by_address.lock();
         let from = network(from);
-        if let Some(guesser) = guessers.get_mut(&from) {
-            guesser.n_wrong = guesser.n_wrong.saturating_sub(1);
-            if guesser.n_wrong == 0 {
-                guessers.remove(&from);
+        if let Some(failures) = by_address.get_mut(&from) {
+            failures.n_wrong = failures.n_wrong.saturating_sub(1);
+            if failures.n_wrong == 0 {
+                by_address.remove(&from);
             }
         }
     }
@@ -85,7 +86,7 @@ fn delay(n_wrong: u32) -> Duration {
     }
 }
 
-/// What one guesser has at hand: an IPv6 network has more addresses than a table can hold.
+/// What one client can use: an IPv6 network has more addresses than a table can hold.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -96,12 +97,13 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-fn make_room(guessers: &mut HashMap<IpAddr, Guesser>, now: Instant) {
-    guessers.retain(|_, guesser| now.saturating_duration_since(guesser.next_at) < FORGET_AFTER);
-    if guessers.len() >= ADDRESSES_MAX {
-        let mut next_at: Vec<Instant> = guessers.values().map(|guesser| guesser.next_at).collect();
+fn make_room(by_address: &mut HashMap<IpAddr, AddressFailures>, now: Instant) {
+    by_address.retain(|_, failures| now.saturating_duration_since(failures.next_at) < FORGET_AFTER);
+    if by_address.len() >= ADDRESSES_MAX {
+        let mut next_at: Vec<Instant> =
+            by_address.values().map(|failures| failures.next_at).collect();
         let (_, &mut median, _) = next_at.select_nth_unstable(ADDRESSES_MAX / 2);
-        guessers.retain(|_, guesser| guesser.next_at > median);
+        by_address.retain(|_, failures| failures.next_at > median);
     }
 }
 
@@ -112,7 +114,7 @@ mod tests {
         time::{Duration, Instant},
     };
 
-    use super::{ADDRESSES_MAX, FORGET_AFTER, FREE, Guesses};
+    use super::{ADDRESSES_MAX, AuthThrottle, FORGET_AFTER, FREE};
 
     const DELAY_MAX: Duration = Duration::from_secs(1);
 
@@ -121,10 +123,10 @@ mod tests {
     }
 
     /// How many tries an address gets in a minute, if it takes every one it can get.
-    fn tries_in_a_minute(guesses: &Guesses, from: IpAddr, start: Instant) -> usize {
+    fn tries_in_a_minute(auth_throttle: &AuthThrottle, from: IpAddr, start: Instant) -> usize {
         let (mut n, mut now) = (0, start);
         while now < start + Duration::from_secs(60) {
-            match guesses.ask(from, now, DELAY_MAX) {
+            match auth_throttle.ask(from, now, DELAY_MAX) {
                 Ok(()) => n += 1,
                 Err(next_at) => now = next_at,
             }
@@ -134,54 +136,54 @@ mod tests {
 
     #[test]
     fn an_address_gets_a_few_tries_and_then_about_one_in_the_longest_delay() {
-        let guesses = Guesses::default();
+        let auth_throttle = AuthThrottle::default();
         let start = Instant::now();
         for _ in 0..FREE {
-            assert_eq!(guesses.ask(address(1), start, DELAY_MAX), Ok(()));
+            assert_eq!(auth_throttle.ask(address(1), start, DELAY_MAX), Ok(()));
         }
-        let tries = tries_in_a_minute(&guesses, address(1), start);
+        let tries = tries_in_a_minute(&auth_throttle, address(1), start);
         assert!((60..=70).contains(&tries), "{tries}");
         // Another one is not affected, and this one is forgiven in the end.
-        assert_eq!(guesses.ask(address(2), start, DELAY_MAX), Ok(()));
+        assert_eq!(auth_throttle.ask(address(2), start, DELAY_MAX), Ok(()));
         let later = start + Duration::from_secs(60) + DELAY_MAX + FORGET_AFTER;
         for _ in 0..FREE {
-            assert_eq!(guesses.ask(address(1), later, DELAY_MAX), Ok(()));
+            assert_eq!(auth_throttle.ask(address(1), later, DELAY_MAX), Ok(()));
         }
     }
 
     #[test]
     fn who_knows_the_password_never_waits_for_itself() {
-        let guesses = Guesses::default();
+        let auth_throttle = AuthThrottle::default();
         let now = Instant::now();
         for _ in 0..100 {
-            assert_eq!(guesses.ask(address(1), now, DELAY_MAX), Ok(()));
-            guesses.note_right(address(1));
+            assert_eq!(auth_throttle.ask(address(1), now, DELAY_MAX), Ok(()));
+            auth_throttle.note_success(address(1));
         }
-        assert!(guesses.guessers.lock().is_empty());
+        assert!(auth_throttle.by_address.lock().is_empty());
     }
 
     #[test]
     fn no_delay_means_no_table() {
-        let guesses = Guesses::default();
+        let auth_throttle = AuthThrottle::default();
         for _ in 0..100 {
-            assert_eq!(guesses.ask(address(1), Instant::now(), Duration::ZERO), Ok(()));
+            assert_eq!(auth_throttle.ask(address(1), Instant::now(), Duration::ZERO), Ok(()));
         }
-        assert!(guesses.guessers.lock().is_empty());
+        assert!(auth_throttle.by_address.lock().is_empty());
     }
 
     #[test]
     fn the_table_stays_small_and_a_network_counts_as_one() {
-        let guesses = Guesses::default();
+        let auth_throttle = AuthThrottle::default();
         let now = Instant::now();
         for n in 0..3 * ADDRESSES_MAX {
-            assert_eq!(guesses.ask(address(n), now, DELAY_MAX), Ok(()));
-            assert!(guesses.guessers.lock().len() <= ADDRESSES_MAX);
+            assert_eq!(auth_throttle.ask(address(n), now, DELAY_MAX), Ok(()));
+            assert!(auth_throttle.by_address.lock().len() <= ADDRESSES_MAX);
         }
-        let guesses = Guesses::default();
+        let auth_throttle = AuthThrottle::default();
         for n in 0..1000u32 {
             let address: IpAddr = format!("2001:db8::{n:x}").parse().expect("an address");
-            let _ = guesses.ask(address, now, DELAY_MAX);
+            let _ = auth_throttle.ask(address, now, DELAY_MAX);
         }
-        assert_eq!(guesses.guessers.lock().len(), 1);
+        assert_eq!(auth_throttle.by_address.lock().len(), 1);
     }
 }
