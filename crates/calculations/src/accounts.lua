@@ -7,11 +7,11 @@
   Returns the account's database, or -1 when the next one is another by now.
 ]]
 local call = redis.call
-local given = call('HGET', KEYS[1], ARGV[1])
+local given = call('HGET', KEYS[1], account)
 if given then return tonumber(given) end
-if ARGV[2] ~= '0' then
-  if (call('GET', KEYS[2]) or '100') ~= ARGV[2] then return -1 end
-  call('SET', KEYS[2], string.format('%.0f', tonumber(ARGV[2]) + 1))
+if offered ~= '0' then
+  if (call('GET', KEYS[2]) or '100') ~= offered then return -1 end
+  call('SET', KEYS[2], string.format('%.0f', tonumber(offered) + 1))
 end
-call('HSET', KEYS[1], ARGV[1], ARGV[2])
-return tonumber(ARGV[2])
+call('HSET', KEYS[1], account, offered)
+return tonumber(offered)

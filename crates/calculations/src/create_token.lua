@@ -6,9 +6,9 @@
   Errors  TOKEN_EXISTS
 ]]
 local call = redis.call
-if call('HEXISTS', KEYS[2], ARGV[2]) == 1 or call('EXISTS', KEYS[1]) == 1 then
+if call('HEXISTS', KEYS[2], project) == 1 or call('EXISTS', KEYS[1]) == 1 then
   return redis.error_reply('TOKEN_EXISTS the project or the token is taken')
 end
-call('HSET', KEYS[1], 'account', ARGV[1], 'project', ARGV[2], 'created_at', ARGV[4])
-call('HSET', KEYS[2], ARGV[2], ARGV[3])
+call('HSET', KEYS[1], 'account', account, 'project', project, 'created_at', now)
+call('HSET', KEYS[2], project, digest)
 return 1

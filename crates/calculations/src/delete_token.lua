@@ -6,7 +6,7 @@
   Returns 1, or 0 when the project has another by now.
 ]]
 local call = redis.call
-if call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] then return 0 end
+if call('HGET', KEYS[2], project) ~= digest then return 0 end
 call('DEL', KEYS[1])
-call('HDEL', KEYS[2], ARGV[1])
+call('HDEL', KEYS[2], project)
 return 1

@@ -7,6 +7,6 @@
   Returns the accounts.
 ]]
 local call = redis.call
-local accounts = call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
-for _, account in ipairs(accounts) do call('ZADD', KEYS[1], ARGV[2], account) end
+local accounts = call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, max)
+for _, account in ipairs(accounts) do call('ZADD', KEYS[1], again_at, account) end
 return accounts

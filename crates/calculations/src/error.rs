@@ -1,60 +1,37 @@
 //! What can go wrong with calculations, by what the caller can do about it.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
 use keyrack_keys::PartError;
+use keyrack_store::{Class, ErrorInfo, ServiceError};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name cannot stand in a key.
     #[error(transparent)]
     Part(#[from] PartError),
 
-    /// A value that was given makes no sense.
     #[error("{field}: {reason}")]
-    Invalid {
-        /// What was wrong.
-        field: &'static str,
-        /// Why, and what to do.
-        reason: String,
-    },
+    Invalid { field: &'static str, reason: String },
 
-    /// Nobody knows the token.
     #[error("the token is not known; ask whoever runs this server for one")]
     UnknownToken,
 
-    /// The token may not do this.
     #[error("the token may not do this; an admin token can")]
     NotAdmin,
 
-    /// The project has a token already.
     #[error(
         "the project \"{project}\" of account \"{account}\" has a token already; delete that first"
     )]
-    TokenExists {
-        /// The account.
-        account: String,
-        /// The project.
-        project: String,
-    },
+    TokenExists { account: String, project: String },
 
-    /// There is no such thing.
     #[error("there is no {what} \"{name}\"")]
-    NotFound {
-        /// What it would be.
-        what: &'static str,
-        /// What was asked for.
-        name: String,
-    },
+    NotFound { what: &'static str, name: String },
 
-    /// Others keep changing or rebuilding the key.
     #[error("others keep changing the key \"{key}\"; try again")]
-    Busy {
-        /// The key.
-        key: String,
-    },
+    Busy { key: String },
 
-    /// The store could not be reached, or refused.
-    #[error("the store failed: {0}")]
+    #[error(transparent)]
     Store(#[from] keyrack_store::Error),
 }
 
@@ -69,6 +46,39 @@ impl Error {
             Error::Busy { .. } => true,
             Error::Store(error) => error.is_transient(),
             _ => false,
+        }
+    }
+}
+
+/// Seconds after which others have changed the key.
+const BUSY_RETRY_S: u32 = 1;
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        match self {
+            Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::Invalid { field, .. } => ErrorInfo::invalid(field),
+            Error::UnknownToken => {
+                ErrorInfo::new(Class::Unauthenticated, "token_unknown", "the token is not known")
+            }
+            Error::NotAdmin => {
+                ErrorInfo::new(Class::Denied, "not_admin", "the token is not an admin's")
+            }
+            Error::TokenExists { .. } => {
+                ErrorInfo::new(Class::Conflict, "token_exists", "the token or its project is taken")
+            }
+            Error::NotFound { .. } => {
+                ErrorInfo::new(Class::NotFound, "not_there", "there is no such thing")
+            }
+            Error::Busy { .. } => ErrorInfo::later(Class::Busy, "busy", BUSY_RETRY_S),
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
         }
     }
 }

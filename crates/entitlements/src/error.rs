@@ -1,8 +1,11 @@
 //! What can go wrong, by what the caller can do about it.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
 use std::{sync::Arc, time::Duration};
 
 use keyrack_keys::PartError;
+use keyrack_store::{Class, ErrorInfo, ServiceError};
 
 use crate::web::CallError;
 
@@ -10,114 +13,58 @@ use crate::web::CallError;
 /// answer of the source get the same.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// A name that cannot stand in a key.
     #[error(transparent)]
     Part(#[from] PartError),
 
-    /// A value that makes no sense.
     #[error("{field}: {reason}")]
-    Invalid {
-        /// Which value.
-        field: &'static str,
-        /// Why not, and what to give instead.
-        reason: String,
-    },
+    Invalid { field: &'static str, reason: String },
 
-    /// The settings contradict themselves.
     #[error("entitlements cannot be set up: {reason}")]
-    Settings {
-        /// What is wrong, and what to do.
-        reason: String,
-    },
+    Settings { reason: String },
 
-    /// Nobody is ever asked about such an entitlement.
     #[error("there is no entitlement \"{identifier}\"; there are: {}", .known.join(", "))]
-    UnknownEntitlement {
-        /// What was asked for.
-        identifier: String,
-        /// What there is.
-        known: Vec<String>,
-    },
+    UnknownEntitlement { identifier: String, known: Vec<String> },
 
-    /// The source of truth does not know the user.
     #[error("the user is not known to those who sell")]
     UnknownUser,
 
-    /// Too soon after the last time.
     #[error("too soon after the last time; try again in {} s", seconds(.retry_after))]
-    Limited {
-        /// When it may be tried again.
-        retry_after: Duration,
-    },
+    Limited { retry_after: Duration },
 
-    /// The user keeps as many limits as one may.
     #[error(
         "there are {max} limits of this user, as many as one may have; the first is gone in {} s: use fewer subjects or shorter \
          periods, or have \"quota-limits\" raised",
         seconds(.retry_after)
     )]
-    TooManyLimits {
-        /// How many one may have.
-        max: u64,
-        /// When there is room again.
-        retry_after: Duration,
-    },
+    TooManyLimits { max: u64, retry_after: Duration },
 
-    /// The user has what the checkout would sell.
     #[error("the user has the entitlement \"{identifier}\" already")]
-    AlreadySubscribed {
-        /// The entitlement.
-        identifier: String,
-    },
+    AlreadySubscribed { identifier: String },
 
-    /// The user has started as many checkouts as may be open.
     #[error("the user has {open} open checkouts; they end within a day")]
-    TooManyOpen {
-        /// How many there are.
-        open: usize,
-    },
+    TooManyOpen { open: usize },
 
-    /// The user has no such open checkout.
     #[error("there is no open checkout \"{uid}\"")]
-    NoSuchCheckout {
-        /// What was asked for.
-        uid: String,
-    },
+    NoSuchCheckout { uid: String },
 
-    /// The checkout is not paid yet.
     #[error("the checkout \"{uid}\" is not complete")]
-    Incomplete {
-        /// The checkout.
-        uid: String,
-    },
+    Incomplete { uid: String },
 
-    /// Somebody else is finishing the checkout at this moment.
     #[error("the checkout \"{uid}\" is being finished")]
-    Busy {
-        /// The checkout.
-        uid: String,
-    },
+    Busy { uid: String },
 
-    /// A message that Stripe did not sign, or signed long ago.
     #[error("the webhook is not Stripe's: {reason}")]
-    NotStripes {
-        /// What is wrong about it.
-        reason: &'static str,
-    },
+    NotStripes { reason: &'static str },
 
-    /// Stripe could not be asked.
     #[error("stripe could not do it: {0}")]
     Stripe(CallError),
 
-    /// The source of truth could not be told of a purchase.
     #[error("the source of entitlements could not do it: {0}")]
     Source(CallError),
 
-    /// The machine has no random numbers to give.
     #[error("the system gave no random numbers")]
     NoRandom,
 
-    /// The store could not do it.
     #[error("could not reach entitlements in the store")]
     Store(#[source] Arc<keyrack_store::Error>),
 }
@@ -139,6 +86,71 @@ impl From<keyrack_store::Error> for Error {
     fn from(error: keyrack_store::Error) -> Error {
         Error::Store(Arc::new(error))
     }
+}
+
+/// Seconds after which the source may know a new user.
+const UNKNOWN_USER_RETRY_S: u32 = 10;
+
+/// Seconds after which another process has finished the checkout.
+const BUSY_RETRY_S: u32 = 5;
+
+/// Seconds after which Stripe or the source may answer again.
+const PROVIDER_RETRY_S: u32 = 15;
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        use Class::{Busy, Conflict, Denied, Internal, Invalid, Limited, NotFound, Unavailable};
+
+        match self {
+            Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::Invalid { field, .. } => ErrorInfo::invalid(field),
+            Error::Settings { .. } => ErrorInfo::operator(Invalid),
+            Error::UnknownEntitlement { .. } => {
+                ErrorInfo::new(NotFound, "unknown_entitlement", "there is no such entitlement")
+            }
+            Error::UnknownUser => ErrorInfo::later(NotFound, "not_found", UNKNOWN_USER_RETRY_S),
+            Error::Limited { retry_after } => {
+                ErrorInfo::new(Limited, "ratelimited", "too soon after the last time")
+                    .retry_after(retry_seconds(retry_after))
+            }
+            Error::TooManyLimits { retry_after, .. } => {
+                ErrorInfo::over_quota("too_many_limits", retry_seconds(retry_after))
+            }
+            Error::AlreadySubscribed { .. } => {
+                ErrorInfo::new(Conflict, "already_subscribed", "the caller has this already")
+            }
+            Error::TooManyOpen { .. } => {
+                ErrorInfo::new(Conflict, "too_many_open", "the caller has too many open checkouts")
+            }
+            Error::NoSuchCheckout { .. } => {
+                ErrorInfo::new(NotFound, "not_found", "there is no such open checkout")
+            }
+            Error::Incomplete { .. } => {
+                ErrorInfo::new(Conflict, "incomplete", "the checkout is not complete")
+            }
+            Error::Busy { .. } => ErrorInfo::later(Busy, "busy", BUSY_RETRY_S),
+            Error::NotStripes { .. } => {
+                ErrorInfo::new(Denied, "bad_signature", "the message is not signed as it should be")
+            }
+            Error::Stripe(_) => ErrorInfo::later(Unavailable, "stripe_error", PROVIDER_RETRY_S),
+            Error::Source(_) => {
+                ErrorInfo::later(Unavailable, "revenue_cat_error", PROVIDER_RETRY_S)
+            }
+            Error::NoRandom => ErrorInfo::operator(Internal),
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+fn retry_seconds(duration: &Duration) -> u32 {
+    u32::try_from(seconds(duration).max(1)).unwrap_or(u32::MAX)
 }
 
 impl From<redis::RedisError> for Error {

@@ -1,5 +1,7 @@
 //! What can go wrong with files, by what the caller can do about it.
 
+use keyrack_store::{Class, ErrorInfo, ServiceError};
+
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -44,7 +46,7 @@ pub enum Error {
     },
 
     /// The store could not be reached, or refused.
-    #[error("the store failed: {0}")]
+    #[error(transparent)]
     Store(#[from] keyrack_store::Error),
 }
 
@@ -68,6 +70,34 @@ impl Error {
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Store(error) if error.is_transient())
+    }
+}
+
+/// Seconds after which a bucket may answer again.
+const BUCKET_RETRY_S: u32 = 15;
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        match self {
+            Error::Invalid { field, .. } => ErrorInfo::invalid(field),
+            Error::BeingDeleted { .. } => {
+                ErrorInfo::new(Class::Conflict, "being_deleted", "the file is being deleted")
+            }
+            Error::Swept { .. } => {
+                ErrorInfo::new(Class::NotFound, "file_not_found", "the file is not there any more")
+            }
+            Error::Bucket { .. } => {
+                ErrorInfo::later(Class::Internal, "bucket_unavailable", BUCKET_RETRY_S)
+            }
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
+        }
     }
 }
 

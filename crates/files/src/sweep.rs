@@ -154,7 +154,7 @@ impl<'a> Sweep<'a> {
         let call = CLAIM.call(self.files.store()).key("purgatory", &keys::purgatory());
         let call = call.key("claims", &keys::claims()).key("failures", &keys::failures());
         let call = call.arg("now", self.files.now()).arg("due", due);
-        let call = call.arg("until", until).arg("max", self.batch);
+        let call = call.arg("claimed_until", until).arg("max", self.batch);
         let claimed: Vec<(Vec<u8>, Option<Vec<u8>>)> = call.run().await?;
         Ok(claimed
             .into_iter()
@@ -194,7 +194,7 @@ impl<'a> Sweep<'a> {
         }
         let call = SETTLE.call(self.files.store()).key("purgatory", &keys::purgatory());
         let call = call.key("claims", &keys::claims()).key("failures", &keys::failures());
-        let call = call.arg("member", &entry.member).arg("until", until);
+        let call = call.arg("member", &entry.member).arg("claimed_until", until);
         // Whoever has it now will come to the same end.
         let _is_ours: bool = call.arg("retry_at", retry_at).arg("failure", failure).run().await?;
         Ok(())

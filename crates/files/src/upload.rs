@@ -107,7 +107,7 @@ impl Upload {
         let now = self.files.now();
         let call = HOLD.call(self.files.store()).key("purgatory", &keys::purgatory());
         let call = call.key("claims", &keys::claims()).arg("member", self.file.member());
-        let call = call.arg("now", now).arg("until", now + HOLD_TIME.as_secs_f64());
+        let call = call.arg("now", now).arg("held_until", now + HOLD_TIME.as_secs_f64());
         call.run().await.map_err(refused(&self.file))
     }
 

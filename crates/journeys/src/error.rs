@@ -1,55 +1,36 @@
 //! What can go wrong with journeys, by what the caller can do about it.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
 use keyrack_keys::PartError;
+use keyrack_store::{Class, ErrorInfo, ServiceError};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name that cannot stand in a key.
     #[error(transparent)]
     Part(#[from] PartError),
 
-    /// A value that makes no sense.
     #[error("{field}: {reason}")]
-    Invalid {
-        /// Which value.
-        field: &'static str,
-        /// Why not, and what to give instead.
-        reason: String,
-    },
+    Invalid { field: &'static str, reason: String },
 
-    /// There is no such journey.
     #[error("there is no journey \"{uid}\"")]
-    NoSuchJourney {
-        /// The uid asked for.
-        uid: String,
-    },
+    NoSuchJourney { uid: String },
 
-    /// The event breaks a rule.
     #[error("{}", .0.words())]
     Refused(Refusal),
 
-    /// The user has as many sessions as one may have.
     #[error(
         "there are {max} sessions of this user, as many as one may have within a day; the first is gone in {retry_after_s} s: go on \
          with one of those, or have \"quota-sessions\" raised"
     )]
-    TooManySessions {
-        /// The most.
-        max: u64,
-        /// When there is room again, in seconds.
-        retry_after_s: u32,
-    },
+    TooManySessions { max: u64, retry_after_s: u32 },
 
     /// The ticket is not good for this journey. Why is for the log, not for whoever sent it.
     #[error("the ticket is not valid")]
-    BadTicket {
-        /// What is wrong with it, without the ticket itself.
-        reason: &'static str,
-    },
+    BadTicket { reason: &'static str },
 
-    /// The store could not be reached, or refused.
-    #[error("the store failed: {0}")]
+    #[error(transparent)]
     Store(#[from] keyrack_store::Error),
 }
 
@@ -126,6 +107,42 @@ impl Refusal {
     /// The rule that a script's word stands for.
     pub(crate) fn of(word: &str) -> Option<Refusal> {
         Refusal::ALL.into_iter().find(|refusal| refusal.word().eq_ignore_ascii_case(word))
+    }
+}
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        match self {
+            Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::Invalid { field, .. } => ErrorInfo::invalid(field),
+            Error::NoSuchJourney { .. } => {
+                ErrorInfo::new(Class::NotFound, "not_found", "there is no such journey")
+            }
+            Error::Refused(refusal) => {
+                ErrorInfo::new(Class::Conflict, refusal.word(), "the event breaks a rule")
+            }
+            Error::TooManySessions { retry_after_s, .. } => {
+                ErrorInfo::over_quota("too_many_sessions", *retry_after_s)
+            }
+            Error::BadTicket { .. } => {
+                ErrorInfo::new(Class::Denied, "invalid", "the ticket is not valid")
+            }
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn detail(&self) -> String {
+        match self {
+            Error::BadTicket { .. } => "it has expired, or is not for this journey".into(),
+            _ => self.to_string(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
   in the order of the errors.
 
   KEYS  1 journey   2 session   3 stored   4 counts   5 events
-  ARGV  1 user_sub   2 type   3 time   4 value   5 message   6 ttl_s   7 stored_max   8 now   9 counted_for_s
+  ARGV  1 user_sub   2 evtype   3 time   4 value   5 message   6 ttl_s   7 stored_max   8 now   9 counted_for_s
         value is the answer as a number, or empty.
   Returns whether the session is to be counted anew among its user's, because that was long ago.
   Errors  NOT_FOUND  SESSION_NOT_FOUND  SESSION_NOT_STARTED  SESSION_ALREADY_STARTED  SESSION_ALREADY_ENDED
@@ -12,7 +12,7 @@
 ]]
 --- @include "publish"
 local journey_key, session_key, stored_key, counts_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local evtype, time, value = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local time_text, time, value = time, tonumber(time), tonumber(value)
 
 local STYLES = {
   numeric_prompt_response = 'numeric',
@@ -32,7 +32,7 @@ local is_pressing, active = session[5] == '1', session[6] or ''
 -- The word for the first rule that the event breaks, if it breaks any.
 local function broken_rule()
   if not journey[4] then return 'NOT_FOUND' end
-  if session[1] ~= ARGV[1] then return 'SESSION_NOT_FOUND' end
+  if session[1] ~= user_sub then return 'SESSION_NOT_FOUND' end
   if evtype == 'join' and last_type then return 'SESSION_ALREADY_STARTED' end
   if evtype ~= 'join' and not last_type then return 'SESSION_NOT_STARTED' end
   if last_type == 'leave' then return 'SESSION_ALREADY_ENDED' end
@@ -78,12 +78,12 @@ elseif evtype == 'leave' then
 end
 
 if last_time == time then last_types = last_types .. ',' .. evtype else last_types = evtype end
-redis.call('HSET', session_key, 'last_type', evtype, 'last_time', ARGV[3], 'last_types', last_types,
+redis.call('HSET', session_key, 'last_type', evtype, 'last_time', time_text, 'last_types', last_types,
   'pressing', is_pressing and '1' or '0', 'active', active)
-local is_old = tonumber(ARGV[8]) - (tonumber(session[7] or session[8] or '') or 0) >= tonumber(ARGV[9])
-if is_old then redis.call('HSET', session_key, 'counted_at', ARGV[8]) end
-redis.call('EXPIRE', session_key, ARGV[6])
-redis.call('LPUSH', stored_key, ARGV[5])
-redis.call('LTRIM', stored_key, 0, ARGV[7] - 1)
-publish(KEYS[5], ARGV[5])
+local is_old = tonumber(now) - (tonumber(session[7] or session[8] or '') or 0) >= tonumber(counted_for_s)
+if is_old then redis.call('HSET', session_key, 'counted_at', now) end
+redis.call('EXPIRE', session_key, ttl_s)
+redis.call('LPUSH', stored_key, message)
+redis.call('LTRIM', stored_key, 0, stored_max - 1)
+publish(KEYS[5], message)
 return is_old and 1 or 0

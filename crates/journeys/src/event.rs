@@ -153,7 +153,7 @@ impl Journeys {
         let call = call.key("session", &keys::session(uid, new.session));
         let call = call.key("stored", &keys::stored(uid)).key("counts", &keys::counts(uid));
         let call = call.key("events", &keys::events(uid)).arg("user_sub", new.user.as_str());
-        let call = call.arg("type", new.act.evtype()).arg("time", new.journey_time);
+        let call = call.arg("evtype", new.act.evtype()).arg("time", new.journey_time);
         let value = new.act.value().map(|value| value.to_string()).unwrap_or_default();
         let call = call.arg("value", value).arg("message", event.message());
         let call = call.arg("ttl_s", SESSION_TIME_S).arg("stored_max", STORED_MAX);

@@ -28,7 +28,7 @@ pub use self::{
     prompt::Prompt,
     session::SESSIONS_QUOTA,
     summary::{JourneySummary, STORED_MAX},
-    ticket::{TICKET_TIME, Tickets},
+    ticket::{DEFAULT_ISSUER, TICKET_TIME, Tickets},
     totals::Totals,
     view::{Sync, View, ViewRequest},
 };

@@ -20,13 +20,15 @@ const TICKET_BYTES_MAX: usize = 4096;
 /// By how much two clocks may differ.
 const LEEWAY_S: f64 = 5.0;
 
-const ISSUER: &str = "oseh";
-const AUDIENCE: &str = "oseh-journey";
+/// Who issues tickets unless [`Tickets::with_issuer`] says otherwise.
+pub const DEFAULT_ISSUER: &str = "keyrack";
 
 /// What makes and checks tickets.
 #[derive(Clone)]
 pub struct Tickets {
     key: hmac::Key,
+    issuer: String,
+    audience: String,
 }
 
 #[derive(Deserialize)]
@@ -54,14 +56,23 @@ impl Tickets {
             let reason = format!("it has {chars} characters; give at least {SECRET_CHARS_MIN}");
             return Err(Error::Invalid { field: "secret", reason });
         }
-        Ok(Tickets { key: hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()) })
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        Ok(Tickets { key, issuer: String::new(), audience: String::new() }
+            .with_issuer(DEFAULT_ISSUER))
+    }
+
+    /// Tickets with this `iss`; their `aud` is the same with `-journey` after it.
+    #[must_use]
+    pub fn with_issuer(self, issuer: &str) -> Tickets {
+        let audience = format!("{issuer}-journey");
+        Tickets { issuer: issuer.to_owned(), audience, ..self }
     }
 
     /// A ticket for a journey, from `now` on, in unix seconds.
     pub fn issue(&self, uid: &JourneyUid, now: f64) -> String {
         let (iat, exp) = (now.floor(), now.floor() + TICKET_TIME.as_secs_f64());
-        let claims =
-            Claims { sub: uid.to_string(), iss: ISSUER.into(), aud: AUDIENCE.into(), iat, exp };
+        let (iss, aud) = (self.issuer.clone(), self.audience.clone());
+        let claims = Claims { sub: uid.to_string(), iss, aud, iat, exp };
         let claims = serde_json::to_vec(&claims).unwrap_or_default();
         let signed = format!(
             "{}.{}",
@@ -79,8 +90,8 @@ impl Tickets {
     pub fn check(&self, ticket: &str, uid: &JourneyUid, now: f64) -> Result<(), Error> {
         self.claims(ticket)
             .and_then(|claims| match claims {
-                claims if claims.iss != ISSUER => Err("it is from somebody else"),
-                claims if claims.aud != AUDIENCE => Err("it is for something else"),
+                claims if claims.iss != self.issuer => Err("it is from somebody else"),
+                claims if claims.aud != self.audience => Err("it is for something else"),
                 claims if claims.iat > now + LEEWAY_S => Err("it is from the future"),
                 // Written so that a number that is none counts as expired.
                 claims if claims.exp > now - LEEWAY_S && claims.sub == uid.as_str() => Ok(()),
@@ -156,8 +167,10 @@ mod tests {
             ".eyJzdWIiOiJqIiwiaXNzIjoib3NlaCIsImF1ZCI6Im9zZWgtam91cm5leSIsImlhdCI6MTY3MDAwMDAwMC4wLCJleHAiOjE2NzAwMDAwNjAuNX0",
             ".CGKYECdJQ757sgILespXo3jzM6L2x-4bw9TNQsXbsHk",
         );
-        tickets().check(ticket, &uid("j"), NOW + 60.0).expect("good");
-        refused(ticket, NOW + 66.0, "it has expired");
+        let theirs = tickets().with_issuer("oseh");
+        theirs.check(ticket, &uid("j"), NOW + 60.0).expect("good");
+        assert!(theirs.check(ticket, &uid("j"), NOW + 66.0).is_err(), "expired");
+        refused(ticket, NOW, "it is from somebody else");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use tokio::time::{Duration, Instant};
 
+use crate::Error;
+
 /// How long after the end of a journey, beside the lookback, there may still be something to see.
 const AFTER_END_S: f64 = 10.0;
 
@@ -24,14 +26,16 @@ impl ViewRequest {
     /// Says which value cannot be had, and why.
     ///
     /// # Errors
-    /// In words.
-    pub fn check(&self) -> Result<(), String> {
+    /// [`Error::Invalid`].
+    pub fn check(&self) -> Result<(), Error> {
+        let invalid = |field, reason| Err(Error::Invalid { field, reason });
         if !(1..=5000).contains(&self.bandwidth) {
-            return Err(format!("bandwidth: {}; give 1 to 5000 events per second", self.bandwidth));
+            let reason = format!("{}; give 1 to 5000 events per second", self.bandwidth);
+            return invalid("bandwidth", reason);
         }
         for (name, seconds) in [("lookback", self.lookback), ("lookahead", self.lookahead)] {
             if !(0.0..=10.0).contains(&seconds) {
-                return Err(format!("{name}: {seconds}; give 0 to 10 seconds"));
+                return invalid(name, format!("{seconds}; give 0 to 10 seconds"));
             }
         }
         Ok(())
@@ -192,7 +196,7 @@ mod tests {
             (ViewRequest { lookahead: 10.1, ..WISH }, "lookahead"),
             (ViewRequest { lookahead: f64::NAN, ..WISH }, "lookahead"),
         ] {
-            assert!(wish.check().expect_err("no wish").starts_with(field));
+            assert!(wish.check().expect_err("no wish").to_string().starts_with(field));
         }
     }
 }

@@ -1,201 +1,99 @@
 //! What can go wrong with progress bars, by what the caller can do about it.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
 use keyrack_keys::PartError;
+use keyrack_store::{Class, ErrorInfo, ServiceError};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name or id cannot stand in a key.
     #[error(transparent)]
     Part(#[from] PartError),
 
-    /// A value that was given makes no sense.
     #[error("{field}: {reason}")]
-    Invalid {
-        /// What was wrong.
-        field: &'static str,
-        /// Why, and what to do.
-        reason: String,
-    },
+    Invalid { field: &'static str, reason: String },
 
-    /// There is no such trace, or none any more.
     #[error(
         "there is no trace \"{trace}\"; it may have expired, or nobody has created it, so create it first"
     )]
-    TraceNotFound {
-        /// The trace asked for.
-        trace: String,
-    },
+    TraceNotFound { trace: String },
 
-    /// The trace has ended.
     #[error("the trace \"{trace}\" is completed or has failed; create it again to start anew")]
-    TraceCompleted {
-        /// The trace.
-        trace: String,
-    },
+    TraceCompleted { trace: String },
 
-    /// The step that the trace is in cannot be found, which happens while its keys expire.
     #[error("the current step of the trace \"{trace}\" is not there; try again in a few seconds")]
-    StepMissing {
-        /// The trace.
-        trace: String,
-    },
+    StepMissing { trace: String },
 
-    /// A step that has not been started was continued or ended.
     #[error(
         "the step \"{step}\" has not been started; send it first without \"done\" and with \"iteration\" 0 or none"
     )]
-    MissingStartTime {
-        /// The step.
-        step: String,
-    },
+    MissingStartTime { step: String },
 
-    /// The step's number of iterations is not what it was when it started.
     #[error("the step \"{step}\" began with {began}; keep \"iterations\" as it was")]
-    StepChanged {
-        /// The step.
-        step: String,
-        /// How it began: `4 iterations`, or `no iterations`.
-        began: String,
-    },
+    StepChanged { step: String, began: String },
 
-    /// The step was further already.
     #[error("the step \"{step}\" has completed iteration {reached} already; go on from there")]
-    BackwardsProgress {
-        /// The step.
-        step: String,
-        /// How far it was.
-        reached: String,
-    },
+    BackwardsProgress { step: String, reached: String },
 
-    /// The trace has had a step of that name before.
     #[error(
         "the trace \"{trace}\" has had the step \"{step}\" already; give each step a name of its own"
     )]
-    StepRepeated {
-        /// The trace.
-        trace: String,
-        /// The step.
-        step: String,
-    },
+    StepRepeated { trace: String, step: String },
 
-    /// The name of the default step cannot be that of another.
     #[error("\"default\" is the name of every bar's default step; use another name")]
     StepReserved,
 
-    /// The trace or the bar has as many steps as it can have.
     #[error("there are {max} steps already, which is the most; use iterations for what repeats")]
-    TooManySteps {
-        /// The most.
-        max: u64,
-    },
+    TooManySteps { max: u64 },
 
-    /// A retained trace has that uid.
     #[error("the uid \"{trace}\" is that of a retained trace; use another")]
-    UidTaken {
-        /// The uid.
-        trace: String,
-    },
+    UidTaken { trace: String },
 
-    /// There is no such bar.
     #[error("there is no progress bar \"{bar}\"; it begins with its first completed trace")]
-    BarNotFound {
-        /// The name asked for.
-        bar: String,
-    },
+    BarNotFound { bar: String },
 
-    /// The bar has no such step.
     #[error("the progress bar \"{bar}\" has no step \"{step}\"")]
-    StepNotFound {
-        /// The bar.
-        bar: String,
-        /// The name asked for.
-        step: String,
-    },
+    StepNotFound { bar: String, step: String },
 
-    /// The bar retains no such trace.
     #[error("the progress bar \"{bar}\" retains no trace \"{trace}\"; it may have been evicted")]
-    RetainedTraceNotFound {
-        /// The bar.
-        bar: String,
-        /// The uid asked for.
-        trace: String,
-    },
+    RetainedTraceNotFound { bar: String, trace: String },
 
-    /// The user has a bar of that name.
     #[error("there is a progress bar \"{bar}\" already; use another name, or change that one")]
-    BarExists {
-        /// The name.
-        bar: String,
-    },
+    BarExists { bar: String },
 
-    /// The user has as many bars as one can have.
     #[error(
         "there are {max} progress bars already, which is the most; delete some, or have \"quota-bars\" raised"
     )]
-    TooManyBars {
-        /// The most.
-        max: u64,
-    },
+    TooManyBars { max: u64 },
 
-    /// The user has as many traces stored as one can have.
     #[error(
         "there are {max} traces of this user, as many as one may have; the first is gone in {retry_after_s} s: complete those that \
          are done, or have \"quota-traces\" raised"
     )]
-    TooManyTraces {
-        /// The most.
-        max: u64,
-        /// When there is room again, in seconds.
-        retry_after_s: u32,
-    },
+    TooManyTraces { max: u64, retry_after_s: u32 },
 
-    /// The bar has a step of that name.
     #[error("the progress bar \"{bar}\" has a step \"{step}\" already; use another name")]
-    StepExists {
-        /// The bar.
-        bar: String,
-        /// The name.
-        step: String,
-    },
+    StepExists { bar: String, step: String },
 
-    /// The default step is changed with its bar.
     #[error("the default step is part of its bar; change \"default_step_config\" of the bar")]
     CannotEditDefaultStep,
 
-    /// The default step goes with its bar.
     #[error("the default step is part of its bar; delete the bar to be rid of both")]
     CannotDeleteDefaultStep,
 
-    /// Others kept changing the bar meanwhile.
     #[error("the progress bar \"{bar}\" keeps being changed by others; try again in a second")]
-    Busy {
-        /// The bar.
-        bar: String,
-    },
+    Busy { bar: String },
 
-    /// What the store holds is not what was declared.
     #[error(
         "what is stored under \"{key}\" makes no sense: {reason}; `keyrack keys lint` tells more"
     )]
-    Corrupt {
-        /// The key.
-        key: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Corrupt { key: String, reason: String },
 
-    /// A job of the hot queue has arguments that do not fit.
     #[error("the arguments of the job \"{name}\" do not fit: {reason}")]
-    BadJob {
-        /// The job.
-        name: String,
-        /// Why not.
-        reason: String,
-    },
+    BadJob { name: String, reason: String },
 
-    /// The store could not be reached, or refused.
-    #[error("the store failed: {0}")]
+    #[error(transparent)]
     Store(#[from] keyrack_store::Error),
 }
 
@@ -204,39 +102,71 @@ impl Error {
         Error::Invalid { field, reason: reason.into() }
     }
 
-    /// The short word by which clients tell refusals apart; `None` for what is no refusal.
-    pub fn word(&self) -> Option<&'static str> {
-        Some(match self {
-            Error::Part(_) | Error::Invalid { .. } => "invalid",
-            Error::TraceNotFound { .. } | Error::RetainedTraceNotFound { .. } => "trace_not_found",
-            Error::TraceCompleted { .. } => "trace_completed",
-            Error::StepMissing { .. } => "step_missing",
-            Error::MissingStartTime { .. } => "missing_start_time",
-            Error::StepChanged { .. } => "step_changed",
-            Error::BackwardsProgress { .. } => "backwards_progress",
-            Error::StepRepeated { .. } => "step_repeated",
-            Error::StepReserved => "step_name_reserved",
-            Error::TooManySteps { .. } => "too_many_steps",
-            Error::UidTaken { .. } => "uid_taken",
-            Error::BarNotFound { .. } => "pbar_not_found",
-            Error::StepNotFound { .. } => "step_not_found",
-            Error::BarExists { .. } => "progress_bar_name_already_exists",
-            Error::TooManyBars { .. } => "too_many_progress_bars",
-            Error::TooManyTraces { .. } => "too_many_traces",
-            Error::StepExists { .. } => "step_name_already_exists",
-            Error::CannotEditDefaultStep => "cannot_edit_default_step",
-            Error::CannotDeleteDefaultStep => "cannot_delete_default_step",
-            Error::Busy { .. } => "busy",
-            Error::Corrupt { .. } | Error::BadJob { .. } | Error::Store(_) => return None,
-        })
-    }
-
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Store(error) => error.is_transient(),
             Error::Busy { .. } | Error::StepMissing { .. } => true,
             _ => false,
+        }
+    }
+}
+
+/// Seconds after which others have changed the bar.
+const BUSY_RETRY_S: u32 = 1;
+
+/// Seconds after which the expiring keys of a trace are gone.
+const EXPIRING_RETRY_S: u32 = 5;
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        use Class::{Busy, Internal, Invalid, NotFound};
+
+        const NO_TRACE: &str = "there is no such trace";
+        let trace =
+            |code| ErrorInfo::new(Class::Conflict, code, "the trace cannot go on like this");
+        let bar =
+            |code| ErrorInfo::new(Class::Conflict, code, "the progress bar cannot become this");
+        match self {
+            Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::Invalid { field, .. } => ErrorInfo::invalid(field),
+            Error::TraceNotFound { .. } | Error::RetainedTraceNotFound { .. } => {
+                ErrorInfo::new(NotFound, "trace_not_found", NO_TRACE)
+            }
+            Error::BarNotFound { .. } => {
+                ErrorInfo::new(NotFound, "pbar_not_found", "there is no such progress bar")
+            }
+            Error::StepNotFound { .. } => {
+                ErrorInfo::new(NotFound, "step_not_found", "there is no such step")
+            }
+            Error::TraceCompleted { .. } => trace("trace_completed"),
+            Error::MissingStartTime { .. } => trace("missing_start_time"),
+            Error::StepChanged { .. } => trace("step_changed"),
+            Error::BackwardsProgress { .. } => trace("backwards_progress"),
+            Error::StepRepeated { .. } => trace("step_repeated"),
+            Error::StepReserved => trace("step_name_reserved"),
+            Error::TooManySteps { .. } => trace("too_many_steps"),
+            Error::UidTaken { .. } => trace("uid_taken"),
+            Error::BarExists { .. } => bar("progress_bar_name_already_exists"),
+            Error::TooManyBars { .. } => bar("too_many_progress_bars"),
+            Error::StepExists { .. } => bar("step_name_already_exists"),
+            Error::CannotEditDefaultStep => bar("cannot_edit_default_step"),
+            Error::CannotDeleteDefaultStep => bar("cannot_delete_default_step"),
+            Error::TooManyTraces { retry_after_s, .. } => {
+                ErrorInfo::over_quota("too_many_traces", *retry_after_s)
+            }
+            Error::StepMissing { .. } => ErrorInfo::later(Busy, "step_missing", EXPIRING_RETRY_S),
+            Error::Busy { .. } => ErrorInfo::later(Busy, "busy", BUSY_RETRY_S),
+            Error::Corrupt { .. } => ErrorInfo::operator(Internal),
+            Error::BadJob { .. } => ErrorInfo::operator(Invalid),
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
         }
     }
 }

@@ -1,38 +1,26 @@
 //! What can go wrong, by what the caller can do about it.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
+use keyrack_store::{Class, ErrorInfo, ServiceError};
+
 /// Why the recommender could not do something.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A user's id cannot stand in a key.
     #[error(transparent)]
     Part(#[from] keyrack_keys::PartError),
 
-    /// A setting or an argument makes no sense.
     #[error("{what}")]
-    Invalid {
-        /// What is wrong, and what to do.
-        what: String,
-    },
+    Invalid { what: String },
 
-    /// The post is not among those that may be recommended.
     #[error(
         "the post {post} is not in the pool: it is too old, not public, a break, or not loaded yet"
     )]
-    NoSuchPost {
-        /// The post.
-        post: u64,
-    },
+    NoSuchPost { post: u64 },
 
-    /// The tables could not be read.
     #[error("could not read the table \"{table}\": {reason}")]
-    Source {
-        /// The table or file.
-        table: String,
-        /// What the database or the system said.
-        reason: String,
-    },
+    Source { table: String, reason: String },
 
-    /// Another load moved on at the same time.
     #[error("another load runs at the same time; wait until it is done")]
     Busy,
 
@@ -40,7 +28,6 @@ pub enum Error {
     #[error("the load was stopped; the next one goes on from there")]
     Stopped,
 
-    /// The store could not do it.
     #[error("could not reach the recommender's store")]
     Store(#[source] keyrack_store::Error),
 }
@@ -50,6 +37,37 @@ impl From<keyrack_store::Error> for Error {
         match &error {
             keyrack_store::Error::Refused { word, .. } if word == "OTHER_LOAD" => Error::Busy,
             _ => Error::Store(error),
+        }
+    }
+}
+
+/// Seconds after which the app's tables may answer again.
+const TABLES_RETRY_S: u32 = 15;
+
+/// Seconds after which a stopped load can be started again.
+const STOPPED_RETRY_S: u32 = 1;
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        match self {
+            Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::Invalid { .. } => ErrorInfo::INVALID,
+            Error::NoSuchPost { .. } => {
+                ErrorInfo::new(Class::NotFound, "post_not_found", "the post cannot be recommended")
+            }
+            Error::Source { .. } => {
+                ErrorInfo::later(Class::Internal, "tables_unavailable", TABLES_RETRY_S)
+            }
+            Error::Busy => ErrorInfo::new(Class::Conflict, "busy", "a load runs already"),
+            Error::Stopped => ErrorInfo::later(Class::Internal, "stopped", STOPPED_RETRY_S),
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
         }
     }
 }

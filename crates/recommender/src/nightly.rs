@@ -293,7 +293,7 @@ impl<'a> Load<'a> {
             .call(self.service.store())
             .key("hash", key)
             .key("lengths", &keys::table_lengths())
-            .arg("table", table.map_or("", |(table, _)| table.short()))
+            .arg("table_name", table.map_or("", |(table, _)| table.short()))
             .arg("length", table.map_or(0, |(_, length)| length))
             .arg("n_set", n_set)
             .args("values", values);

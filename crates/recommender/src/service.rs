@@ -36,17 +36,13 @@ pub struct Settings {
     pub zone: TimeZone,
     /// The zone of moments that the database writes without one.
     pub database_zone: TimeZone,
-    /// The text of posts that say that somebody has a break; case and punctuation do not matter.
+    /// The text of posts that only announce a break; case and punctuation are ignored. Empty: none.
     pub break_text: String,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings {
-            zone: TimeZone::get("Australia/Sydney").unwrap_or(TimeZone::UTC),
-            database_zone: TimeZone::UTC,
-            break_text: "I have a break today".into(),
-        }
+        Settings { zone: TimeZone::UTC, database_zone: TimeZone::UTC, break_text: String::new() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What can go wrong between a program and its data, by what the program can do about it.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
 use redis::{ErrorKind, RedisError};
 
 use crate::{
@@ -10,79 +12,33 @@ use crate::{
 /// Why the store could not do something.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The store's URL cannot be understood.
-    #[error("the store URL is not valid: {0}")]
+    #[error("the store URL is not valid")]
     Url(#[from] UrlError),
 
-    /// The embedded engine's data folder could not be opened.
     #[error("could not open the data folder \"{dir}\": {reason}")]
-    Folder {
-        /// The folder.
-        dir: String,
-        /// What is wrong with it, and what to do.
-        reason: String,
-        /// Whether another process has it open.
-        in_use: bool,
-    },
+    Folder { dir: String, reason: String, in_use: bool },
 
-    /// Nothing answers at the store's address.
     #[error("cannot reach {target}: {reason}")]
-    Unreachable {
-        /// The store, without secrets.
-        target: String,
-        /// What the system said.
-        reason: String,
-    },
+    Unreachable { target: String, reason: String },
 
-    /// The server did not accept the user or the password.
     #[error("{target} refused the user or the password: {reason}")]
-    Auth {
-        /// The store, without secrets.
-        target: String,
-        /// What the server said.
-        reason: String,
-    },
+    Auth { target: String, reason: String },
 
-    /// The server has no database of this number.
     #[error("{target} has no database {db}: {reason}")]
-    NoSuchDatabase {
-        /// The store, without secrets.
-        target: String,
-        /// The number asked for.
-        db: i64,
-        /// What the server said, or what to do.
-        reason: String,
-    },
+    NoSuchDatabase { target: String, db: i64, reason: String },
 
-    /// The server is older than what keyrack's commands need.
     #[error(
         "{target} runs version {version}, but keyrack needs Redis {} or later, or any Valkey",
         Error::VERSION_MIN
     )]
-    TooOld {
-        /// The store, without secrets.
-        target: String,
-        /// What it runs.
-        version: String,
-    },
+    TooOld { target: String, version: String },
 
-    /// The URL names a node of a cluster as if it stood alone.
     #[error("{target} is a node of a cluster; write redis+cluster:// in place of its scheme")]
-    IsCluster {
-        /// The store, without secrets.
-        target: String,
-    },
+    IsCluster { target: String },
 
-    /// The URL names a server that is a replica, which refuses writes.
     #[error("{target} is read-only: {reason}")]
-    ReadOnly {
-        /// The store, without secrets.
-        target: String,
-        /// Why, and what to do.
-        reason: String,
-    },
+    ReadOnly { target: String, reason: String },
 
-    /// The connection went away while a command was under way; whether it was carried out is not known.
     #[error(
         "the connection was lost while a command was under way; whether it was carried out is not known"
     )]
@@ -91,49 +47,27 @@ pub enum Error {
     /// The server cannot do this now and has changed nothing: it loads, is full, fails over. Later it may.
     #[error("the store cannot do this now: {why}")]
     Unavailable {
-        /// What keeps it from doing so.
         why: &'static str,
-        /// What it said.
         #[source]
         source: RedisError,
     },
 
-    /// The write is saved on the primary, and too few replicas have it: a failover may lose it.
     #[error(
         "saved on the primary only: {acknowledged} of {wanted} replicas have it; repeat it with the same id"
     )]
-    NotReplicated {
-        /// Replicas that have it for certain.
-        acknowledged: u32,
-        /// Replicas that should.
-        wanted: u32,
-    },
+    NotReplicated { acknowledged: u32, wanted: u32 },
 
-    /// `replicas-acknowledge` is set for a store that has no replicas to wait for.
     #[error("{target} cannot wait for replicas: {reason}")]
-    NoReplicas {
-        /// The store, without secrets.
-        target: String,
-        /// Why, and what to do.
-        reason: &'static str,
-    },
+    NoReplicas { target: String, reason: &'static str },
 
-    /// The user has no right to this command or key.
     #[error(
         "the store's user may not do this; \"keyrack keys acl\" prints the rights that it needs"
     )]
     Denied(#[source] RedisError),
 
-    /// A script refused, with one of the words that its header lists.
     #[error("{}{}", .word, .detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default())]
-    Refused {
-        /// The word, such as `QUEUE_PAUSED`.
-        word: String,
-        /// More about it.
-        detail: Option<String>,
-    },
+    Refused { word: String, detail: Option<String> },
 
-    /// The server answered with an error.
     #[error("{0}")]
     Server(RedisError),
 }

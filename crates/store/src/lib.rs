@@ -1,11 +1,12 @@
-//! The one door to data.
+//! Access to the data: the only crate that opens a connection.
 //!
-//! [`Store::open`] takes a URL and gives a store; nobody above this crate can tell whether an embedded engine, a
-//! Redis server, a Sentinel group or a cluster is behind it. Commands go through the `redis` crate's traits on a
+//! [`Store::open`] takes a URL and returns a store: the embedded engine, a Redis server, a Sentinel group or a
+//! cluster. Services use all of them alike; [`Store::layout`] tells a cluster from the rest, and [`Store::kind`]
+//! and [`Store::engine`] are for the program's edges. Commands go through the `redis` crate's traits on a
 //! [`Connection`]; changes to more than one key are [`Script`]s; [`Store::subscribe`] gives messages that survive
 //! reconnects; time comes from the store's [`Clock`].
 //!
-//! In reading order: `url`, `error` and `reply` are what opening deals in; `open` makes the connections; `store` is the
+//! In reading order: `url`, `error`, `class` and `reply` are what opening deals in; `open` makes the connections; `store` is the
 //! door; `connection`, `script`, `subscription` and `blocking` are the ways through it;
 //! `info` tells how it is doing, `keyspace` walks through all it holds, and `acl` is the user that may do all this
 //! on a server.
@@ -13,6 +14,7 @@
 mod acl;
 mod address;
 mod blocking;
+mod class;
 mod clock;
 mod connection;
 mod error;
@@ -35,6 +37,7 @@ pub use keyrack_engine::Loading;
 pub use self::{
     acl::{AclProjects, AclUser, acl_user},
     blocking::BlockingConnection,
+    class::{Class, ErrorInfo, ServiceError},
     clock::{Clock, SystemClock},
     connection::Connection,
     error::Error,

@@ -5,5 +5,5 @@
   ARGV  1 now   2 ttl_ms
   Returns 1.
 ]]
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('SET', KEYS[1], now, 'PX', ttl_ms)
 return 1

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The header is the contract: callers name what they pass, and a name that the header does not have is a bug that
-//! the first call shows. Time and ids come in as arguments, because scripts read neither clock nor random source. Words
+//! the first call shows. The script has its arguments as locals of these names; what follows without bound as `jobs...` begins
+//! at `ARGV[JOBS_AT]`. Time and ids come in as arguments, because scripts read neither clock nor random source. Words
 //! under `Errors` are returned as `redis.error_reply('WORD what happened')` and arrive as [`Error::Refused`].
 //!
 //! On a cluster a call passes one more key, under which nothing is ever stored. While a slot moves between nodes a cluster

@@ -1,23 +1,20 @@
 //! What can go wrong with updates.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
 use keyrack_keys::PartError;
+use keyrack_store::{Class, ErrorInfo, ServiceError};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name that cannot stand in a key.
     #[error(transparent)]
     Part(#[from] PartError),
 
-    /// A secret that is none.
     #[error("the secret has {chars} characters; give at least {min}", min = crate::secret::CHARS_MIN)]
-    SecretTooShort {
-        /// How many it has.
-        chars: usize,
-    },
+    SecretTooShort { chars: usize },
 
-    /// The store could not be reached, or refused.
-    #[error("the store failed: {0}")]
+    #[error(transparent)]
     Store(#[from] keyrack_store::Error),
 }
 
@@ -25,5 +22,22 @@ impl Error {
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Store(error) if error.is_transient())
+    }
+}
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        match self {
+            Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::SecretTooShort { .. } => ErrorInfo::operator(Class::Invalid),
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
+        }
     }
 }

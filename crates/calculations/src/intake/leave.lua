@@ -5,5 +5,5 @@
   ARGV  1 taker
 ]]
 --- @include "put_back"
-put_back(KEYS[1], KEYS[2], KEYS[3], ARGV[1])
+put_back(KEYS[1], KEYS[2], KEYS[3], taker)
 return 1

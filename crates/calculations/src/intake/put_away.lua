@@ -7,8 +7,8 @@
   Returns 1, or 0 when others have put the entries back meanwhile and will see to them.
 ]]
 local call = redis.call
-if call('LLEN', KEYS[1]) < tonumber(ARGV[1]) then return 0 end
-call('LTRIM', KEYS[1], ARGV[1], -1)
-for at = 3, #ARGV do call('RPUSH', KEYS[2], ARGV[at]) end
-if #ARGV > 2 then call('LTRIM', KEYS[2], -tonumber(ARGV[2]), -1) end
+if call('LLEN', KEYS[1]) < tonumber(count) then return 0 end
+call('LTRIM', KEYS[1], count, -1)
+for at = REFUSED_AT, #ARGV do call('RPUSH', KEYS[2], ARGV[at]) end
+if #ARGV >= REFUSED_AT then call('LTRIM', KEYS[2], -tonumber(refused_max), -1) end
 return 1

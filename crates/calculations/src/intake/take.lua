@@ -11,22 +11,22 @@
 
 -- The dead are few, and each has taken no more than max.
 local DEAD_MAX = 10
-local prefix = KEYS[2]:sub(1, -#ARGV[1] - 1)
-local silent_since = string.format('(%.0f', tonumber(ARGV[2]) - tonumber(ARGV[3]))
+local prefix = KEYS[2]:sub(1, -#taker - 1)
+local silent_since = string.format('(%.0f', tonumber(now) - tonumber(patience_ms))
 local dead = call('ZRANGEBYSCORE', KEYS[3], '-inf', silent_since, 'LIMIT', 0, DEAD_MAX)
-for _, taker in ipairs(dead) do put_back(KEYS[1], prefix .. taker, KEYS[3], taker) end
-call('ZADD', KEYS[3], ARGV[2], ARGV[1])
+for _, other in ipairs(dead) do put_back(KEYS[1], prefix .. other, KEYS[3], other) end
+call('ZADD', KEYS[3], now, taker)
 
 local entries = {}
-for at = 1, tonumber(ARGV[4]) do
+for at = 1, tonumber(max) do
   local entry = call('LMOVE', KEYS[1], KEYS[2], 'LEFT', 'RIGHT')
   if not entry then break end
   entries[at] = entry
 end
 local with_others = 0
 if #entries == 0 then
-  for _, taker in ipairs(call('ZRANGE', KEYS[3], 0, -1)) do
-    with_others = with_others + call('LLEN', prefix .. taker)
+  for _, other in ipairs(call('ZRANGE', KEYS[3], 0, -1)) do
+    with_others = with_others + call('LLEN', prefix .. other)
   end
 end
 return { entries, with_others }

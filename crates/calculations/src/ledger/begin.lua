@@ -9,13 +9,12 @@
 ]]
 local call = redis.call
 local head = call('HMGET', KEYS[1], 'builder', 'builder_at')
-local now = tonumber(ARGV[2])
 -- A builder that has not got on for so long is taken to be dead.
-local is_alive = head[1] and head[1] ~= ARGV[1] and now - tonumber(head[2] or 0) < tonumber(ARGV[3])
+local is_alive = head[1] and head[1] ~= builder and tonumber(now) - tonumber(head[2] or 0) < tonumber(patience_ms)
 if is_alive then return 0 end
-call('HSET', KEYS[1], 'builder', ARGV[1], 'builder_at', ARGV[2])
-for at = 4, #ARGV, 2 do
+call('HSET', KEYS[1], 'builder', builder, 'builder_at', now)
+for at = PAIRS_AT, #ARGV, 2 do
   call('SADD', KEYS[2], ARGV[at])
-  call('SADD', KEYS[3 + (at - 4) / 2], ARGV[at + 1])
+  call('SADD', KEYS[3 + (at - PAIRS_AT) / 2], ARGV[at + 1])
 end
 return 1

@@ -12,7 +12,7 @@
 --- @include "judge"
 
 local head = call('HMGET', KEYS[1], 'version', 'builder')
-if (head[1] or '0') ~= ARGV[1] or head[2] then return { 0, false } end
+if (head[1] or '0') ~= version or head[2] then return { 0, false } end
 
 -- Counts a key that is new in its dimension, and tells the observers whose number it completes.
 local function observe(key, name, buckets)
@@ -21,15 +21,15 @@ local function observe(key, name, buckets)
     local seen = call('HINCRBY', KEYS[5 + bucket.key], bucket.label, 1)
     for _, rule in ipairs(bucket.rules) do
       if rule.trigger == seen and rule.hold_ms > 0 then
-        wait(ARGV[5] .. rule.state, bucket.label, 'pending', tonumber(ARGV[3]), rule.hold_ms, rule.fields)
+        wait(tag .. rule.state, bucket.label, 'pending', tonumber(now), rule.hold_ms, rule.fields)
       elseif rule.trigger == seen then
-        say(KEYS[2], ARGV[4], KEYS[3], 'fired', rule.fields)
+        say(KEYS[2], event_prefix, KEYS[3], 'fired', rule.fields)
       end
     end
   end
 end
 
-local at = 7
+local at = STEPS_AT
 while ARGV[at] do
   local command, key, count = ARGV[at], KEYS[5 + tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
   local first, last = at + 3, at + 2 + count
@@ -42,6 +42,6 @@ while ARGV[at] do
   end
   at = last + 1
 end
-call('HSET', KEYS[1], 'version', string.format('%.0f', tonumber(ARGV[1]) + 1), 'built', ARGV[2])
-publish(KEYS[4], ARGV[6])
+call('HSET', KEYS[1], 'version', string.format('%.0f', tonumber(version) + 1), 'built', built)
+publish(KEYS[4], message)
 return { 1, due_at and string.format('%.0f', due_at) or false }

@@ -8,8 +8,8 @@
 ]]
 local call = redis.call
 local number = string.format('%.0f', call('INCR', KEYS[1]))
-local name = ARGV[2] .. number
-call('HSET', ARGV[1] .. name, unpack(ARGV, 3))
+local name = prefix .. number
+call('HSET', tag .. name, unpack(ARGV, FIELDS_AT))
 call('SADD', KEYS[2], name)
 call('SADD', KEYS[3], name)
 return number

@@ -10,9 +10,9 @@
 local call = redis.call
 
 if call('HEXISTS', KEYS[1], 'builder') == 1 then return 0 end
-local known = call('SREM', KEYS[2], ARGV[1])
+local known = call('SREM', KEYS[2], key)
 for at = 4, #KEYS do known = known + call('DEL', KEYS[at]) end
 known = known + call('DEL', KEYS[1])
 if known == 0 then return 0 end
-publish(KEYS[3], ARGV[2])
+publish(KEYS[3], message)
 return 1

@@ -6,6 +6,6 @@
 ]]
 local call = redis.call
 call('DEL', KEYS[1], KEYS[2])
-call('SREM', KEYS[3], ARGV[1])
-call('SREM', KEYS[4], ARGV[1])
+call('SREM', KEYS[3], name)
+call('SREM', KEYS[4], name)
 return 1

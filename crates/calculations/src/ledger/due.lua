@@ -13,24 +13,24 @@ local NEXT = { pending = 'fired', clearing = 'resolved' }
 -- What the rule has to say, said at this time.
 local function say_now(kind, words)
   for at = 1, #words.fields, 2 do
-    if words.fields[at] == 'created_at' then words.fields[at + 1] = ARGV[2] end
+    if words.fields[at] == 'created_at' then words.fields[at + 1] = created_at end
   end
-  say(KEYS[2], ARGV[3] .. words.event, ARGV[3] .. words.events, kind, words.fields)
+  say(KEYS[2], tag .. words.event, tag .. words.events, kind, words.fields)
 end
 
 local spoke = 0
-local members = call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[4])
+local members = call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, max)
 for _, member in ipairs(members) do
   call('ZREM', KEYS[1], member)
   local name, bucket = member:match('^(%S+) (.+)$')
-  local key = ARGV[3] .. (name or '')
+  local key = tag .. (name or '')
   -- Of a rule that was deleted, nothing is left.
   local word, words = (name and call('HGET', key, bucket) or ''):match('^(%a+) %d+ (.+)$')
   if word and NEXT[word] then
-    call('HSET', key, bucket, NEXT[word] .. ' ' .. ARGV[1])
+    call('HSET', key, bucket, NEXT[word] .. ' ' .. now)
     say_now(NEXT[word], cjson.decode(words))
     spoke = spoke + 1
   end
 end
 local first = call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return { spoke, #members == tonumber(ARGV[4]) and 1 or 0, first[2] or false }
+return { spoke, #members == tonumber(max) and 1 or 0, first[2] or false }

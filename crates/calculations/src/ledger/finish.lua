@@ -8,11 +8,11 @@
 ]]
 --- @include "publish"
 local call = redis.call
-if call('HGET', KEYS[1], 'builder') ~= ARGV[1] then return 0 end
+if call('HGET', KEYS[1], 'builder') ~= builder then return 0 end
 call('HDEL', KEYS[1], 'builder', 'builder_at')
-if ARGV[2] ~= '' then
-  call('HSET', KEYS[1], 'built', ARGV[2])
+if built ~= '' then
+  call('HSET', KEYS[1], 'built', built)
   call('HINCRBY', KEYS[1], 'version', 1)
-  publish(KEYS[2], ARGV[3])
+  publish(KEYS[2], message)
 end
 return 1

@@ -6,8 +6,7 @@ local due_at = nil
 
 -- Lets a rule wait in a bucket until the time has come, with what it has to say then. Names are documented ones, without the tag.
 local function wait(key, bucket, word, from, ms, fields)
-  local tag = ARGV[5]
-  local words = { event = ARGV[4]:sub(#tag + 1), events = KEYS[3]:sub(#tag + 1), fields = fields }
+  local words = { event = event_prefix:sub(#tag + 1), events = KEYS[3]:sub(#tag + 1), fields = fields }
   call('HSET', key, bucket, word .. string.format(' %.0f ', from) .. cjson.encode(words))
   call('ZADD', KEYS[5], string.format('%.0f', from + ms), key:sub(#tag + 1) .. ' ' .. bucket)
   if not due_at or from + ms < due_at then due_at = from + ms end
@@ -19,17 +18,17 @@ end
 local function judge(key, first, last)
   local bucket, holds = ARGV[first], ARGV[first + 1] == '1'
   local hold_ms, resolve_ms = tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
-  local now = tonumber(ARGV[3])
+  local now_text, now = now, tonumber(now)
   local word, since = (call('HGET', key, bucket) or ''):match('^(%a+) (%d+)')
   since = tonumber(since)
   local fields = { unpack(ARGV, first + 5, last) }
-  local member = key:sub(#ARGV[5] + 1) .. ' ' .. bucket
+  local member = key:sub(#tag + 1) .. ' ' .. bucket
 
   local function turn(new)
-    call('HSET', key, bucket, new .. ' ' .. ARGV[3])
+    call('HSET', key, bucket, new .. ' ' .. now_text)
     call('ZREM', KEYS[5], member)
   end
-  local function tell(kind) say(KEYS[2], ARGV[4], KEYS[3], kind, fields) end
+  local function tell(kind) say(KEYS[2], event_prefix, KEYS[3], kind, fields) end
 
   if holds then
     if word == 'clearing' then

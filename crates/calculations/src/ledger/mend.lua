@@ -6,7 +6,7 @@
   Returns 1, or 0 when another has taken over.
 ]]
 local call = redis.call
-if call('HGET', KEYS[1], 'builder') ~= ARGV[1] then return 0 end
-call('HSET', KEYS[1], 'builder_at', ARGV[2])
-call(ARGV[3], KEYS[2], unpack(ARGV, 4))
+if call('HGET', KEYS[1], 'builder') ~= builder then return 0 end
+call('HSET', KEYS[1], 'builder_at', now)
+call(command, KEYS[2], unpack(ARGV, VALUES_AT))
 return 1

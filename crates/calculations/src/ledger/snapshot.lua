@@ -26,7 +26,7 @@ local function fields_of(key, first, count)
 end
 
 local at, intervals_key = 7, {}
-for word in ARGV[1]:gmatch('%S+') do
+for word in words:gmatch('%S+') do
   intervals_key[word] = KEYS[at]
   at = at + 1
 end
@@ -42,16 +42,16 @@ for _, calculation in ipairs(call('SMEMBERS', KEYS[4])) do
   end
 end
 
-local n = tonumber(ARGV[2])
+local n = tonumber(ARGV[REST_AT])
 local reply = {
   call('HMGET', KEYS[1], 'version', 'built', 'builder', 'builder_at'),
   call('HLEN', KEYS[3]),
   call('HGETALL', KEYS[2]),
   declared,
   { call('GET', KEYS[5]) or '0', tostring(call('SCARD', KEYS[6])) },
-  fields_of(KEYS[3], 3, n),
+  fields_of(KEYS[3], REST_AT + 1, n),
 }
-local first = 3 + n
+local first = REST_AT + 1 + n
 for key = at, #KEYS do
   local count = tonumber(ARGV[first])
   reply[#reply + 1] = fields_of(KEYS[key], first + 1, count)

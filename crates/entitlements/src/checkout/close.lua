@@ -6,8 +6,8 @@
 ]]
 local session, due, open = KEYS[1], KEYS[2], KEYS[3]
 
-if redis.call('HGET', session, 'holder') ~= ARGV[2] then return redis.status_reply('OK') end
+if redis.call('HGET', session, 'holder') ~= holder then return redis.status_reply('OK') end
 redis.call('DEL', session)
-redis.call('ZREM', due, ARGV[1])
-redis.call('ZREM', open, ARGV[1])
+redis.call('ZREM', due, uid)
+redis.call('ZREM', open, uid)
 return redis.status_reply('OK')

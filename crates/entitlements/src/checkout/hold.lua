@@ -2,13 +2,12 @@
   Holds a checkout, so that nobody else finishes it meanwhile.
 
   KEYS  1 session   2 due
-  ARGV  1 now   2 holder   3 until   4 uid   5 user_sub   6 only_due
+  ARGV  1 now   2 holder   3 held_until   4 uid   5 user_sub   6 only_due
         An empty user_sub is anybody.
   Returns the checkout's fields.
   Errors  NO_SUCH_CHECKOUT   BUSY_CHECKOUT   NOT_DUE
 ]]
-local session, due, now, holder, held_until = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local uid, user_sub, only_due = ARGV[4], ARGV[5], ARGV[6] == '1'
+local session, due, now, only_due = KEYS[1], KEYS[2], tonumber(now), only_due == '1'
 
 local owner = redis.call('HGET', session, 'user_sub')
 if not owner or (user_sub ~= '' and owner ~= user_sub) then

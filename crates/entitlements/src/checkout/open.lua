@@ -6,13 +6,12 @@
   Errors  TOO_MANY_OPEN
 ]]
 local session, due, open = KEYS[1], KEYS[2], KEYS[3]
-local uid, now = ARGV[1], ARGV[4]
 
 local count = redis.call('ZCARD', open)
-if count >= tonumber(ARGV[7]) then return redis.error_reply('TOO_MANY_OPEN ' .. count) end
+if count >= tonumber(max) then return redis.error_reply('TOO_MANY_OPEN ' .. count) end
 
-redis.call('HSET', session, 'user_sub', ARGV[2], 'stripe_session_id', ARGV[3], 'created_at', now,
-  'last_checked_at', now, 'expires_at', ARGV[5])
-redis.call('ZADD', due, ARGV[6], uid)
+redis.call('HSET', session, 'user_sub', user_sub, 'stripe_session_id', stripe_session_id, 'created_at', now,
+  'last_checked_at', now, 'expires_at', expires_at)
+redis.call('ZADD', due, next_at, uid)
 redis.call('ZADD', open, now, uid)
 return redis.status_reply('OK')

@@ -6,8 +6,8 @@
 ]]
 local session, due = KEYS[1], KEYS[2]
 
-if redis.call('HGET', session, 'holder') ~= ARGV[2] then return redis.status_reply('OK') end
+if redis.call('HGET', session, 'holder') ~= holder then return redis.status_reply('OK') end
 redis.call('HDEL', session, 'holder', 'held_until')
-redis.call('HSET', session, 'last_checked_at', ARGV[3])
-redis.call('ZADD', due, ARGV[4], ARGV[1])
+redis.call('HSET', session, 'last_checked_at', last_checked_at)
+redis.call('ZADD', due, next_at, uid)
 return redis.status_reply('OK')

@@ -86,7 +86,7 @@ impl Checkout {
         let call = HOLD.call(self.entitlements.store());
         let call = call.key("session", &keys::checkout_session(uid));
         let call = call.key("due", &keys::checkouts_due()).arg("uid", uid.as_str());
-        let call = call.arg("now", now).arg("holder", &holder).arg("until", now + HOLD_S);
+        let call = call.arg("now", now).arg("holder", &holder).arg("held_until", now + HOLD_S);
         let call = call.arg("user_sub", user_sub).arg("only_due", u8::from(only_due));
         let held = call.run().await;
         let record: HashMap<String, String> = held.map_err(|error| refused(error.into(), uid))?;

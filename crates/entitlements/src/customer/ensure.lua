@@ -4,8 +4,8 @@
   KEYS  1 customer
   ARGV  1 now   2 revenue_cat_id   3 replace
 ]]
-local customer, now, id = KEYS[1], ARGV[1], ARGV[2]
+local customer, id = KEYS[1], revenue_cat_id
 
 redis.call('HSETNX', customer, 'created_at', now)
-redis.call(ARGV[3] == '1' and 'HSET' or 'HSETNX', customer, 'revenue_cat_id', id)
+redis.call(replace == '1' and 'HSET' or 'HSETNX', customer, 'revenue_cat_id', id)
 return redis.status_reply('OK')

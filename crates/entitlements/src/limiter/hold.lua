@@ -6,8 +6,8 @@
   Errors  TOO_MANY_LIMITS
 ]]
 --- @include "quota"
-local now, until_ms = tonumber(ARGV[1]), tonumber(ARGV[3])
-if not enter_quota(KEYS[1], ARGV[2], now, ARGV[3], tonumber(ARGV[4]), math.max(until_ms - now, 1)) then
+local now = tonumber(now_ms)
+if not enter_quota(KEYS[1], member, now, until_ms, tonumber(quota), math.max(tonumber(until_ms) - now, 1)) then
   return redis.error_reply('TOO_MANY_LIMITS ' .. quota_opens_in(KEYS[1], now))
 end
 return redis.status_reply('OK')

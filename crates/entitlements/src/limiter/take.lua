@@ -10,10 +10,10 @@
   Errors  TOO_MANY_LIMITS  UNCOUNTED
 ]]
 --- @include "quota"
-local limit, kind, held = KEYS[1], ARGV[1], KEYS[2]
-local now, max, period = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local burst, amount = tonumber(ARGV[5]), tonumber(ARGV[6])
-local quota, granted_until = tonumber(ARGV[7]), tonumber(ARGV[9])
+local limit, held = KEYS[1], KEYS[2]
+local now, max, period = tonumber(now_ms), tonumber(max), tonumber(period_ms)
+local burst, amount = tonumber(burst), tonumber(amount)
+local quota, granted_until = tonumber(quota), tonumber(granted_until)
 
 -- Stores a limit that lasts for some time, and counts it among its user's for that time and a while more, so that not every
 -- change has to be counted. Returns why that is refused, if it is.
@@ -23,7 +23,7 @@ local function store(lasts, more, ...)
     counted_until = now + lasts + more
     local ends_at = string.format('%d', counted_until)
     if not held then return redis.error_reply('UNCOUNTED ' .. ends_at) end
-    if not enter_quota(held, ARGV[8], now, ends_at, quota, lasts + more) then
+    if not enter_quota(held, member, now, ends_at, quota, lasts + more) then
       return redis.error_reply('TOO_MANY_LIMITS ' .. quota_opens_in(held, now))
     end
   end

@@ -7,10 +7,10 @@
         What else is known stays as long as the assumption at least.
   Returns the JSON that is in force, for each identifier.
 ]]
-local entitlements, ttl_ms = KEYS[1], tonumber(ARGV[1])
+local entitlements, ttl_ms = KEYS[1], tonumber(ttl_ms)
 
 local in_force = {}
-for at = 2, #ARGV, 3 do
+for at = VALUES_AT, #ARGV, 3 do
   local now_there = redis.call('HGET', entitlements, ARGV[at]) or ''
   if now_there == ARGV[at + 1] then
     redis.call('HSET', entitlements, ARGV[at], ARGV[at + 2])

@@ -4,5 +4,5 @@
   KEYS  1 asking
   ARGV  1 holder
 ]]
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+if redis.call('GET', KEYS[1]) == holder then redis.call('DEL', KEYS[1]) end
 return redis.status_reply('OK')

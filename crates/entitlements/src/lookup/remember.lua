@@ -6,7 +6,7 @@
         The values are identifiers and JSON in turn.
         What was checked later stays, unless it was only assumed: an assumption lasts so many seconds.
 ]]
-local entitlements, checked_at, assumed = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local entitlements, checked_at, assumed = KEYS[1], tonumber(checked_at), tonumber(assumed)
 
 local function is_later(json)
   if not json then return false end
@@ -19,10 +19,10 @@ local function is_later(json)
   return value.checked_at > checked_at
 end
 
-for at = 4, #ARGV, 2 do
+for at = VALUES_AT, #ARGV, 2 do
   if not is_later(redis.call('HGET', entitlements, ARGV[at])) then
     redis.call('HSET', entitlements, ARGV[at], ARGV[at + 1])
   end
 end
-redis.call('EXPIRE', entitlements, ARGV[1])
+redis.call('EXPIRE', entitlements, ttl)
 return redis.status_reply('OK')

@@ -5,9 +5,9 @@
   ARGV  1 member   2 now   3 at
   Errors  BEING_DELETED
 ]]
-local claimed_until = redis.call('ZSCORE', KEYS[2], ARGV[1])
-if claimed_until and tonumber(claimed_until) > tonumber(ARGV[2]) then
+local claimed_until = redis.call('ZSCORE', KEYS[2], member)
+if claimed_until and tonumber(claimed_until) > tonumber(now) then
   return redis.error_reply('BEING_DELETED until ' .. claimed_until)
 end
-redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
+redis.call('ZADD', KEYS[1], at, member)
 return redis.status_reply('OK')

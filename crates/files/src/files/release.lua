@@ -5,10 +5,10 @@
   ARGV  1 member   2 now
   Errors  BEING_DELETED  NOT_THERE
 ]]
-local claimed_until = redis.call('ZSCORE', KEYS[2], ARGV[1])
-if claimed_until and tonumber(claimed_until) > tonumber(ARGV[2]) then
+local claimed_until = redis.call('ZSCORE', KEYS[2], member)
+if claimed_until and tonumber(claimed_until) > tonumber(now) then
   return redis.error_reply('BEING_DELETED until ' .. claimed_until)
 end
-if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return redis.error_reply('NOT_THERE in purgatory') end
-redis.call('HDEL', KEYS[3], ARGV[1])
+if redis.call('ZREM', KEYS[1], member) == 0 then return redis.error_reply('NOT_THERE in purgatory') end
+redis.call('HDEL', KEYS[3], member)
 return redis.status_reply('OK')

@@ -9,27 +9,25 @@
   Errors  TOO_MANY_TOKENS  NOT_THE_FIRST
 ]]
 local tokens, token, audit, first_admin = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local user_sub, uid, now, expires_at, parent = ARGV[1], ARGV[2], ARGV[5], ARGV[6], ARGV[12]
-local is_first = ARGV[13] == '1'
 
 local unexpired = redis.call('ZCOUNT', tokens, 0, 0) + redis.call('ZCOUNT', tokens, '(' .. now, '+inf')
 for at = 5, #KEYS do
-  local ends_at = tonumber(redis.call('ZSCORE', tokens, ARGV[at + 9]) or now)
+  local ends_at = tonumber(redis.call('ZSCORE', tokens, ARGV[at - 5 + DROPPED_AT]) or now)
   if ends_at == 0 or ends_at > tonumber(now) then unexpired = unexpired - 1 end
 end
-if unexpired >= tonumber(ARGV[8]) then return redis.error_reply('TOO_MANY_TOKENS ' .. unexpired) end
-if is_first and not redis.call('SET', first_admin, now, 'NX') then
+if unexpired >= tonumber(max) then return redis.error_reply('TOO_MANY_TOKENS ' .. unexpired) end
+if is_first == '1' and not redis.call('SET', first_admin, now, 'NX') then
   return redis.error_reply('NOT_THE_FIRST another start was first')
 end
 
 for at = 5, #KEYS do
   redis.call('DEL', KEYS[at])
-  redis.call('ZREM', tokens, ARGV[at + 9])
+  redis.call('ZREM', tokens, ARGV[at - 5 + DROPPED_AT])
 end
-redis.call('HSET', token, 'user_sub', user_sub, 'name', ARGV[3], 'role', ARGV[4], 'created_at', now, 'digest', ARGV[7], 'reach', ARGV[11])
+redis.call('HSET', token, 'user_sub', user_sub, 'name', name, 'role', role, 'created_at', now, 'digest', digest, 'reach', reach)
 if expires_at ~= '' then redis.call('HSET', token, 'expires_at', expires_at) end
 if parent ~= '' then redis.call('HSET', token, 'parent', parent) end
 redis.call('ZADD', tokens, expires_at == '' and 0 or expires_at, uid)
-redis.call('LPUSH', audit, ARGV[9])
-redis.call('LTRIM', audit, 0, ARGV[10] - 1)
+redis.call('LPUSH', audit, change)
+redis.call('LTRIM', audit, 0, audit_max - 1)
 return redis.status_reply('OK')

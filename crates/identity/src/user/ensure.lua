@@ -5,7 +5,7 @@
   ARGV  1 user_sub   2 now   3 change   4 audit_max
   Returns 1 if the user is new.
 ]]
-if redis.call('ZADD', KEYS[1], 'NX', ARGV[2], ARGV[1]) == 0 then return 0 end
-redis.call('LPUSH', KEYS[2], ARGV[3])
-redis.call('LTRIM', KEYS[2], 0, ARGV[4] - 1)
+if redis.call('ZADD', KEYS[1], 'NX', now, user_sub) == 0 then return 0 end
+redis.call('LPUSH', KEYS[2], change)
+redis.call('LTRIM', KEYS[2], 0, audit_max - 1)
 return 1

@@ -6,9 +6,9 @@
   Errors  TOO_MANY_SESSIONS
 ]]
 --- @include "quota"
-local now, lives = tonumber(ARGV[2]), tonumber(ARGV[3])
+local now_text, now, lives = now, tonumber(now), tonumber(lives_s)
 local gone_at = string.format('%.6f', now + lives)
-if not enter_quota(KEYS[1], ARGV[1], ARGV[2], gone_at, tonumber(ARGV[4]), lives * 1000) then
+if not enter_quota(KEYS[1], member, now_text, gone_at, tonumber(sessions_max), lives * 1000) then
   return redis.error_reply('TOO_MANY_SESSIONS ' .. quota_opens_in(KEYS[1], now))
 end
 return redis.status_reply('OK')

@@ -6,6 +6,6 @@
   Errors  NOT_FOUND
 ]]
 if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('NOT_FOUND no such journey') end
-redis.call('HSET', KEYS[2], 'user_sub', ARGV[1], 'created_at', ARGV[2])
-redis.call('EXPIRE', KEYS[2], ARGV[3])
+redis.call('HSET', KEYS[2], 'user_sub', user_sub, 'created_at', now)
+redis.call('EXPIRE', KEYS[2], ttl_s)
 return redis.status_reply('OK')

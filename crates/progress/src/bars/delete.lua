@@ -6,9 +6,9 @@
   Returns whether it was deleted.
 ]]
 --- @include "bar"
-if not is_as_read(KEYS[1], ARGV[1]) then return 0 end
+if not is_as_read(KEYS[1], revision) then return 0 end
 call('DEL', KEYS[1], KEYS[2])
 forget_samples(KEYS[3], KEYS[4])
-call('ZREM', KEYS[5], ARGV[2])
+call('ZREM', KEYS[5], name)
 drop_stale(6)
 return 1

@@ -6,8 +6,8 @@
   Returns deleted, missing, or changed when the bar is another.
 ]]
 --- @include "bar"
-if not is_as_read(KEYS[1], ARGV[1]) then return 'changed' end
-if call('ZREM', KEYS[2], ARGV[2]) + call('HDEL', KEYS[3], ARGV[2]) == 0 then return 'missing' end
+if not is_as_read(KEYS[1], revision) then return 'changed' end
+if call('ZREM', KEYS[2], uid) + call('HDEL', KEYS[3], uid) == 0 then return 'missing' end
 call('HINCRBY', KEYS[1], 'sampled', 1)
 drop_stale(4)
 return 'deleted'

@@ -7,7 +7,7 @@
   Returns for each bar its fields, its steps and its samples; nothing for one that is not there. Absent fields are empty.
 ]]
 local call = redis.call
-local with_samples = ARGV[1] == '1'
+local with_samples = with_samples == '1'
 local width = with_samples and 3 or 2
 
 local answer = {}

@@ -10,9 +10,9 @@
 --- @include "bar"
 local bar, steps, traces, samples, bars = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
-if not is_as_read(bar, ARGV[1]) then return 0 end
-if not enter_list(bars, ARGV[2], ARGV[3], tonumber(ARGV[4])) then return refuse_bar() end
-write_bar(bar, steps, ARGV, 6)
-if ARGV[5] == '1' then forget_samples(traces, samples) end
+if not is_as_read(bar, revision) then return 0 end
+if not enter_list(bars, name, created_at, tonumber(bars_max)) then return refuse_bar() end
+write_bar(bar, steps, ARGV, VALUES_AT)
+if forget == '1' then forget_samples(traces, samples) end
 drop_stale(6)
 return 1

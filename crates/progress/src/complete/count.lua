@@ -14,32 +14,31 @@
 --- @include "steps"
 --- @include "bar"
 local bar, steps, traces, samples, bars, count = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local created_at, sample_uid = ARGV[1], ARGV[6]
-local max_count, age_start = tonumber(ARGV[9]), ARGV[11]
+local max_count = tonumber(max_count)
 
 local stored = call('HMGET', trace, 'created_at', 'last_updated_at', 'done', 'counted', 'current_step')
 local is_that_trace = tonumber(stored[1] or '') == tonumber(created_at)
-  and tonumber(stored[2] or '') == tonumber(ARGV[2]) and stored[3] == '1'
+  and tonumber(stored[2] or '') == tonumber(last_updated_at) and stored[3] == '1'
 if not is_that_trace or stored[4] then return 'gone' end
-if not is_as_read(bar, ARGV[3]) then return 'changed' end
+if not is_as_read(bar, revision) then return 'changed' end
 
-if #ARGV >= 22 then
-  if not enter_list(bars, ARGV[17], ARGV[19], tonumber(ARGV[18])) then return refuse_bar() end
-  write_bar(bar, steps, ARGV, 22)
+if #ARGV >= VALUES_AT then
+  if not enter_list(bars, name, bar_created_at, tonumber(bars_max)) then return refuse_bar() end
+  write_bar(bar, steps, ARGV, VALUES_AT)
   forget_samples(traces, samples)
   drop_stale(9)
 end
 
-call('ZADD', count, 'NX', created_at, ARGV[4])
-call('ZREMRANGEBYSCORE', count, '-inf', ARGV[13])
-call('EXPIRE', count, ARGV[14])
+call('ZADD', count, 'NX', created_at, trace_uid)
+call('ZREMRANGEBYSCORE', count, '-inf', clip_end)
+call('EXPIRE', count, count_ttl)
 
 local function is_retained()
-  if ARGV[8] == 'systematic' then
-    return call('ZCOUNT', traces, '(' .. ARGV[10], '+inf') == 0
+  if technique == 'systematic' then
+    return call('ZCOUNT', traces, '(' .. interval_start, '+inf') == 0
   end
   local n_traces = call('ZCOUNT', count, age_start, '+inf')
-  return n_traces <= max_count or tonumber(ARGV[15]) * n_traces < max_count
+  return n_traces <= max_count or tonumber(roll) * n_traces < max_count
 end
 
 local function drop(uids)
@@ -62,8 +61,8 @@ end
 local function drop_surplus()
   local n_retained = call('ZCARD', traces)
   local surplus = n_retained - max_count
-  if surplus == 1 and ARGV[8] ~= 'systematic' then
-    local rank = math.floor(tonumber(ARGV[16]) * n_retained)
+  if surplus == 1 and technique ~= 'systematic' then
+    local rank = math.floor(tonumber(evict_roll) * n_retained)
     return drop(call('ZRANGE', traces, rank, rank))
   end
   local dropped = 0
@@ -76,16 +75,16 @@ end
 local retained = is_retained()
 if retained then
   call('ZADD', traces, created_at, sample_uid)
-  call('HSET', samples, sample_uid, ARGV[7])
+  call('HSET', samples, sample_uid, sample)
 end
-local dropped = (ARGV[12] == '1' and drop_old() or 0) + drop_surplus()
+local dropped = (ages == '1' and drop_old() or 0) + drop_surplus()
 if retained or dropped > 0 then
   call('HINCRBY', bar, 'sampled', 1)
   drop_stale(9)
 end
 
 call('HSET', trace, 'counted', '1')
-call('EXPIRE', trace, ARGV[5])
-call('ZADD', KEYS[8], 'XX', ARGV[21], ARGV[20])
-for position = 1, tonumber(stored[5]) or 0 do call('EXPIRE', step_key(position), ARGV[5]) end
+call('EXPIRE', trace, linger)
+call('ZADD', KEYS[8], 'XX', gone_at, member)
+for position = 1, tonumber(stored[5]) or 0 do call('EXPIRE', step_key(position), linger) end
 return retained and 'retained' or 'counted'

@@ -8,15 +8,16 @@
 ]]
 local call = redis.call
 local stored = call('HMGET', KEYS[1], 'revision', 'sampled')
-if stored[1] ~= ARGV[1] or (stored[2] or '') ~= ARGV[2] then return 0 end
+if stored[1] ~= revision or (stored[2] or '') ~= sampled then return 0 end
 
-call('SET', KEYS[2], ARGV[4], 'EX', ARGV[3])
+call('SET', KEYS[2], overall, 'EX', ttl)
 for at = 3, #KEYS do
-  local a, b = ARGV[2 * at - 1], ARGV[2 * at]
+  local fit = FITS_AT + 2 * (at - 3)
+  local a, b = ARGV[fit], ARGV[fit + 1]
   -- There may be anything.
   call('DEL', KEYS[at])
   call('HSET', KEYS[at], 'a', a, 'check', a .. ',' .. b)
   if b ~= '' then call('HSET', KEYS[at], 'b', b) end
-  call('EXPIRE', KEYS[at], ARGV[3])
+  call('EXPIRE', KEYS[at], ttl)
 end
 return 1

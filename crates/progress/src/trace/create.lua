@@ -13,18 +13,17 @@
 --- @include "publish"
 --- @include "quota"
 local call = redis.call
-local now, ttl = ARGV[1], ARGV[5]
 
-if call('HEXISTS', KEYS[3], ARGV[2]) == 1 then return redis.error_reply('UID_TAKEN by a retained trace') end
+if call('HEXISTS', KEYS[3], uid) == 1 then return redis.error_reply('UID_TAKEN by a retained trace') end
 
 local earlier = call('HMGET', trace, 'current_step', 'done', 'counted')
-if earlier[2] == '1' and not earlier[3] and ARGV[7] ~= '1' then
+if earlier[2] == '1' and not earlier[3] and force ~= '1' then
   return redis.error_reply('UNCOUNTED trace')
 end
 
-local lives = tonumber(ttl) + tonumber(ARGV[11])
+local lives = tonumber(ttl) + tonumber(stored_slack)
 local gone_at = string.format('%.6f', tonumber(now) + lives)
-if not enter_quota(KEYS[5], ARGV[10], now, gone_at, tonumber(ARGV[12]), lives * 1000) then
+if not enter_quota(KEYS[5], stored_member, now, gone_at, tonumber(traces_max), lives * 1000) then
   return redis.error_reply('TOO_MANY_TRACES ' .. quota_opens_in(KEYS[5], tonumber(now)))
 end
 
@@ -36,11 +35,11 @@ call('DEL', trace)
 
 call('HSET', trace, 'created_at', now, 'last_updated_at', now, 'current_step', '1', 'done', '0')
 call('EXPIRE', trace, ttl)
-call('HSET', step_key(1), 'step_name', ARGV[3], 'iteration', '0', 'iterations', ARGV[4], 'started_at', now)
+call('HSET', step_key(1), 'step_name', step_name, 'iteration', '0', 'iterations', iterations, 'started_at', now)
 call('EXPIRE', step_key(1), ttl)
 if KEYS[6] then
-  call('ZREMRANGEBYSCORE', KEYS[6], '-inf', ARGV[9])
-  call('ZADD', KEYS[6], now, ARGV[8])
+  call('ZREMRANGEBYSCORE', KEYS[6], '-inf', silent_since)
+  call('ZADD', KEYS[6], now, member)
 end
 publish(KEYS[2], 'created')
-return call('HINCRBY', KEYS[4], ARGV[6], 1)
+return call('HINCRBY', KEYS[4], month, 1)

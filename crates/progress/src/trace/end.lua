@@ -10,7 +10,6 @@
 --- @include "steps"
 --- @include "publish"
 local call = redis.call
-local now, exit_code, signal, ttl = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local stored = call('HMGET', trace, 'current_step', 'done', 'failed_at')
 local position = tonumber(stored[1])
@@ -24,9 +23,9 @@ if exit_code ~= '' then call('HSET', trace, 'exit_code', exit_code) end
 if signal ~= '' then call('HSET', trace, 'signal', signal) end
 call('EXPIRE', trace, ttl)
 for step = 1, position do call('EXPIRE', step_key(step), ttl) end
-local lives = tonumber(ttl) + tonumber(ARGV[7])
-call('ZADD', KEYS[3], string.format('%.6f', tonumber(now) + lives), ARGV[6])
+local lives = tonumber(ttl) + tonumber(stored_slack)
+call('ZADD', KEYS[3], string.format('%.6f', tonumber(now) + lives), stored_member)
 call('EXPIRE', KEYS[3], string.format('%d', lives))
-if KEYS[4] then call('ZREM', KEYS[4], ARGV[5]) end
+if KEYS[4] then call('ZREM', KEYS[4], member) end
 publish(KEYS[2], 'failed')
 return redis.status_reply('OK')

@@ -10,5 +10,5 @@ local trace = KEYS[1]
 if redis.call('HEXISTS', trace, 'current_step') == 0 then
   return redis.error_reply('TRACE_NOT_FOUND there is none')
 end
-redis.call('HSET', trace, 'reports_every', ARGV[1])
+redis.call('HSET', trace, 'reports_every', every)
 return redis.status_reply('OK')

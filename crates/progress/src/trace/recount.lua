@@ -11,7 +11,6 @@
 --- @include "steps"
 --- @include "publish"
 local call = redis.call
-local step_name, iterations = ARGV[1], ARGV[2]
 
 local stored = call('HMGET', trace, 'current_step', 'done', 'failed_at')
 local position = tonumber(stored[1])
@@ -25,7 +24,7 @@ if current[1] ~= step_name then return redis.error_reply('MISSING_START_TIME it 
 
 call('HSET', current_key, 'iterations', iterations)
 if (tonumber(current[2]) or 0) > tonumber(iterations) then call('HSET', current_key, 'iteration', iterations) end
-for step = 1, position do call('EXPIRE', step_key(step), ARGV[3]) end
-call('EXPIRE', trace, ARGV[3])
+for step = 1, position do call('EXPIRE', step_key(step), ttl) end
+call('EXPIRE', trace, ttl)
 publish(KEYS[2], 'updated')
 return position

@@ -13,8 +13,7 @@
 --- @include "steps"
 --- @include "publish"
 local call = redis.call
-local now, step_name, iteration, iterations = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local done = ARGV[5] == '1'
+local done = done == '1'
 
 local function refuse(word, detail) return redis.error_reply(word .. ' ' .. detail) end
 
@@ -35,7 +34,7 @@ local function why_no_new_step()
   for earlier = 1, position - 1 do
     if call('HGET', step_key(earlier), 'step_name') == step_name then return 'STEP_REPEATED' end
   end
-  if position >= tonumber(ARGV[8]) then return 'TOO_MANY_STEPS' end
+  if position >= tonumber(steps_max) then return 'TOO_MANY_STEPS' end
 end
 
 -- A step that ends has completed all its iterations, whatever was told.
@@ -55,24 +54,24 @@ elseif iteration ~= '' and tonumber(iteration) < reached then
 elseif done then
   finish_current()
   call('HSET', trace, 'done', '1')
-  call('RPUSH', KEYS[3], ARGV[6])
+  call('RPUSH', KEYS[3], entry)
 elseif iteration ~= '' and tonumber(iteration) > reached then
   call('HSET', current_key, 'iteration', iteration)
 end
 
 call('HSET', trace, 'last_updated_at', now)
 -- All steps, or a trace that runs for days would lose its first ones.
-call('EXPIRE', trace, ARGV[7])
-for step = 1, position do call('EXPIRE', step_key(step), ARGV[7]) end
+call('EXPIRE', trace, ttl)
+for step = 1, position do call('EXPIRE', step_key(step), ttl) end
 -- It counts among the user's for as long as it lives. That has an hour to spare, so the first update in each hour is enough.
 local function hour(at) return math.floor((tonumber(at) or 0) / 3600) end
 if hour(now) ~= hour(stored[4]) then
-  local lives = tonumber(ARGV[7]) + tonumber(ARGV[11])
-  call('ZADD', KEYS[4], string.format('%.6f', tonumber(now) + lives), ARGV[10])
+  local lives = tonumber(ttl) + tonumber(stored_slack)
+  call('ZADD', KEYS[4], string.format('%.6f', tonumber(now) + lives), stored_member)
   call('EXPIRE', KEYS[4], string.format('%d', lives))
 end
 if KEYS[5] then
-  if done then call('ZREM', KEYS[5], ARGV[9]) else call('ZADD', KEYS[5], now, ARGV[9]) end
+  if done then call('ZREM', KEYS[5], member) else call('ZADD', KEYS[5], now, member) end
 end
 publish(KEYS[2], 'updated')
 return position

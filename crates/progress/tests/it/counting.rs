@@ -4,6 +4,7 @@ use keyrack_progress::{
     BarSettings, CountOutcome, StepConfig, Technique,
     keys::{self, Version},
 };
+use keyrack_store::ServiceError as _;
 
 use crate::rig::{BAR, NOW, Rig, TRACE, bar, done, everywhere, goes_on};
 
@@ -131,12 +132,12 @@ async fn a_trace_can_be_finished_without_a_worker(rig: &Rig) {
     let before = rig.queued().await;
     rig.start("work").await;
     let under_way = rig.progress.finish_trace(&rig.user, &goes_on("work")).await;
-    assert_eq!(under_way.expect_err("a refusal").word(), Some("invalid"));
+    assert_eq!(under_way.expect_err("a refusal").code(), "invalid");
     let handled = rig.progress.finish_trace(&rig.user, &done(goes_on("work"))).await;
     assert_eq!(handled.expect("finished"), counted(0, true));
     assert_eq!(rig.queued().await, before, "nobody has anything left to do");
     let again = rig.progress.finish_trace(&rig.user, &done(goes_on("work"))).await;
-    assert_eq!(again.expect_err("a refusal").word(), Some("trace_completed"));
+    assert_eq!(again.expect_err("a refusal").code(), "trace_completed");
 }
 
 async fn completed_traces_are_listed_by_version(rig: &Rig) {

@@ -5,6 +5,7 @@ use keyrack_progress::{
     Sampling, StepConfig, Technique,
     keys::{self, Version},
 };
+use keyrack_store::ServiceError as _;
 
 use crate::rig::{BAR, NOW, Rig, TRACE, bar, everywhere};
 
@@ -36,7 +37,7 @@ async fn bars_and_steps_are_defined_by_their_users() {
 }
 
 fn word<T: std::fmt::Debug>(refused: Result<T, Error>) -> &'static str {
-    refused.expect_err("a refusal").word().expect("a word")
+    refused.expect_err("a refusal").code()
 }
 
 async fn create(rig: &Rig, settings: BarSettings, config: StepConfig) -> Result<(), Error> {

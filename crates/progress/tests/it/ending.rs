@@ -1,6 +1,7 @@
 //! How a trace ends: completed, failed, or lost.
 
 use keyrack_progress::{Outcome, TraceFailure};
+use keyrack_store::ServiceError as _;
 
 use crate::rig::{BAR, NOW, TRACE, everywhere, goes_on, starts};
 
@@ -41,11 +42,11 @@ async fn a_run_that_is_completed_or_not_there_cannot_fail_on_every_store() {
             rig.progress.fail_trace(&rig.user, BAR, TRACE, told).await
         };
         let refused = fail().await.expect_err("no trace");
-        assert_eq!(refused.word(), Some("trace_not_found"));
+        assert_eq!(refused.code(), "trace_not_found");
         rig.start("load").await;
         rig.accept(&crate::rig::done(goes_on("load"))).await;
         let refused = fail().await.expect_err("completed");
-        assert_eq!(refused.word(), Some("trace_completed"));
+        assert_eq!(refused.code(), "trace_completed");
     })
     .await;
 }

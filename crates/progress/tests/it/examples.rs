@@ -1,6 +1,7 @@
 //! The example job. Time is tokio's and stands still while anything is done, so these run in no time.
 
 use keyrack_progress::{HANDLE_EXAMPLE_JOB, NewTrace, Progress, Trace};
+use keyrack_store::ServiceError as _;
 use keyrack_testkit::simulated_store;
 use serde_json::{Map, Value, json};
 
@@ -74,7 +75,7 @@ async fn examples_without_end_are_refused() {
     let rig = rig().await;
     for (duration, stdev) in [(0, 1.0), (11, 1.0), (5, -1.0), (5, 4.0)] {
         let refused = rig.progress.handle(HANDLE_EXAMPLE_JOB, &kwargs(duration, stdev)).await;
-        assert_eq!(refused.expect_err("a refusal").word(), Some("invalid"));
+        assert_eq!(refused.expect_err("a refusal").code(), "invalid");
     }
     assert_eq!(trace(&rig).await.steps.len(), 1);
 }

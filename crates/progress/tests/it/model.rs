@@ -6,6 +6,7 @@ mod facts;
 mod random;
 
 use keyrack_progress::{NewTrace, Progress, Update};
+use keyrack_store::ServiceError as _;
 use keyrack_testkit::simulated_store;
 
 pub(crate) use self::random::Random;
@@ -111,7 +112,7 @@ async fn create(rig: &Rig, random: &mut Random, facts: &mut Facts, uid: &str) ->
     };
     let said = rig.create(&new).await;
     let expected = facts.create(&new, rig.progress.now());
-    (said.map_or_else(|error| error.word().expect("a word"), |()| "accepted"), expected)
+    (said.map_or_else(|error| error.code(), |()| "accepted"), expected)
 }
 
 async fn update(rig: &Rig, random: &mut Random, facts: &mut Facts, uid: &str) -> Words {
@@ -135,7 +136,7 @@ async fn update(rig: &Rig, random: &mut Random, facts: &mut Facts, uid: &str) ->
     };
     let said = rig.update(&update).await;
     let expected = facts.update(&update, rig.progress.now());
-    (said.map_or_else(|error| error.word().expect("a word"), |()| "accepted"), expected)
+    (said.map_or_else(|error| error.code(), |()| "accepted"), expected)
 }
 
 async fn count(rig: &Rig, facts: &mut Facts, uid: &str) -> Words {

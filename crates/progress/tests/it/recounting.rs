@@ -1,6 +1,7 @@
 //! Steps whose number of iterations is only found out on the way.
 
 use keyrack_progress::CountOutcome;
+use keyrack_store::ServiceError as _;
 
 use crate::rig::{BAR, Rig, TRACE, done, everywhere, goes_on, iterated};
 
@@ -14,13 +15,9 @@ async fn number_of_iterations_can_be_corrected_within_the_program() {
     .await;
 }
 
-async fn recount(
-    rig: &Rig,
-    step: &str,
-    iterations: Option<u64>,
-) -> Result<(), Option<&'static str>> {
+async fn recount(rig: &Rig, step: &str, iterations: Option<u64>) -> Result<(), &'static str> {
     let recounted = rig.progress.recount_step(&rig.user, BAR, TRACE, step, iterations).await;
-    recounted.map_err(|error| error.word())
+    recounted.map_err(|error| error.code())
 }
 
 async fn a_step_becomes_iterated(rig: &Rig) {
@@ -44,13 +41,13 @@ async fn progress_beyond_the_new_number_is_cut(rig: &Rig) {
 }
 
 async fn only_the_current_step_can_be_corrected(rig: &Rig) {
-    assert_eq!(recount(rig, "open", Some(2)).await, Err(Some("trace_not_found")));
+    assert_eq!(recount(rig, "open", Some(2)).await, Err("trace_not_found"));
     rig.start("open").await;
     rig.accept(&goes_on("close")).await;
     let before = rig.trace().await;
-    assert_eq!(recount(rig, "open", Some(2)).await, Err(Some("missing_start_time")));
-    assert_eq!(recount(rig, "close", Some(0)).await, Err(Some("invalid")));
+    assert_eq!(recount(rig, "open", Some(2)).await, Err("missing_start_time"));
+    assert_eq!(recount(rig, "close", Some(0)).await, Err("invalid"));
     assert_eq!(rig.trace().await, before);
     rig.accept(&done(goes_on("close"))).await;
-    assert_eq!(recount(rig, "close", Some(2)).await, Err(Some("trace_completed")));
+    assert_eq!(recount(rig, "close", Some(2)).await, Err("trace_completed"));
 }

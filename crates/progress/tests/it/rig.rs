@@ -8,7 +8,7 @@ use keyrack_progress::{
     CountOutcome, Error, NewTrace, Progress, Sample, Samples, Trace, Update,
     keys::{self, BarName, StepPosition, TraceUid},
 };
-use keyrack_store::Store;
+use keyrack_store::{ServiceError as _, Store};
 use keyrack_testkit::on_every_store_at;
 use redis::FromRedisValue;
 
@@ -116,7 +116,7 @@ impl Rig {
     pub(crate) async fn refuse(&self, update: &Update, word: &str) {
         let before = self.everything().await;
         let error = self.update(update).await.expect_err("a refusal");
-        assert_eq!(error.word(), Some(word), "{update:?}: {error}");
+        assert_eq!(error.code(), word, "{update:?}: {error}");
         assert_eq!(self.everything().await, before, "{update:?} left something behind");
     }
 

@@ -1,6 +1,7 @@
 //! Messages that make no sense, whatever the trace looks like.
 
 use keyrack_progress::{Error, ITERATIONS_MAX, NewTrace, Update};
+use keyrack_store::{Class, ServiceError as _};
 
 use crate::rig::{Rig, done, everywhere, goes_on, iterated, starts};
 
@@ -33,7 +34,7 @@ async fn traces_need_a_bar_a_uid_and_a_step(rig: &Rig) {
         ("iterations", NewTrace { iterations: Some(ITERATIONS_MAX + 1), ..new.clone() }),
     ] {
         let error = rig.create(&bad).await.expect_err("a refusal");
-        assert_eq!(error.word(), Some("invalid"), "{bad:?}");
+        assert_eq!(error.info().class, Class::Invalid, "{bad:?}");
         assert!(error.to_string().contains(field), "{error}");
     }
     let reserved = rig.create(&starts("default")).await.expect_err("a refusal");

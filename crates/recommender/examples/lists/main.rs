@@ -62,10 +62,15 @@ fn print(name: &str, value: f64) -> Result<(), Failed> {
     Ok(writeln!(std::io::stdout(), "{name} {value:.4}")?)
 }
 
+/// The break posts of the app are not recommended.
+fn settings() -> Settings {
+    Settings { break_text: "I have a break today".into(), ..Settings::default() }
+}
+
 /// Loads an app and asks for lists.
 async fn world(url: &str, users: u64, posts: u64, requests: u64) -> Result<(), Failed> {
     let store = Store::open(url).await?;
-    let recommender = Recommender::new(store.clone(), Settings::default());
+    let recommender = Recommender::new(store.clone(), settings());
     let today = recommender.today();
     let day = |ago: i64| today.saturating_sub(jiff::Span::new().days(ago)).to_string();
     let days = (0..7).rev().map(day).collect();
@@ -163,7 +168,7 @@ async fn at_once(recommender: &Recommender, users: u64, requests: u64) -> Result
 
 /// Asks for many lists of an app in which one challenge in four is private, and one post in thirteen a break.
 async fn privacy(requests: u64) -> Result<(), Failed> {
-    let recommender = Recommender::new(Store::open("embedded:memory").await?, Settings::default());
+    let recommender = Recommender::new(Store::open("embedded:memory").await?, settings());
     let today = format!("{} 00:00:00", recommender.today());
     let mut app = Memory::default();
     for challenge in 0..40u64 {

@@ -9,6 +9,6 @@
 local weights, evaluation = KEYS[1], KEYS[2]
 
 redis.call('DEL', weights)
-for at = 2, #ARGV, 2 do redis.call('HSET', weights, ARGV[at], ARGV[at + 1]) end
-redis.call('SET', evaluation, ARGV[1])
+for at = VALUES_AT, #ARGV, 2 do redis.call('HSET', weights, ARGV[at], ARGV[at + 1]) end
+redis.call('SET', evaluation, found)
 return redis.status_reply('OK')

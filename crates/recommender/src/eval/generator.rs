@@ -14,6 +14,9 @@ const LATENT: usize = 4;
 
 const CATEGORIES: usize = 5;
 
+/// What posts say that only announce a break.
+pub(super) const BREAK_TEXT: &str = "I have a break today";
+
 /// How large an app is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
@@ -194,7 +197,7 @@ impl GeneratedApp {
         for post in self.posts.iter().filter(|post| post.day == day) {
             let [id, author, challenge] =
                 [post.id, post.author as u64, post.challenge as u64 + 1].map(|n| n.to_string());
-            let text = if post.rests { "I have a break today!" } else { "Done for today" };
+            let text = if post.rests { BREAK_TEXT } else { "Done for today" };
             tables.push(Table::Posts, &[&id, &author, &challenge, &created, text]);
         }
         for reaction in self.reactions.iter().filter(|reaction| reaction.day == day) {

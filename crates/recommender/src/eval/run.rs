@@ -16,7 +16,7 @@ use super::{
     baselines::{Baseline, PoolPost},
     bootstrap::{self, Interval},
     fit,
-    generator::{GeneratedApp, Post, Reaction},
+    generator::{BREAK_TEXT, GeneratedApp, Post, Reaction},
     metrics::{ListedPost, Scores},
 };
 use crate::{
@@ -108,7 +108,8 @@ impl<'a> Simulation<'a> {
         let options = Options { clock: Some(clock.clone()), ..Options::default() };
         let url = "embedded:memory".parse().map_err(keyrack_store::Error::from)?;
         let store = Store::open_with(url, options).await?;
-        let service = Recommender::new(store, Settings { zone, ..Settings::default() });
+        let settings = Settings { zone, break_text: BREAK_TEXT.into(), ..Settings::default() };
+        let service = Recommender::new(store, settings);
         Ok(Simulation { world, service, clock, tables: world.tables(), day: 0 })
     }
 

@@ -9,11 +9,11 @@
 local contributions = KEYS[1]
 
 local numbers = {}
-for number in string.gmatch(redis.call('HGET', contributions, ARGV[1]) or ARGV[4], '[^,]+') do
+for number in string.gmatch(redis.call('HGET', contributions, user) or nothing, '[^,]+') do
   numbers[#numbers + 1] = number
 end
-local place = tonumber(ARGV[2])
+local place = tonumber(place)
 while #numbers < place do numbers[#numbers + 1] = '0' end
-numbers[place] = string.format('%d', (tonumber(numbers[place]) or 0) + tonumber(ARGV[3]))
-redis.call('HSET', contributions, ARGV[1], table.concat(numbers, ','))
+numbers[place] = string.format('%d', (tonumber(numbers[place]) or 0) + tonumber(days))
+redis.call('HSET', contributions, user, table.concat(numbers, ','))
 return redis.status_reply('OK')

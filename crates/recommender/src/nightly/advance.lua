@@ -14,10 +14,10 @@ local categories = {}
 for at = 6, #KEYS do categories[#categories + 1] = KEYS[at] end
 --- @include "remove"
 
-local passed, old_index, old_ring = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local new_index, new_ring = tonumber(ARGV[6]), tonumber(ARGV[7])
+local passed, old_index, old_ring = tonumber(passed), tonumber(old_index), tonumber(old_ring)
+local new_index, new_ring = tonumber(new_index), tonumber(new_ring)
 
-if (redis.call('HGET', parameters, 'last_run') or '') ~= ARGV[1] then
+if (redis.call('HGET', parameters, 'last_run') or '') ~= seen then
   return redis.error_reply('OTHER_LOAD it has begun this day')
 end
 
@@ -50,5 +50,5 @@ for _, category in ipairs(categories) do
   end
 end
 
-redis.call('HSET', parameters, 'day_index', new_index, 'last_run', ARGV[2], 'ring', new_ring)
+redis.call('HSET', parameters, 'day_index', new_index, 'last_run', today, 'ring', new_ring)
 return removed

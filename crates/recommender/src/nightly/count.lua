@@ -9,11 +9,11 @@
 ]]
 local liked, preferences, counted = KEYS[1], KEYS[2], KEYS[3]
 
-redis.call('ZREMRANGEBYSCORE', counted, '-inf', ARGV[1])
+redis.call('ZREMRANGEBYSCORE', counted, '-inf', mark)
 local n = 0
-for at = 2, #ARGV, 4 do
+for at = REACTIONS_AT, #ARGV, 4 do
   local id, post, challenge, cancelled = unpack(ARGV, at, at + 3)
-  if tonumber(id) > tonumber(ARGV[1]) and redis.call('ZADD', counted, id, id) == 1 then
+  if tonumber(id) > tonumber(mark) and redis.call('ZADD', counted, id, id) == 1 then
     n = n + 1
     if cancelled == '1' then
       -- The post stays liked: whoever took a reaction back has seen it.

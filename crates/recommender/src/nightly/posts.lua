@@ -14,21 +14,21 @@ local watermarks, lengths, breaks, pair, authors = KEYS[1], KEYS[2], KEYS[3], KE
 
 --- @include "challenge_posts"
 
-if ARGV[1] ~= '' then
-  if (redis.call('HGET', watermarks, 'post') or '0') ~= ARGV[1] then
+if seen ~= '' then
+  if (redis.call('HGET', watermarks, 'post') or '0') ~= seen then
     return redis.error_reply('OTHER_LOAD it has read posts')
   end
-  redis.call('HSET', watermarks, 'post', ARGV[2])
-  redis.call('HSET', lengths, 'post', ARGV[3])
-  if ARGV[4] == '1' then
+  redis.call('HSET', watermarks, 'post', mark)
+  redis.call('HSET', lengths, 'post', length)
+  if filling == '1' then
     redis.call('HSET', watermarks, 'filling', '1')
   else
     redis.call('HDEL', watermarks, 'filling')
   end
 end
 
-local at = 6
-for _ = 1, tonumber(ARGV[5]) do
+local at = VALUES_AT
+for _ = 1, tonumber(n_breaks) do
   redis.call('HSET', breaks, ARGV[at], ARGV[at + 1])
   at = at + 2
 end

@@ -10,11 +10,11 @@
 ]]
 local watermarks, lengths, popularity, told = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local read = redis.call('HGET', watermarks, 'reaction') or '0'
-local is_load = ARGV[1] ~= ''
+local is_load = seen ~= ''
 
-if is_load and read ~= ARGV[1] then return redis.error_reply('OTHER_LOAD it has read reactions') end
+if is_load and read ~= seen then return redis.error_reply('OTHER_LOAD it has read reactions') end
 
-for at = 4, #ARGV, 3 do
+for at = REACTIONS_AT, #ARGV, 3 do
   local id, post, cancelled = ARGV[at], ARGV[at + 1], ARGV[at + 2]
   local new
   if is_load then
@@ -34,8 +34,8 @@ for at = 4, #ARGV, 3 do
 end
 
 if is_load then
-  redis.call('HSET', watermarks, 'reaction', ARGV[2])
-  redis.call('HSET', lengths, 'reaction', ARGV[3])
-  redis.call('ZREMRANGEBYSCORE', told, '-inf', ARGV[2])
+  redis.call('HSET', watermarks, 'reaction', mark)
+  redis.call('HSET', lengths, 'reaction', length)
+  redis.call('ZREMRANGEBYSCORE', told, '-inf', mark)
 end
 return redis.status_reply('OK')

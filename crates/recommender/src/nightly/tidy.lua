@@ -8,7 +8,7 @@
 ]]
 local liked, preferences, counted, follows, shown, hidden = unpack(KEYS)
 
-local at = 5
+local at = VALUES_AT
 local function each(n, act)
   for _ = 1, n do
     act(ARGV[at])
@@ -16,13 +16,13 @@ local function each(n, act)
   end
 end
 
-redis.call('ZREMRANGEBYSCORE', counted, '-inf', ARGV[1])
-each(tonumber(ARGV[2]), function(post)
+redis.call('ZREMRANGEBYSCORE', counted, '-inf', mark)
+each(tonumber(n_posts), function(post)
   redis.call('SREM', liked, post)
   redis.call('SREM', hidden, post)
   redis.call('ZREM', shown, post)
 end)
-each(tonumber(ARGV[3]), function(challenge) redis.call('ZREM', preferences, challenge) end)
-each(tonumber(ARGV[4]), function(challenge) redis.call('SREM', follows, challenge) end)
+each(tonumber(n_challenges), function(challenge) redis.call('ZREM', preferences, challenge) end)
+each(tonumber(n_unfollowed), function(challenge) redis.call('SREM', follows, challenge) end)
 each(#ARGV - at + 1, function(challenge) redis.call('SADD', follows, challenge) end)
 return redis.status_reply('OK')

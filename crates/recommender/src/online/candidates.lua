@@ -16,9 +16,9 @@
 local parameters, contributions, pair, authors, popularity = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local showings, challenges, neighbours, weights = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local n_newest, n_draws, n_of_draw, n_popular =
-  tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+  tonumber(n_newest), tonumber(n_draws), tonumber(n_of_draw), tonumber(n_popular)
 local n_of_liked, n_alike, n_of_alike, n_preferred =
-  tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+  tonumber(n_of_liked), tonumber(n_alike), tonumber(n_of_alike), tonumber(n_preferred)
 --- @include "challenge_posts"
 
 -- As many arguments as Lua's stack surely holds.
@@ -61,7 +61,7 @@ local function visit(challenge, n)
   return true
 end
 
-local at = 10
+local at = VALUES_AT
 local liked = {}
 while ARGV[at] ~= '' do
   visit(ARGV[at], n_of_liked)
@@ -190,7 +190,7 @@ for number = 10, #KEYS do fill(day_of, dayless[KEYS[number]], posts, 'ZMSCORE', 
 
 return {
   index, ring, tonumber(known[4] or '5') or 5,
-  redis.call('HGET', contributions, ARGV[1]) or '',
+  redis.call('HGET', contributions, user) or '',
   redis.call('HGETALL', weights), near,
   { posts, challenge_of, author_of, shown_of, likes_of, day_of },
   { named, kind_of, kinds },

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use keyrack_recommender::{
     FAMILIES, Memory, Recommender, Settings, Source, Synced, Table, keys::UserId,
 };
@@ -22,8 +22,14 @@ pub(crate) fn user(id: &str) -> UserId {
     UserId::new(id).expect("a good id")
 }
 
+/// Days of Sydney, and posts that only announce a break.
+fn settings() -> Settings {
+    let zone = TimeZone::get("Australia/Sydney").expect("a zone of the bundled database");
+    Settings { zone, break_text: "I have a break today".into(), ..Settings::default() }
+}
+
 pub(crate) fn recommender(store: &Store) -> Recommender {
-    Recommender::new(store.clone(), Settings::default())
+    Recommender::new(store.clone(), settings())
 }
 
 pub(crate) async fn sync(store: &Store, source: &mut impl Source) -> Synced {

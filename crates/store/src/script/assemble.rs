@@ -1,6 +1,13 @@
 //! Putting a script and its includes together.
 
-use super::{Source, numbers::with_numbers, unused::without_unused};
+use std::collections::HashSet;
+
+use super::{
+    Source,
+    header::{Header, Names},
+    numbers::{tokens, with_numbers},
+    unused::without_unused,
+};
 
 /// What every script may include without bringing a file: `publish(channel, message)`, by the command that the store's
 /// layout wants, and how a user's quota is kept.
@@ -12,13 +19,50 @@ const SHARED: [(&str, &str); 2] = [
     ("quota", include_str!("include/quota.lua")),
 ];
 
+/// What cannot be the name of a local, and what a script would lose by one of that name.
+const WORDS_OF_LUA: [&str; 43] = [
+    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local",
+    "nil", "not", "or", "repeat", "return", "then", "true", "until", "while", "KEYS", "ARGV",
+    "assert", "bit", "cjson", "cmsgpack", "error", "ipairs", "math", "next", "pairs", "pcall",
+    "redis", "select", "string", "struct", "table", "tonumber", "tostring", "type", "unpack",
+    "xpcall",
+];
+
 /// The whole script. Each include stands once, where it is first asked for. A server reads all of a script that goes
 /// along whole, so remarks are left out, and so is what nothing uses.
+///
+/// The arguments in the header are locals of these names. Those that may follow without bound begin at a named number:
+/// for `jobs...` it is `JOBS_AT`.
 pub(super) fn assemble(source: &Source, publish_command: &str) -> Result<String, String> {
+    // What is wrong with a header is reported where a call needs it.
+    let arguments = Header::parse(source.text).unwrap_or_default().args;
     let mut assembly =
-        Assembly { source, body: String::new(), done: Vec::new(), stack: Vec::new() };
+        Assembly { source, body: first_of_rest(&arguments), done: Vec::new(), stack: Vec::new() };
     assembly.add(source.text)?;
-    Ok(without_unused(&with_numbers(&assembly.body)).replace("@PUBLISH", publish_command))
+    let body = without_unused(&with_numbers(&assembly.body));
+    Ok((named_arguments(&arguments, &body) + &body).replace("@PUBLISH", publish_command))
+}
+
+/// The declaration of where the arguments without bound begin, if there are any.
+fn first_of_rest(arguments: &Names) -> String {
+    let Some(rest) = &arguments.rest else { return String::new() };
+    format!("local {}_AT = {}\n", rest.to_uppercase(), arguments.names.len() + 1)
+}
+
+/// The declaration of the arguments that a script names. One that it does not would only cost time.
+fn named_arguments(arguments: &Names, body: &str) -> String {
+    let words: HashSet<&str> = body.lines().flat_map(tokens).collect();
+    let named = arguments.names.iter().enumerate();
+    let named: Vec<(usize, &str)> = named
+        .map(|(at, name)| (at + 1, name.as_str()))
+        .filter(|(_, name)| words.contains(name) && !WORDS_OF_LUA.contains(name))
+        .collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = named.iter().map(|(_, name)| *name).collect();
+    let values: Vec<String> = named.iter().map(|(at, _)| format!("ARGV[{at}]")).collect();
+    format!("local {} = {}\n", names.join(", "), values.join(", "))
 }
 
 struct Assembly<'a> {
@@ -36,6 +80,9 @@ impl<'a> Assembly<'a> {
             match include_name(line) {
                 Some(name) => self.include(name)?,
                 None if is_remark(line) => {}
+                None if has_numbered_argument(line) => {
+                    return Err(format!("arguments have the names of the header: {}", line.trim()));
+                }
                 // A line of it that looks like a remark would be lost.
                 None if line.contains("[[") && !line.contains("--[[") => {
                     return Err(format!("no text over several lines, please: {}", line.trim()));
@@ -85,6 +132,12 @@ fn is_remark(line: &str) -> bool {
     line.is_empty() || (line.starts_with("--") && !line.starts_with("--["))
 }
 
+/// Whether a line takes an argument by its number.
+fn has_numbered_argument(line: &str) -> bool {
+    let mut indexes = line.split("ARGV[").skip(1);
+    indexes.any(|index| index.starts_with(|first: char| first.is_ascii_digit()))
+}
+
 /// The name in `--- @include "name"`.
 fn include_name(line: &str) -> Option<&str> {
     line.trim().strip_prefix("--- @include \"")?.strip_suffix('"')
@@ -123,6 +176,26 @@ mod tests {
         let body = assemble(&source, "PUBLISH");
         let expected = "local function a() return 1 end\nlocal x = a() -- as b()\n--[[ one\ntwo ]]\nreturn x\n";
         assert_eq!(body.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn arguments_that_are_used_have_the_names_of_the_header() {
+        let source = source(
+            "--[[\n  ARGV  1 tag   2 worker   3 max   4 end   5 jids...\n]]\n--- @include \"a\"\n\
+             for at = JIDS_AT, #ARGV do a(ARGV[at], max, 'worker') end",
+            &[("a.lua", "local function a(jid, n) return tag .. jid .. n end")],
+        );
+        let expected = "local tag, max = ARGV[1], ARGV[3]\n\
+             local function a(jid, n) return tag .. jid .. n end\n\
+             for at = 5, #ARGV do a(ARGV[at], max, 'worker') end\n";
+        assert_eq!(assemble(&source, "PUBLISH").as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn an_argument_by_its_number_is_refused() {
+        let refused = assemble(&source("--[[\n  ARGV  1 a\n]]\nreturn ARGV[1]", &[]), "PUBLISH");
+        let reason = "arguments have the names of the header: return ARGV[1]";
+        assert_eq!(refused, Err(reason.to_owned()));
     }
 
     #[test]

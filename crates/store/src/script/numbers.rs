@@ -43,7 +43,7 @@ fn is_number(value: &str) -> bool {
 }
 
 /// The words of a line, and what is between them. A string is one of them, and so is a remark at the end.
-fn tokens(line: &str) -> impl Iterator<Item = &str> {
+pub(super) fn tokens(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;

@@ -9,12 +9,11 @@
 --- @include "publish"
 --- @include "amounts"
 
-local amount = tonumber(ARGV[1])
-local left = balance_of(KEYS[1]) - amount
+local left = balance_of(KEYS[1]) - tonumber(amount)
 if left < 0 then
   return redis.error_reply('TOO_LITTLE ' .. string.format('%d', -left) .. ' are missing')
 end
 redis.call('SET', KEYS[1], string.format('%d', left))
-redis.call('INCRBY', KEYS[2], ARGV[1])
-publish(KEYS[3], ARGV[1])
+redis.call('INCRBY', KEYS[2], amount)
+publish(KEYS[3], amount)
 return left

@@ -6,5 +6,5 @@
   Returns what was in both, and how many keys it was given.
 ]]
 local beside = KEYS[1] .. ':beside'
-local before = redis.call('GETSET', KEYS[1], ARGV[1])
-return { before or '', redis.call('GETSET', beside, ARGV[1]) or '', #KEYS }
+local before = redis.call('GETSET', KEYS[1], amount)
+return { before or '', redis.call('GETSET', beside, amount) or '', #KEYS }

@@ -5,7 +5,7 @@
   ARGV  1 holder   2 hold_ms
   Returns 1, or 0 while it is somebody else's.
 ]]
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+local present = redis.call('GET', KEYS[1])
+if present and present ~= holder then return 0 end
+redis.call('SET', KEYS[1], holder, 'PX', hold_ms)
 return 1

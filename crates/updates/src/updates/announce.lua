@@ -6,7 +6,7 @@
   Returns how many heard it.
 ]]
 --- @include "publish"
-local heard = publish(KEYS[1], ARGV[1])
-redis.call('LPUSH', KEYS[2], string.format('{"at": %s, "heard": %d}', ARGV[2], heard))
-redis.call('LTRIM', KEYS[2], 0, ARGV[3] - 1)
+local heard = publish(KEYS[1], message)
+redis.call('LPUSH', KEYS[2], string.format('{"at": %s, "heard": %d}', at, heard))
+redis.call('LTRIM', KEYS[2], 0, max - 1)
 return heard
