@@ -36,6 +36,9 @@ const PAYLOAD_BYTES: usize = 100;
 /// Long enough for the worker to have nothing to do.
 const IDLE: Duration = Duration::from_millis(5);
 
+/// The delay of a job and of its retry.
+const DELAY_MS: f64 = 20.0;
+
 type Failure = Box<dyn Error + Send + Sync>;
 
 #[derive(Serialize, Deserialize)]
@@ -84,6 +87,8 @@ impl Contender {
             ["drain", count] => self.drain(count.parse()?).await,
             ["left"] => self.left().await,
             ["latency", count] => self.latency(count.parse()?).await,
+            ["late", count] => self.late(count.parse()?).await,
+            ["dependants", count] => self.dependants(count.parse()?).await,
             ["hold", count] => self.hold(count.parse()?).await,
             _ => Err(format!("unknown request \"{line}\"").into()),
         }
@@ -161,6 +166,49 @@ impl Contender {
         Ok(delays)
     }
 
+    /// Delayed jobs, each of which fails once. Returns how late each delay and each retry was started.
+    async fn late(&self, count: u64) -> Result<Vec<u64>, Failure> {
+        let (arrive, mut arrivals) = mpsc::unbounded_channel();
+        let hive = self.hive.clone();
+        let worker = self.worker(move |context| {
+            let late = hive.now_ms() as f64 - due_at(&context).unwrap_or(0.0);
+            // Nobody waits for it only when the contender has ended.
+            let _ = arrive.send((late.max(0.0) * 1e3) as u64);
+            let is_first = context.job().retries() == 0;
+            async move { if is_first { Err(bee::Failure::new("once more")) } else { Ok(()) } }
+        });
+        let stop = Arc::new(Notify::new());
+        let stopped = Arc::clone(&stop);
+        let running = tokio::spawn(worker.run(async move { stopped.notified().await }));
+        let mut late = Vec::new();
+        for n in 0..count {
+            tokio::time::sleep(IDLE).await;
+            let job = self.job(n, 1).delay_ms(DELAY_MS).retry_delay_ms(DELAY_MS, false);
+            self.hive.submit(job).await?;
+            for _ in 0..2 {
+                late.push(arrivals.recv().await.ok_or("the worker has ended")?);
+            }
+        }
+        stop.notify_one();
+        running.await??;
+        Ok(late)
+    }
+
+    /// Jobs that wait for one job, one by one. Returns the time of the first and of the last tenth of them.
+    async fn dependants(&self, count: u64) -> Result<Vec<u64>, Failure> {
+        let awaited = self.hive.submit(self.job(0, 1)).await?;
+        let mut micros_of = Vec::new();
+        for tenth in 0..10 {
+            let started = Instant::now();
+            for n in 0..count / 10 {
+                let job = self.job(1 + tenth * count / 10 + n, 1).after(awaited.clone());
+                self.hive.submit(job).await?;
+            }
+            micros_of.push(micros(started));
+        }
+        Ok(vec![micros_of[0], micros_of[9]])
+    }
+
     /// The worker stays until the process is killed.
     async fn hold(&self, count: usize) -> Result<Vec<u64>, Failure> {
         let tally = Arc::new(Tally::new(count));
@@ -201,6 +249,12 @@ fn number(context: &Context) -> Result<u64, bee::Failure> {
     let payload: Result<(Payload,), _> = serde_json::from_str(context.job().data());
     let failure = |error| bee::Failure::fatal(format!("no payload: {error}"));
     Ok(payload.map_err(failure)?.0.n)
+}
+
+/// When the delay ended that a job comes from, in unix milliseconds.
+fn due_at(context: &Context) -> Option<f64> {
+    let history = context.job().history();
+    history.iter().rev().find(|entry| entry.event == "delayed")?.more["till"].as_f64()
 }
 
 /// The numbers of the jobs in the order in which they were handled.

@@ -6,7 +6,7 @@
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, tags, retry, heartbeat,
 //! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
 //! and stats; events tell what happens. For workers that speak HTTP there is wait, and keeper looks after their queues.
-//! [`dialect`] is JSON as Redis' Lua and Node write it.
+//! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
 
@@ -33,11 +33,9 @@ macro_rules! bee_script {
     };
 }
 
-mod alone;
 mod bulk;
 mod cancel;
 mod claim;
-pub mod dialect;
 mod duplicates;
 mod events;
 mod heal;
@@ -46,21 +44,23 @@ mod history;
 mod hive;
 pub mod ids;
 pub mod job;
+pub mod json_compat;
 mod keeper;
 pub mod keys;
 mod list;
-mod lot;
 mod progress;
+mod quarantine;
 mod queue;
 mod read;
+mod reservation;
 mod retry;
-#[cfg(test)]
-mod rig;
 mod settle;
 mod stats;
 mod submit;
 mod sweep;
 mod tags;
+#[cfg(test)]
+mod test_support;
 mod wait;
 mod why;
 pub mod worker;
@@ -77,8 +77,8 @@ pub use self::{
     },
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
-    lot::{Closing, Exchange},
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
+    reservation::{ReservationEnd, SettleAndClaim},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
     stats::{Minute, SILENT_MS, Stats, WorkerStats},
     submit::{

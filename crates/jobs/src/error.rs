@@ -1,80 +1,43 @@
 //! What can go wrong with jobs, by what the caller can do about it.
 
+#![allow(missing_docs, reason = "the message of each variant describes it and its fields")]
+
 use keyrack_keys::PartError;
+use keyrack_store::{Class, ErrorInfo, ServiceError};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name or id cannot stand in a key.
     #[error(transparent)]
     Part(#[from] PartError),
 
-    /// A value that was given makes no sense.
     #[error("{field}: {reason}")]
-    Invalid {
-        /// What was wrong.
-        field: &'static str,
-        /// Why, and what to do.
-        reason: String,
-    },
+    Invalid { field: &'static str, reason: String },
 
-    /// There is no such job, or none any more.
     #[error("there is no job \"{jid}\"; it may have expired")]
-    NoSuchJob {
-        /// The id asked for.
-        jid: String,
-    },
+    NoSuchJob { jid: String },
 
-    /// There is no such queue.
     #[error(
         "there is no queue \"{queue}\"{}; a queue begins with its first job or worker",
         similar.as_ref().map(|name| format!(", did you mean \"{name}\"?")).unwrap_or_default()
     )]
-    NoSuchQueue {
-        /// The name asked for.
-        queue: String,
-        /// The queue with the most similar name, if one is similar.
-        similar: Option<String>,
-    },
+    NoSuchQueue { queue: String, similar: Option<String> },
 
-    /// The queue cannot be deleted yet.
     #[error(
         "the queue \"{queue}\" still holds {left} jobs; cancel them, or wait until their results expire"
     )]
-    QueueNotEmpty {
-        /// The queue.
-        queue: String,
-        /// Jobs in it, the ended ones among them.
-        left: u64,
-    },
+    QueueNotEmpty { queue: String, left: u64 },
 
-    /// A job with that id is there already.
     #[error("there is a job \"{jid}\" already; leave the id out to get a new one")]
-    Exists {
-        /// The id asked for.
-        jid: String,
-    },
+    Exists { jid: String },
 
-    /// The parent was cancelled, and its children with it.
     #[error("the parent job \"{parent}\" was cancelled; it can have no more children")]
-    ParentCanceled {
-        /// The parent.
-        parent: String,
-    },
+    ParentCanceled { parent: String },
 
-    /// The job is not in a state in which this can be done.
     #[error("the job \"{jid}\" is {status}; {hint}")]
-    Conflict {
-        /// The job.
-        jid: String,
-        /// What it is.
-        status: String,
-        /// What can be done instead.
-        hint: &'static str,
-    },
+    Conflict { jid: String, status: String, hint: &'static str },
 
-    /// The store could not be reached, or refused.
-    #[error("the store failed: {0}")]
+    #[error(transparent)]
     Store(#[from] keyrack_store::Error),
 }
 
@@ -86,6 +49,43 @@ impl Error {
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Store(error) if error.is_transient())
+    }
+}
+
+impl ServiceError for Error {
+    fn info(&self) -> ErrorInfo {
+        use Class::{Conflict, NotFound};
+
+        match self {
+            Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::Invalid { field, .. } => ErrorInfo::invalid(field),
+            Error::NoSuchJob { .. } => {
+                ErrorInfo::new(NotFound, "job_not_found", "there is no such job")
+            }
+            Error::NoSuchQueue { .. } => {
+                ErrorInfo::new(NotFound, "queue_not_found", "there is no such queue")
+            }
+            Error::Exists { .. } => {
+                ErrorInfo::new(Conflict, "job_exists", "there is such a job already")
+            }
+            Error::ParentCanceled { .. } => {
+                ErrorInfo::new(Conflict, "parent_canceled", "the parent was cancelled")
+            }
+            Error::Conflict { .. } => {
+                ErrorInfo::new(Conflict, "job_conflict", "the job is not in a state for this")
+            }
+            Error::QueueNotEmpty { .. } => {
+                ErrorInfo::new(Conflict, "queue_not_empty", "the queue holds jobs")
+            }
+            Error::Store(error) => error.info(),
+        }
+    }
+
+    fn store_error(&self) -> Option<&keyrack_store::Error> {
+        match self {
+            Error::Store(error) => Some(error),
+            _ => None,
+        }
     }
 }
 

@@ -26,7 +26,7 @@ end
 local function take_from_queue(job)
   local jid, queue, tenant = job[JID], job[QUEUE], job[TENANT]
   call('ZREM', delayed_key(queue), jid)
-  if call('ZREM', queue_key(queue), jid) == 0 and job[STATUS] == 'queued' then leave_lot(job) end
+  if call('ZREM', queue_key(queue), jid) == 0 and job[STATUS] == 'queued' then leave_reservation(job) end
   call('ZREM', waiting_key(queue), jid)
   unrank(jid, queue, table_of(job[OPTIONS]).priority)
   if tenant then
@@ -50,5 +50,5 @@ local function cancel(jid)
   canceled[#canceled + 1] = jid
 end
 
-if ARGV[5] == '1' or call('HGET', KEYS[1], 'status') ~= 'completed' then cancel(ARGV[4]) end
+if also_completed == '1' or call('HGET', KEYS[1], 'status') ~= 'completed' then cancel(jid) end
 return canceled

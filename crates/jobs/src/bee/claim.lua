@@ -2,10 +2,10 @@
   Claims up to max waiting jobs of a queue and locks them for the worker.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max
+  ARGV  1 tag   2 hive   3 now   4 queue   5 worker   6 lock_ms   7 max
   Derives the keys of the queue, the worker and the jobs under the same hash tag.
   Returns the fields of all jobs in one list, first to run first; what blocks more of them; when to ask again.
 ]]
 --- @include "claim"
 
-return (claim(ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[6])))
+return (claim(queue, worker, tonumber(max), tonumber(lock_ms)))

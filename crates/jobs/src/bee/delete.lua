@@ -2,13 +2,12 @@
   Deletes what is set and counted for a queue, if no job is left in it.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name
+  ARGV  1 tag   2 hive   3 now   4 queue
   Derives the keys of the queue under the same hash tag.
   Returns how many jobs are left; 0 when the queue is gone.
 ]]
 --- @include "keys"
 
-local queue = ARGV[4]
 local left = call('HLEN', tenants_key(queue)) + call('HLEN', reserved_key(queue))
 for _, key in ipairs({ queue_key, delayed_key, waiting_key, locks_key, expires_key, failed_key }) do
   left = left + call('ZCARD', key(queue))

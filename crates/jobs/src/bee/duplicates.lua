@@ -2,7 +2,7 @@
   Stores what a worker found that its jobs have in common with others, and ends those that are duplicates.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 jobs...
+  ARGV  1 tag   2 hive   3 now   4 queue   5 worker   6 jobs...
         A job is three values: jid, attempt, hash.
   Derives the keys of the jobs, their hashes and their dependants under the same hash tag.
   Returns two values for each job: ok and empty, DUPLICATE and the original's jid, or why the worker may not
@@ -13,7 +13,6 @@
 --- @include "unlock"
 --- @include "die"
 
-local queue, worker = ARGV[4], ARGV[5]
 
 -- Whether a job failed longer ago than its result would be kept. It is kept for longer so that somebody can run it again,
 -- and that must not keep others from running.
@@ -72,7 +71,7 @@ local function check(job, hash)
 end
 
 local replies = {}
-for at = 6, #ARGV, 3 do
+for at = JOBS_AT, #ARGV, 3 do
   local job = read_job(ARGV[at])
   local word, original_jid = refusal(job, queue, worker, ARGV[at + 1]), ''
   if not word then word, original_jid = check(job, ARGV[at + 2]) end

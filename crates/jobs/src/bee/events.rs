@@ -186,8 +186,8 @@ impl Hive {
     pub async fn outcome(&self, jid: &Jid, patience: Duration) -> Result<Option<Job>, Error> {
         // Whoever has no patience at all still learns of an end that has come.
         let job = match self.look_again(jid).await? {
-            Look::Ended(job) => return Ok(Some(job)),
-            Look::Waits(job) => job,
+            Observed::Ended(job) => return Ok(Some(job)),
+            Observed::Waits(job) => job,
         };
         match tokio::time::timeout(patience, self.wait_for_end(job)).await {
             Ok(ended) => ended.map(Some),
@@ -213,8 +213,8 @@ impl Hive {
             // What happened before the subscription stood, or in a gap, is told by the job alone.
             let Some(jid) = job.id() else { return Ok(job) };
             job = match self.look_again(&jid).await? {
-                Look::Ended(job) => return Ok(job),
-                Look::Waits(job) => job,
+                Observed::Ended(job) => return Ok(job),
+                Observed::Waits(job) => job,
             };
             if let Some(last) = next_end(&mut messages, job.jid()).await? {
                 // The store knows more than the message, unless the job was told to run again meanwhile.
@@ -224,28 +224,28 @@ impl Hive {
         }
     }
 
-    async fn look_again(&self, jid: &Jid) -> Result<Look, Error> {
+    async fn look_again(&self, jid: &Jid) -> Result<Observed, Error> {
         self.look(self.job(jid).await?).await
     }
 
     /// Whether a job has ended, or which one is to be waited for.
-    async fn look(&self, job: Job) -> Result<Look, Error> {
+    async fn look(&self, job: Job) -> Result<Observed, Error> {
         if job.status() != Status::Duplicate {
-            return Ok(if is_over(&job) { Look::Ended(job) } else { Look::Waits(job) });
+            return Ok(if is_over(&job) { Observed::Ended(job) } else { Observed::Waits(job) });
         }
         let Some(original) = job.duplicate_of().and_then(|jid| Jid::new(jid).ok()) else {
-            return Ok(Look::Ended(job));
+            return Ok(Observed::Ended(job));
         };
         match self.job(&original).await {
-            Ok(original) if is_over(&original) => Ok(Look::Ended(original)),
-            Ok(original) => Ok(Look::Waits(original)),
-            Err(Error::NoSuchJob { .. }) => Ok(Look::Ended(job)),
+            Ok(original) if is_over(&original) => Ok(Observed::Ended(original)),
+            Ok(original) => Ok(Observed::Waits(original)),
+            Err(Error::NoSuchJob { .. }) => Ok(Observed::Ended(job)),
             Err(error) => Err(error),
         }
     }
 }
 
-enum Look {
+enum Observed {
     Ended(Job),
     Waits(Job),
 }

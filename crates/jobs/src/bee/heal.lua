@@ -11,7 +11,7 @@
 --- @include "die"
 --- @include "reserved"
 
-local lock_ms, puts_back = tonumber(ARGV[4]), ARGV[5] == '1'
+local lock_ms, puts_back = tonumber(lock_ms), puts_back == '1'
 local WAITS = { new = true, queued = true, retried = true }
 local HAS_RESULT = { completed = true, failed = true }
 local IS_DYING = { canceled = true, expired = true }
@@ -27,7 +27,7 @@ end
 
 local function is_in_line(jid, queue, tenant)
   return call('ZSCORE', queue_key(queue), jid) or call('ZSCORE', delayed_key(queue), jid)
-    or (tenant and call('ZSCORE', parked_key(queue, tenant), jid)) or waits_for_others(jid) or lot_of(jid, queue)
+    or (tenant and call('ZSCORE', parked_key(queue, tenant), jid)) or waits_for_others(jid) or reservation_of(jid, queue)
 end
 
 local function is_in_place(jid, status, queue, tenant)
@@ -63,7 +63,7 @@ local function put_back(jid, job)
 end
 
 local healed = {}
-for at = 6, #ARGV do
+for at = JIDS_AT, #ARGV do
   local jid = ARGV[at]
   local known = call('HMGET', job_key(jid), 'status', 'queue', 'tenant')
   if known[1] and known[2] and not is_in_place(jid, unpack(known)) then

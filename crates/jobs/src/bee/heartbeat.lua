@@ -2,7 +2,7 @@
   Renews a worker's locks and its place among the workers of the queue.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 info   8 lists   9 holding...
+  ARGV  1 tag   2 hive   3 now   4 queue   5 worker   6 lock_ms   7 info   8 lists   9 holding...
         What is known about the worker is JSON; empty when nothing is. With lists 1 the worker says which jobs it knows
         that it has: only their locks are renewed, and jobs that it should have heard of by now are given back.
   Derives the keys of the queue, the worker and its jobs under the same hash tag.
@@ -14,17 +14,17 @@
 -- Workers that were silent for longer are forgotten.
 local FORGOTTEN_MS = 3600000
 
-local queue, worker, lock_ms = ARGV[4], ARGV[5], tonumber(ARGV[6])
+local lock_ms = tonumber(lock_ms)
 call('ZREMRANGEBYSCORE', bees_key(queue), '-inf', now - FORGOTTEN_MS)
 call('ZADD', bees_key(queue), now, worker)
-if ARGV[7] ~= '' then call('HSET', workers_key(queue), worker, ARGV[7]) end
+if info ~= '' then call('HSET', workers_key(queue), worker, info) end
 
 -- So long the answer to a claim may be under way, and at most half of the time for which the jobs are locked. A worker
 -- that sends heartbeats beside its claims does not know of these jobs yet, and they are its own all the same.
 local ANSWER_MS = math.min(5000, lock_ms / 2)
 
-local holding = ARGV[8] == '1' and {}
-for at = 9, #ARGV do holding[ARGV[at]] = true end
+local holding = lists == '1' and {}
+for at = HOLDING_AT, #ARGV do holding[ARGV[at]] = true end
 
 -- When the job was claimed. Its history ends with that, unless another program has rewritten it.
 local function claimed_at(job)

@@ -168,7 +168,7 @@ impl Hive {
         let group = queue.group();
         self.call(script, &group)
             .key("queue", &keys::queue(queue, &group))
-            .arg("queue_name", queue.as_str())
+            .arg("queue", queue.as_str())
     }
 
     /// A call about a job.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    dialect,
+    json_compat,
     keys::{Jid, QueueName, WorkerId},
 };
 
@@ -37,7 +37,7 @@ const FIELDS: [&str; 19] = [
 ];
 
 /// The fields that a claim tells, in the order of the script.
-const TOLD: [&str; 13] = [
+const CLAIM_FIELDS: [&str; 13] = [
     "jid",
     "data",
     "options",
@@ -53,8 +53,9 @@ const TOLD: [&str; 13] = [
     "dependants",
 ];
 
-static TOLD_AT: LazyLock<[usize; TOLD.len()]> = LazyLock::new(|| {
-    TOLD.map(|name| FIELDS.iter().position(|field| *field == name).expect("a field of a job"))
+static CLAIM_FIELDS_AT: LazyLock<[usize; CLAIM_FIELDS.len()]> = LazyLock::new(|| {
+    CLAIM_FIELDS
+        .map(|name| FIELDS.iter().position(|field| *field == name).expect("a field of a job"))
 });
 
 /// Where in its life a job is.
@@ -268,7 +269,7 @@ pub struct Job {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Stored {
     fields: [Option<String>; FIELDS.len()],
-    lot: Option<u64>,
+    reservation: Option<u64>,
 }
 
 impl Stored {
@@ -284,13 +285,13 @@ impl Stored {
     }
 
     /// What the script tells of a job that was just claimed, and what the worker knows.
-    fn from_told(
-        told: &mut impl Iterator<Item = Option<String>>,
+    fn from_claim_fields(
+        fields: &mut impl Iterator<Item = Option<String>>,
         queue: &QueueName,
         worker: &WorkerId,
     ) -> Stored {
         let mut job = Stored::default();
-        for (&place, value) in TOLD_AT.iter().zip(told) {
+        for (&place, value) in CLAIM_FIELDS_AT.iter().zip(fields) {
             job.fields[place] = value;
         }
         job.set("queue", queue.as_str().to_owned());
@@ -434,8 +435,8 @@ impl Job {
     ///
     /// # Errors
     /// When the data is not JSON, which only a stray write can have caused.
-    pub fn data_hash(&self) -> Result<String, dialect::Error> {
-        dialect::data_hash(self.data())
+    pub fn data_hash(&self) -> Result<String, json_compat::Error> {
+        json_compat::data_hash(self.data())
     }
 
     /// The job that it is a duplicate of.
@@ -453,31 +454,31 @@ impl Job {
         self.field("tenant")
     }
 
-    /// The lot in which its worker took it, if it did not claim it by itself.
-    pub fn lot(&self) -> Option<u64> {
-        self.stored.lot
+    /// The reservation in which its worker took it, if it did not claim it by itself.
+    pub fn reservation(&self) -> Option<u64> {
+        self.stored.reservation
     }
 
     /// Jobs that were just claimed: what the script tells of them, one after the other, and what the worker knows.
     pub(crate) fn from_claim(
-        told: Vec<Option<Vec<u8>>>,
+        fields: Vec<Option<Vec<u8>>>,
         queue: &QueueName,
         worker: &WorkerId,
     ) -> Vec<Job> {
-        let mut jobs = Vec::with_capacity(told.len() / TOLD.len());
-        let mut told = told.into_iter().map(|value| value.map(into_text));
-        while told.len() >= TOLD.len() {
-            jobs.push(Stored::from_told(&mut told, queue, worker).into());
+        let mut jobs = Vec::with_capacity(fields.len() / CLAIM_FIELDS.len());
+        let mut fields = fields.into_iter().map(|value| value.map(into_text));
+        while fields.len() >= CLAIM_FIELDS.len() {
+            jobs.push(Stored::from_claim_fields(&mut fields, queue, worker).into());
         }
         jobs
     }
 
-    /// A job that was just taken in a lot: what is stored of it, and what will be when its worker tells of it. Nothing if
+    /// A job that was just taken in a reservation: what is stored of it, and what will be when its worker tells of it. Nothing if
     /// there is no such job, or if it waits no longer.
-    pub(crate) fn from_lot(
+    pub(crate) fn from_reservation(
         jid: &Jid,
         stored: Vec<Value>,
-        lot: u64,
+        reservation: u64,
         queue: &QueueName,
         worker: &WorkerId,
         popped: &str,
@@ -489,8 +490,11 @@ impl Job {
         if stored.next().flatten().as_deref() != Some(Status::Queued.as_str()) {
             return None;
         }
-        let mut told = std::iter::once(Some(jid.to_string())).chain(stored);
-        let mut job = Stored { lot: Some(lot), ..Stored::from_told(&mut told, queue, worker) };
+        let mut fields = std::iter::once(Some(jid.to_string())).chain(stored);
+        let mut job = Stored {
+            reservation: Some(reservation),
+            ..Stored::from_claim_fields(&mut fields, queue, worker)
+        };
         job.field("data")?;
         job.field("options")?;
         let history = match job.field("history").and_then(|history| history.strip_suffix(']')) {
@@ -503,7 +507,7 @@ impl Job {
         Some(job.into())
     }
 
-    /// The job in an event, which is a snapshot in the dialect of Node hives.
+    /// The job in an event, which is a snapshot in the form of JSON of Node hives.
     pub(crate) fn from_snapshot(snapshot: &Json) -> Option<Job> {
         let text = |name: &str| match snapshot.get(name)? {
             Json::Null | Json::Bool(false) => None,
@@ -516,7 +520,7 @@ impl Job {
             "duplicate" => snapshot.get(name)?.get("jid")?.as_str().map(Into::into),
             name => text(name),
         });
-        fields[0].is_some().then(|| Stored { fields, lot: None }.into())
+        fields[0].is_some().then(|| Stored { fields, reservation: None }.into())
     }
 }
 
@@ -524,11 +528,21 @@ impl FromRedisValue for Job {
     fn from_redis_value(value: Value) -> Result<Job, ParsingError> {
         let fields = <Vec<Option<Vec<u8>>>>::from_redis_value(value)?;
         let count = fields.len();
-        let texts: Vec<_> = fields.into_iter().map(|field| field.map(into_text)).collect();
+        let mut texts: Vec<_> = fields.into_iter().map(|field| field.map(into_text)).collect();
+        // Scripts have joined the two fields of dependants already.
+        let more_dependants = texts.drain(FIELDS.len().min(count)..).next().flatten();
         let fields = texts.try_into().map_err(|_| {
             ParsingError::from(format!("a job has {} fields, not {count}", FIELDS.len()))
         })?;
-        Ok(Stored { fields, lot: None }.into())
+        let mut stored = Stored { fields, reservation: None };
+        if let Some(more) = more_dependants.filter(|more| more.len() > 2) {
+            let all = match stored.field("dependants").and_then(|list| list.strip_suffix(']')) {
+                Some(first) => format!("{first},{}", more.trim_start_matches('[')),
+                None => more,
+            };
+            stored.set("dependants", all);
+        }
+        Ok(stored.into())
     }
 }
 
@@ -538,15 +552,15 @@ fn into_text(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The names of the fields that [`Job::from_lot`] takes, in order.
-pub(crate) fn names_for_lots() -> impl Iterator<Item = &'static str> {
+/// The names of the fields that [`Job::from_reservation`] takes, in order.
+pub(crate) fn names_for_reservations() -> impl Iterator<Item = &'static str> {
     // The id is known.
-    std::iter::once("status").chain(TOLD.into_iter().skip(1))
+    std::iter::once("status").chain(CLAIM_FIELDS.into_iter().skip(1))
 }
 
 /// The names of the fields in the order of the scripts, for reads without a script.
-pub(crate) fn field_names() -> &'static [&'static str] {
-    &FIELDS
+pub(crate) fn field_names() -> impl Iterator<Item = &'static str> {
+    FIELDS.into_iter().chain(std::iter::once("moreDependants"))
 }
 
 #[cfg(test)]

@@ -37,14 +37,14 @@ const HEAL_EVERY: Duration = Duration::from_secs(3600);
 pub struct Keeper {
     hive: Hive,
     care: Care,
-    watches: HashMap<QueueName, Kept>,
+    watches: HashMap<QueueName, SweptQueue>,
     /// The queue after which the next round begins.
     last: Option<QueueName>,
 }
 
 /// What is known of a queue from one round to the next.
 #[derive(Debug)]
-struct Kept {
+struct SweptQueue {
     watch: Watch,
     lists: Reconciling,
 }
@@ -88,7 +88,7 @@ impl Keeper {
         let turn = self.turn(queues);
         let mut watches = Vec::with_capacity(turn.len());
         for queue in turn {
-            let fresh = || Kept {
+            let fresh = || SweptQueue {
                 watch: Watch::new(&self.hive, queue.clone(), self.care),
                 lists: Reconciling::default(),
             };
@@ -128,7 +128,7 @@ impl Keeper {
     }
 }
 
-async fn keep(hive: &Hive, queue: &QueueName, kept: &mut Kept) -> Result<(), Error> {
+async fn keep(hive: &Hive, queue: &QueueName, kept: &mut SweptQueue) -> Result<(), Error> {
     kept.watch.sweep().await?;
     hive.promote(queue).await?;
     hive.reconcile(queue, &mut kept.lists).await?;

@@ -194,6 +194,9 @@ keys! {
             failedReason: Optional(&Text),
             /// The jobs that wait for this one.
             dependants: Optional(&Json(&json::LuaArray(&json::String))),
+            /// The last of them, if they are many: a submission then writes only this field, which is moved to `dependants`
+            /// from time to time. Unused where Node hives are. Added by keyrack.
+            moreDependants: Optional(&Json(&json::LuaArray(&json::String))),
             /// How often keyrack workers took it. Added by keyrack: who settles a job must name the attempt.
             attempts: Optional(&POSITIVE),
             /// How many workers were lost that had it, until it ran alone; from then on those lost while it did. Added by keyrack.
@@ -226,7 +229,7 @@ keys! {
         removed = "a dependency leaves when it ends, in whatever way",
         example = "bee:s:dependencies:b671c480-54e5-11e3-9023-57b39a72bd38";
 
-    /// The workers of a queue, by their last sign of life.
+    /// The workers of a queue, by their last heartbeat.
     bees(queue: QueueName) in group: Group = "bee:ss:bees:<queue>"
         => sorted_set(Id(&WorkerId::KIND).means("a worker"), UnixMs.means("its last heartbeat")),
         removed = "any heartbeat drops workers that were silent for an hour",
@@ -240,7 +243,7 @@ keys! {
 
     /// The running jobs of a queue; an expired lock is how a dead worker is noticed.
     ///
-    /// A claim locks for 45 s, every heartbeat of the worker renews it.
+    /// A claim locks for 10 s (45 s with Bee's timings); every heartbeat of the worker renews it.
     locks(queue: QueueName) in group: Group = "bee:ss:locks:<queue>"
         => sorted_set(JOB.means("a running job"), UnixMs.means("when its lock expires")),
         removed = "a job leaves when it ends, is cancelled, or loses its lock for good",

@@ -2,7 +2,7 @@
   Replaces the limits of a queue. What the new ones let start is told to idle workers.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 limits...
+  ARGV  1 tag   2 hive   3 now   4 queue   5 limits...
         A limit is two values: the setting's name and its number. What is not named is no limit.
   Derives the keys of the queue and its tenants under the same hash tag.
   Returns ok.
@@ -12,11 +12,10 @@
 -- Tenants that may start more at once; the sweep goes through all of them.
 local FED_MAX = 100
 
-local queue = ARGV[4]
 local key = settings_key(queue)
 
 local settings, old = {}, {}
-for at = 5, #ARGV do settings[#settings + 1] = ARGV[at] end
+for at = LIMITS_AT, #ARGV do settings[#settings + 1] = ARGV[at] end
 for _, name in ipairs(call('HKEYS', key)) do
   if name ~= 'paused' then old[#old + 1] = name end
 end

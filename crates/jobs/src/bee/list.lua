@@ -10,7 +10,7 @@
 ]]
 --- @include "call"
 
-local set, newest, max = KEYS[1], ARGV[4] == '1', tonumber(ARGV[5])
+local set, newest, max = KEYS[1], newest == '1', tonumber(max)
 
 -- Whether a comes before b as bytes; Lua would compare as the server's language does.
 local function comes_before(a, b)
@@ -36,8 +36,8 @@ local function entries_before(score, member, inclusive)
 end
 
 local function next_entries()
-  if ARGV[6] == '' then return call(newest and 'ZREVRANGE' or 'ZRANGE', set, 0, max - 1) end
-  local before = entries_before(tonumber(ARGV[6]), ARGV[7], not newest)
+  if score == '' then return call(newest and 'ZREVRANGE' or 'ZRANGE', set, 0, max - 1) end
+  local before = entries_before(tonumber(score), member, not newest)
   if not newest then return call('ZRANGE', set, before, before + max - 1) end
   local skipped = call('ZCARD', set) - before
   return call('ZREVRANGE', set, skipped, skipped + max - 1)

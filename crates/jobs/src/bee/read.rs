@@ -24,7 +24,8 @@ impl Hive {
     pub async fn jobs(&self, jids: &[Jid]) -> Result<Vec<Option<Job>>, Error> {
         let reads = jids.iter().map(async |jid| {
             let mut cmd = redis::cmd("HMGET");
-            cmd.arg(&*self.store().place(&keys::job(jid, &jid.group()))).arg(job::field_names());
+            cmd.arg(&*self.store().place(&keys::job(jid, &jid.group())))
+                .arg(job::field_names().collect::<Vec<_>>());
             let job: Job = cmd.query_async(&mut self.store().connection()).await?;
             Ok(Some(job).filter(|job| !job.jid().is_empty()))
         });

@@ -2,7 +2,7 @@
   Takes entries out of a list of a queue that do not belong there, some at a time. Node hives do not keep all lists.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 list   6 cursor
+  ARGV  1 tag   2 hive   3 now   4 queue   5 list   6 cursor
         The list is queue, delayed, waiting, failed or expires.
   Derives the keys of the queue and its jobs under the same hash tag.
   Returns how many entries it has changed, and the next cursor.
@@ -10,7 +10,6 @@
 --- @include "events"
 
 local ENTRIES = 100
-local queue, list = ARGV[4], ARGV[5]
 local KEYS_OF = { queue = queue_key, delayed = delayed_key, waiting = waiting_key, failed = failed_key, expires = expires_key }
 -- The status of jobs in lists that Node hives do not know.
 local ONLY = { waiting = 'new', failed = 'failed' }
@@ -25,7 +24,7 @@ local function list_failed(jid, expires_at)
   changed = changed + call('ZADD', failed_key(queue), 'NX', failed_at, jid)
 end
 
-local reply = call('ZSCAN', key, ARGV[6], 'COUNT', ENTRIES)
+local reply = call('ZSCAN', key, cursor, 'COUNT', ENTRIES)
 for at = 1, #reply[2], 2 do
   local jid = reply[2][at]
   local status = call('HGET', job_key(jid), 'status')

@@ -10,7 +10,7 @@
 
 local RETRIED_FROM = { failed = true, canceled = true, expired = true }
 
-local jid, key = ARGV[4], KEYS[1]
+local key = KEYS[1]
 local job = read_job(jid)
 if not job then return 'GONE' end
 if not RETRIED_FROM[job[STATUS]] then return job[STATUS] end

@@ -6,19 +6,19 @@
   Empty options leave the stored ones; an empty attempt is not compared.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 worker   6 lock_ms   7 max   8 reserve   9 closes   10 plain_ttl
+  ARGV  1 tag   2 hive   3 now   4 queue   5 worker   6 lock_ms   7 max   8 reserve_as   9 closes   10 plain_ttl
         11 n_reserved   12 n_plain   13 n_begun   14 values...
-        The next jobs are reserved under the number reserve, unless that is empty, and the lot with the number closes is
+        The next jobs are reserved under the number reserve_as, unless that is empty, and the reservation with the number closes is
         told of: each of its jobs is among the n_reserved or n_begun ones, or there is no such job.
-        The first n_reserved outcomes, of jobs of that lot, and the n_plain after them, of claimed ones, are of completed
+        The first n_reserved outcomes, of jobs of that reservation, and the n_plain after them, of claimed ones, are of completed
         jobs of no tenant, taken from this queue, all with the same ttl. Each is four values: jid, attempt, result as
         JSON, and the history that it will have.
-        Then come the n_begun jobs of the lot that run from now on, each with its attempt.
+        Then come the n_begun jobs of the reservation that run from now on, each with its attempt.
         Any other outcome is six values: what (completed, failed, released), jid, attempt, text (the result as JSON, or
         the message), options, and how: the ttl of a completed job or empty, the exception of a failed one as JSON.
   Derives the keys of the queue, the worker and the jobs under the same hash tag.
   Returns the outcomes that do not count, each by its position and a word (GONE, CANCELED, LOST); what claim returns;
-  the ids that it reserved; and those of the lot that could not begin.
+  the ids that it reserved; and those of the reservation that could not begin.
 ]]
 --- @include "claim"
 --- @include "fail"
@@ -26,9 +26,8 @@
 --- @include "give_back"
 --- @include "stopping"
 
-local queue, worker, lock_ms, max = ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local reserve_as, closes, plain_ttl = ARGV[8], ARGV[9], ARGV[10]
-local n_reserved, n_plain, n_begun = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local lock_ms, max = tonumber(lock_ms), tonumber(max)
+local n_reserved, n_plain, n_begun = tonumber(n_reserved), tonumber(n_plain), tonumber(n_begun)
 local unlocked, expiring = {}, {}
 
 -- The moment so long after now. Most jobs have the same ttl, and printing a number takes its time.
@@ -128,26 +127,26 @@ local function complete_plain(position, jid, attempt, result, history)
   end
 end
 
--- The lot, if it is still the worker's: when it was not told of in time, others have its jobs.
+-- The reservation, if it is still the worker's: when it was not told of in time, others have its jobs.
 local field = reservation_field(worker, closes)
-local lot = closes ~= '' and call('HGET', reserved_key(queue), field)
-if lot then call('HDEL', reserved_key(queue), field) end
-local needs_no_look = lot and not heard_here and is_untouched(lot)
+local reservation = closes ~= '' and call('HGET', reserved_key(queue), field)
+if reservation then call('HDEL', reserved_key(queue), field) end
+local needs_no_look = reservation and not heard_here and is_untouched(reservation)
 
--- Lets a job of the lot run from now on. Returns whether it does. When the worker tells it again because it has not
+-- Lets a job of the reservation run from now on. Returns whether it does. When the worker tells it again because it has not
 -- heard the answer, it does already.
 local function begin(jid, attempt)
   local job = call('HMGET', job_key(jid), 'status', 'worker', 'attempts')
   if job[1] == 'running' and job[2] == worker and job[3] == attempt then return true end
-  -- One that was cancelled has left the lot, and may be in the queue again.
-  local is_ours = lot and place_in(lot, jid) and job[1] == 'queued'
+  -- One that was cancelled has left the reservation, and may be in the queue again.
+  local is_ours = reservation and place_in(reservation, jid) and job[1] == 'queued'
   if not (is_ours and start(jid, queue, worker)) then return false end
   call('ZADD', locks_key(queue), now + lock_ms, jid)
   call('SADD', worker_locks_key(worker), jid)
   return true
 end
 
--- Completes a job of the lot. If all of its fields are new, somebody has deleted it meanwhile.
+-- Completes a job of the reservation. If all of its fields are new, somebody has deleted it meanwhile.
 local function complete_reserved(position, jid, attempt, result, history)
   if not needs_no_look then
     begin(jid, attempt)
@@ -164,7 +163,7 @@ local function complete_reserved(position, jid, attempt, result, history)
   end
 end
 
-local at, not_begun = 14, {}
+local at, not_begun = VALUES_AT, {}
 for position = 1, n_reserved + n_plain do
   local complete_one = position <= n_reserved and complete_reserved or complete_plain
   complete_one(position, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])

@@ -14,7 +14,7 @@ use super::{
     hive::Hive,
     job::Job,
     keys::{QueueName, WorkerId},
-    lot::Exchange,
+    reservation::SettleAndClaim,
 };
 use crate::Error;
 
@@ -110,9 +110,9 @@ impl Outcome {
         }
     }
 
-    /// The lot in which its worker took the job, if it did not claim it by itself.
-    pub(super) fn lot(&self) -> Option<u64> {
-        self.told.as_ref().and_then(Job::lot)
+    /// The reservation in which its worker took the job, if it did not claim it by itself.
+    pub(super) fn reservation(&self) -> Option<u64> {
+        self.told.as_ref().and_then(Job::reservation)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -159,7 +159,7 @@ pub struct Settled {
     pub claimed: Claimed,
     /// Or the ids of those that were reserved.
     pub reserved: Vec<String>,
-    /// Jobs of the lot that were to begin and are not the worker's any more.
+    /// Jobs of the reservation that were to begin and are not the worker's any more.
     pub not_begun: Vec<String>,
 }
 
@@ -180,27 +180,27 @@ impl Hive {
         max: usize,
         lock: Duration,
     ) -> Result<Settled, Error> {
-        let exchange = Exchange { outcomes, max, lock, reserve: None, closes: None };
-        self.exchange(queue, worker, &exchange).await
+        let request = SettleAndClaim { outcomes, max, lock, reserve: None, closes: None };
+        self.settle_and_claim(queue, worker, &request).await
     }
 
-    /// The same, with lots: closes one, and reserves the next jobs instead of claiming them.
+    /// The same, with reservations: closes one, and reserves the next jobs instead of claiming them.
     ///
     /// # Errors
     /// As [`Hive::settle`]. Who has lost the connection asks again with the same numbers.
-    pub async fn exchange(
+    pub async fn settle_and_claim(
         &self,
         queue: &QueueName,
         worker: &WorkerId,
-        exchange: &Exchange<'_>,
+        request: &SettleAndClaim<'_>,
     ) -> Result<Settled, Error> {
-        exchange.outcomes.iter().try_for_each(Outcome::check)?;
+        request.outcomes.iter().try_for_each(Outcome::check)?;
         let writing = self.store().writing().await;
-        let settled = self.run_exchange(queue, worker, exchange).await?;
+        let settled = self.run_exchange(queue, worker, request).await?;
         // Whoever only claims has told nobody of an outcome.
-        let tells_outcomes = !exchange.outcomes.is_empty() || exchange.closes.is_some();
+        let tells_outcomes = !request.outcomes.is_empty() || request.closes.is_some();
         if tells_outcomes && let Err(error) = writing.acknowledged().await {
-            self.give_back(queue, worker, &settled.claimed.jobs, exchange.lock).await;
+            self.give_back(queue, worker, &settled.claimed.jobs, request.lock).await;
             return Err(error.into());
         }
         Ok(settled)
@@ -213,7 +213,7 @@ impl Hive {
         if outcomes.is_empty() {
             return;
         }
-        let back = Exchange { outcomes: &outcomes, lock, ..Exchange::default() };
+        let back = SettleAndClaim { outcomes: &outcomes, lock, ..SettleAndClaim::default() };
         if let Err(error) = self.run_exchange(queue, worker, &back).await {
             tracing::debug!(%queue, %error, "could not give jobs back; a heartbeat will");
         }
@@ -223,21 +223,23 @@ impl Hive {
         &self,
         queue: &QueueName,
         worker: &WorkerId,
-        exchange: &Exchange<'_>,
+        request: &SettleAndClaim<'_>,
     ) -> Result<Settled, Error> {
-        let Exchange { outcomes, max, lock, reserve, closes } = exchange;
+        let SettleAndClaim { outcomes, max, lock, reserve, closes } = request;
         let now = self.now_ms().to_string();
         let completed = self.writes_history().then(|| entry("completed", &now, self.id()));
         let mut batch = Batch::new(outcomes, closes.as_ref(), queue, completed.as_deref());
-        let number = |lot: Option<u64>| lot.map(|lot| lot.to_string()).unwrap_or_default();
+        let number = |reservation: Option<u64>| {
+            reservation.map(|reservation| reservation.to_string()).unwrap_or_default()
+        };
         let call = self
             .call_on_queue(&SETTLE, queue)
             .arg("now", &now)
             .arg("worker", worker.as_str())
             .arg("lock_ms", lock.as_millis() as u64)
             .arg("max", max)
-            .arg("reserve", number(*reserve))
-            .arg("closes", number(closes.as_ref().map(|closing| closing.lot)))
+            .arg("reserve_as", number(*reserve))
+            .arg("closes", number(closes.as_ref().map(|closing| closing.reservation)))
             .arg("plain_ttl", batch.plain_ttl_ms())
             .arg("n_reserved", batch.n_reserved())
             .arg("n_plain", batch.n_plain())

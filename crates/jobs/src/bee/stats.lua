@@ -2,7 +2,7 @@
   Counts what a queue holds and who works on it.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name
+  ARGV  1 tag   2 hive   3 now   4 queue
   Derives the keys of the queue, its workers and its tenants under the same hash tag.
   Returns numbers (queued, delayed, waiting, running, ended, failed, tenants, parked), the score of the first queued
   job, when the next delayed one is due, the settings, the counters of the last minutes, and for each worker its id,
@@ -14,7 +14,6 @@
 local TENANTS_MAX = 500
 local WORKERS_MAX = 1000
 
-local queue = ARGV[4]
 
 local function parked(tenants)
   if tenants == 0 then return 0 end
@@ -27,9 +26,9 @@ end
 -- How many jobs each worker has reserved, and all of them together.
 local function reserved()
   local of_workers, all = {}, 0
-  local lots = call('HGETALL', reserved_key(queue))
-  for at = 1, #lots, 2 do
-    local worker, n = worker_of(lots[at]), #jobs_in(lots[at + 1])
+  local reservations = call('HGETALL', reserved_key(queue))
+  for at = 1, #reservations, 2 do
+    local worker, n = worker_of(reservations[at]), #jobs_in(reservations[at + 1])
     of_workers[worker], all = (of_workers[worker] or 0) + n, all + n
   end
   return of_workers, all

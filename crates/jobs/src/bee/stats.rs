@@ -53,7 +53,7 @@ pub struct Stats {
     pub minutes: Vec<Minute>,
 }
 
-/// A worker that was not heard of for longer counts as gone. Node's workers give a sign of life every 30 s.
+/// A worker that was not heard of for longer counts as gone. Node's workers sends a heartbeat every 30 s.
 pub const SILENT_MS: u64 = 60_000;
 
 impl Stats {

@@ -2,7 +2,7 @@
   Stores jobs and lets each into its queue, unless it is delayed or waits for others.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 jobs...
+  ARGV  1 tag   2 hive   3 now   4 queue   5 jobs...
         A job is six values: jid, data as JSON, options as JSON, priority, tags as JSON, and the rest as a JSON object
         that may have delay, dependencies, on_tags, parent, host and tenant; empty when it has none.
   Derives the keys of the queue, the jobs and their tags under the same hash tag.
@@ -11,12 +11,11 @@
 --- @include "ready"
 --- @include "reserved"
 
-local queue = ARGV[4]
 local NOTHING = {}
 local ENDED = { completed = true, failed = true, canceled = true, duplicate = true, expired = true }
 
--- The jobs of this call that wait for a job, by that job. They are written at the end of the call, since the field has all
--- that wait for the job and is written as a whole.
+-- The jobs of this call that wait for a job, by that job. They are written at the end of the call, since a field is
+-- written as a whole.
 local dependants_of, awaited = {}, {}
 
 -- Whether there is such a job and it has not ended.
@@ -39,12 +38,24 @@ local function wait_for(jid, dependency)
   call('SADD', dependencies_key(jid), dependency)
 end
 
+-- A longer list is not written for every new dependant: they are gathered in a second field, up to as many bytes.
+local DEPENDANTS_BYTES = 8192
+
+-- Node hives read the first field only.
+local function may_split_dependants() return tag ~= '' or call('EXISTS', scripts_key()) == 0 end
+
 local function store_dependants()
   for _, dependency in ipairs(awaited) do
-    local key = job_key(dependency)
-    local stored = call('HGET', key, 'dependants')
-    local listed = (not stored or #stored <= 2) and '[' or stored:sub(1, -2) .. ','
-    call('HSET', key, 'dependants', listed .. table.concat(dependants_of[dependency], ',') .. ']')
+    local key, new = job_key(dependency), '[' .. table.concat(dependants_of[dependency], ',') .. ']'
+    local more = call('HGET', key, 'moreDependants')
+    local gathered = joined(more, new)
+    if more and #gathered <= DEPENDANTS_BYTES and may_split_dependants() then
+      call('HSET', key, 'moreDependants', gathered)
+    else
+      local all = joined(call('HGET', key, 'dependants'), gathered)
+      call('HSET', key, 'dependants', all)
+      if more or #all > DEPENDANTS_BYTES then call('HSET', key, 'moreDependants', '[]') end
+    end
   end
 end
 
@@ -86,7 +97,7 @@ local function store(jid, data, options, priority, tags_text, rest)
 end
 
 local words, stored = {}, 0
-for at = 5, #ARGV, 6 do
+for at = JOBS_AT, #ARGV, 6 do
   local jid, rest = ARGV[at], ARGV[at + 5]
   local word = 'EXISTS'
   if call('EXISTS', job_key(jid)) == 0 then

@@ -13,9 +13,9 @@ use tokio::task::{JoinError, JoinSet};
 
 pub use self::body::SubmissionBody;
 use super::{
-    dialect,
     hive::Hive,
     job::{Job, Options},
+    json_compat,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 use crate::Error;
@@ -279,7 +279,7 @@ impl Submission {
             );
             return Err(Error::invalid("data", reason));
         }
-        let data = dialect::cjson_order(&data)
+        let data = json_compat::cjson_order(&data)
             .map_err(|error| Error::invalid("data", error.to_string()))?
             .into_owned();
         self.options.dependencies = self.dependencies.iter().map(ToString::to_string).collect();

@@ -2,7 +2,7 @@
   Cleans up a queue: results that expired, locks that were not renewed, workers that are gone, counters grown old.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue_name   5 lock_ms   6 waits_max   7 deaths_max   8 last_chance_after
+  ARGV  1 tag   2 hive   3 now   4 queue   5 lock_ms   6 waits_max   7 deaths_max   8 last_chance_after
         9 finished_max   10 cursor   11 gone...
         A lock may expire waits_max times before its job is taken away; the workers under gone lose theirs at once. A job
         that lost deaths_max workers fails; 0 for no such limit. One that lost last_chance_after has to run alone to be
@@ -27,8 +27,8 @@ local MINUTES_FIELDS_MAX = 6 * (MINUTES_KEPT + 30)
 -- Entries that are gone through for completed jobs among failed ones.
 local SEARCHED_MAX = 10000
 
-local queue, lock_ms, waits_max = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-local deaths_max, last_chance_after, finished_max = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local lock_ms, waits_max, deaths_max = tonumber(lock_ms), tonumber(waits_max), tonumber(deaths_max)
+local last_chance_after, finished_max = tonumber(last_chance_after), tonumber(finished_max)
 local expired, taken = 0, 0
 
 -- Ends a result that is not kept any longer. Returns whether it was one.
@@ -143,14 +143,14 @@ local function miss_locks()
   for _, jid in ipairs(call('ZRANGEBYSCORE', locks_key(queue), 0, now, 'LIMIT', 0, SWEPT_MAX)) do missed_lock(jid) end
 end
 
--- Takes the lots of workers that are gone, and those that were not told of in time. Heartbeats do not count: a worker that
--- is there tells of its lots at once, or has not heard that it has them.
-local function take_lots(gone)
-  local lots = call('HGETALL', reserved_key(queue))
-  for at = 1, #lots, 2 do
-    local _, locked_until = jobs_in(lots[at + 1])
-    if gone[worker_of(lots[at])] or locked_until <= now then
-      for _, job in ipairs(dissolve(queue, lots[at], lots[at + 1])) do take_away(job) end
+-- Takes the reservations of workers that are gone, and those that were not told of in time. Heartbeats do not count: a worker that
+-- is there tells of its reservations at once, or has not heard that it has them.
+local function take_reservations(gone)
+  local reservations = call('HGETALL', reserved_key(queue))
+  for at = 1, #reservations, 2 do
+    local _, locked_until = jobs_in(reservations[at + 1])
+    if gone[worker_of(reservations[at])] or locked_until <= now then
+      for _, job in ipairs(dissolve(queue, reservations[at], reservations[at + 1])) do take_away(job) end
     end
   end
 end
@@ -214,12 +214,12 @@ expire_due()
 drop_surplus()
 miss_locks()
 local gone = {}
-for at = 11, #ARGV do gone[ARGV[at]] = true end
-take_lots(gone)
+for at = GONE_AT, #ARGV do gone[ARGV[at]] = true end
+take_reservations(gone)
 for worker in pairs(gone) do bury(worker) end
 prune_minutes()
 forget_workers()
 prune_ranked()
 call('ZREMRANGEBYSCORE', stopping_key(queue), '-inf', now)
-local cursor = heal_tenants(ARGV[10])
+local cursor = heal_tenants(cursor)
 return { expired, taken, cursor }

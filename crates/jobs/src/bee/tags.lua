@@ -8,12 +8,12 @@
 ]]
 --- @include "events"
 
-local job = read_job(ARGV[4])
+local job = read_job(jid)
 if not job then return 'GONE' end
-for _, name in ipairs(table_of(job[TAGS])) do call('SREM', tags_key(name), ARGV[4]) end
+for _, name in ipairs(table_of(job[TAGS])) do call('SREM', tags_key(name), jid) end
 -- A job that is set to die is not found any more: nobody would take it out of the sets of its tags.
 if call('PTTL', KEYS[1]) < 0 then
-  for _, name in ipairs(table_of(ARGV[5])) do call('SADD', tags_key(name), ARGV[4]) end
+  for _, name in ipairs(table_of(tags)) do call('SADD', tags_key(name), jid) end
 end
-call('HSET', KEYS[1], 'tags', ARGV[5])
+call('HSET', KEYS[1], 'tags', tags)
 return 'ok'

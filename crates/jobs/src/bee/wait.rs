@@ -1,6 +1,6 @@
 //! Claims that wait until there is something to claim, for workers that are not connected to the store.
 //!
-//! However many wait at one queue, one lobby listens for them and each new job wakes one of them: a job does not cost
+//! However many wait at one queue, one subscription listens for them and each new job wakes one of them: a job does not cost
 //! as many calls as there are workers without work.
 
 use std::{
@@ -25,7 +25,7 @@ use super::{
     hive::Hive,
     keys::{self, QueueName, WorkerId},
     settle::{End, Outcome, Verdict},
-    worker::AskFor,
+    worker::ClaimTime,
 };
 use crate::Error;
 
@@ -36,7 +36,7 @@ const ASK_EVERY: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Waiters {
     hive: Hive,
-    lobbies: Arc<Mutex<HashMap<QueueName, Weak<Lobby>>>>,
+    queues: Arc<Mutex<HashMap<QueueName, Weak<QueueWaiters>>>>,
 }
 
 /// Who claims, and how much.
@@ -55,7 +55,7 @@ pub struct Claim {
 impl Waiters {
     /// A place to wait at the queues of a hive.
     pub fn new(hive: &Hive) -> Waiters {
-        Waiters { hive: hive.clone(), lobbies: Arc::default() }
+        Waiters { hive: hive.clone(), queues: Arc::default() }
     }
 
     /// Claims jobs; when there are none, waits for some. Comes back empty when none have come in time.
@@ -70,13 +70,13 @@ impl Waiters {
         if !caught.is_empty() || wait.is_zero() {
             return Ok(caught);
         }
-        let lobby = self.lobby(&claim.queue).await?;
+        let queue_waiters = self.queue_waiters(&claim.queue).await?;
         loop {
             // From here on a job wakes this one, should the claim just miss it.
-            let mut called = std::pin::pin!(lobby.bell.notified());
+            let mut called = std::pin::pin!(queue_waiters.wakeup.notified());
             called.as_mut().enable();
             let caught = self.claim_once(claim).await?;
-            let is_newly_full = lobby.note(caught.claimed(), claim.max, self.hive.now_ms());
+            let is_newly_full = queue_waiters.note(caught.claimed(), claim.max, self.hive.now_ms());
             // An end that was heard before nobody knew that ends matter is found by asking once more.
             if is_newly_full && caught.is_empty() && Instant::now() < deadline {
                 continue;
@@ -124,43 +124,45 @@ impl Waiters {
         told.await.unwrap_or_else(|_| Ok(Caught::nothing(&self.hive, claim)))
     }
 
-    /// The lobby of a queue, which lasts as long as somebody waits in it.
-    async fn lobby(&self, queue: &QueueName) -> Result<Arc<Lobby>, Error> {
-        let present = || self.lobbies.lock().get(queue).and_then(Weak::upgrade);
-        if let Some(lobby) = present() {
-            return Ok(lobby);
+    /// The waiting claims of a queue, as long as there are any.
+    async fn queue_waiters(&self, queue: &QueueName) -> Result<Arc<QueueWaiters>, Error> {
+        let present = || self.queues.lock().get(queue).and_then(Weak::upgrade);
+        if let Some(queue_waiters) = present() {
+            return Ok(queue_waiters);
         }
         let channel = keys::queue_events(queue, &queue.group());
         let messages = self.hive.store().subscribe(&[channel]).await?;
-        let mut lobbies = self.lobbies.lock();
-        if let Some(lobby) = lobbies.get(queue).and_then(Weak::upgrade) {
-            return Ok(lobby);
+        let mut queues = self.queues.lock();
+        if let Some(queue_waiters) = queues.get(queue).and_then(Weak::upgrade) {
+            return Ok(queue_waiters);
         }
-        lobbies.retain(|_, lobby| lobby.strong_count() > 0);
-        let lobby = Lobby::open(self.hive.clone(), messages);
-        lobbies.insert(queue.clone(), Arc::downgrade(&lobby));
-        Ok(lobby)
+        queues.retain(|_, queue_waiters| queue_waiters.strong_count() > 0);
+        let queue_waiters = QueueWaiters::open(self.hive.clone(), messages);
+        queues.insert(queue.clone(), Arc::downgrade(&queue_waiters));
+        Ok(queue_waiters)
     }
 }
 
 /// What those who wait at one queue share.
 #[derive(Debug)]
-struct Lobby {
-    bell: Arc<Notify>,
+struct QueueWaiters {
+    wakeup: Arc<Notify>,
     /// When to ask again without having heard anything.
     ask_at: watch::Sender<Instant>,
     /// Whether jobs could not start because too many run.
     is_full: Arc<AtomicBool>,
-    porter: AbortHandle,
+    wakeup_task: AbortHandle,
 }
 
-impl Lobby {
-    fn open(hive: Hive, messages: Subscription) -> Arc<Lobby> {
-        let (bell, is_full) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+impl QueueWaiters {
+    fn open(hive: Hive, messages: Subscription) -> Arc<QueueWaiters> {
+        let (wakeup, is_full) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
         let (ask_at, ask_at_changes) = watch::channel(Instant::now() + ASK_EVERY);
-        let porter = Porter { hive, messages, bell: bell.clone(), is_full: is_full.clone() };
-        let porter = tokio::spawn(porter.run(ask_at.clone(), ask_at_changes)).abort_handle();
-        Arc::new(Lobby { bell, ask_at, is_full, porter })
+        let wakeup_task =
+            WakeupTask { hive, messages, wakeup: wakeup.clone(), is_full: is_full.clone() };
+        let wakeup_task =
+            tokio::spawn(wakeup_task.run(ask_at.clone(), ask_at_changes)).abort_handle();
+        Arc::new(QueueWaiters { wakeup, ask_at, is_full, wakeup_task })
     }
 
     /// Takes note of what a claim said. True if it is the first that says that too many jobs run.
@@ -169,7 +171,7 @@ impl Lobby {
         let was_full = self.is_full.swap(is_full, Ordering::Relaxed);
         if claimed.jobs.len() == max {
             // There may be more, for somebody else.
-            self.bell.notify_one();
+            self.wakeup.notify_one();
         }
         if let Some(at) = claimed.again_at {
             ask_by(&self.ask_at, at, now_ms);
@@ -188,33 +190,33 @@ fn ask_by(ask_at: &watch::Sender<Instant>, at: u64, now_ms: u64) {
     });
 }
 
-impl Drop for Lobby {
+impl Drop for QueueWaiters {
     fn drop(&mut self) {
-        self.porter.abort();
+        self.wakeup_task.abort();
     }
 }
 
 /// Listens, and wakes those who wait.
-struct Porter {
+struct WakeupTask {
     hive: Hive,
     messages: Subscription,
-    bell: Arc<Notify>,
+    wakeup: Arc<Notify>,
     is_full: Arc<AtomicBool>,
 }
 
-impl Porter {
+impl WakeupTask {
     async fn run(mut self, ask_at: watch::Sender<Instant>, mut changes: watch::Receiver<Instant>) {
         loop {
             let next = *changes.borrow_and_update();
             tokio::select! {
                 event = self.messages.next() => match event {
                     Some(Event::Message(message)) => self.hear(&message.payload, &ask_at),
-                    Some(Event::Gap) => self.bell.notify_waiters(),
+                    Some(Event::Gap) => self.wakeup.notify_waiters(),
                     None => return,
                 },
                 () = sleep_until(next) => {
                     ask_at.send_replace(Instant::now() + ASK_EVERY);
-                    self.bell.notify_one();
+                    self.wakeup.notify_one();
                 }
                 changed = changes.changed() => if changed.is_err() { return },
             }
@@ -222,9 +224,9 @@ impl Porter {
     }
 
     fn hear(&self, message: &[u8], ask_at: &watch::Sender<Instant>) {
-        match AskFor::of(message, self.is_full.load(Ordering::Relaxed)) {
-            Some(AskFor::Now) => self.bell.notify_one(),
-            Some(AskFor::At(ms)) => ask_by(ask_at, ms, self.hive.now_ms()),
+        match ClaimTime::of(message, self.is_full.load(Ordering::Relaxed)) {
+            Some(ClaimTime::Now) => self.wakeup.notify_one(),
+            Some(ClaimTime::At(ms)) => ask_by(ask_at, ms, self.hive.now_ms()),
             None => {}
         }
     }

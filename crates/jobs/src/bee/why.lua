@@ -11,11 +11,10 @@
 
 -- The pace is that of the last minutes.
 local MINUTES = 5
--- A Node worker gives a sign of life twice a minute.
+-- A Node worker sends a heartbeat twice a minute.
 local ALIVE_MS = 60000
 local DEPENDENCIES_TOLD = 10
 
-local jid = ARGV[4]
 local job = read_job(jid)
 if not job then return nil end
 local queue, tenant = job[QUEUE], job[TENANT]
@@ -38,7 +37,7 @@ end
 local facts = {
   rank = call('ZRANK', queue_key(queue), jid) or nil,
   queued = call('ZCARD', queue_key(queue)),
-  running = call('ZCARD', locks_key(queue)) + n_in_lots(queue),
+  running = call('ZCARD', locks_key(queue)) + n_in_reservations(queue),
   workers = call('ZCOUNT', bees_key(queue), now - ALIVE_MS, '+inf'),
   due = tonumber(call('ZSCORE', delayed_key(queue), jid) or nil),
   dependencies = call('SCARD', dependencies_key(jid)),

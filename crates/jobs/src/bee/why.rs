@@ -72,7 +72,7 @@ pub enum Reason {
     },
     /// The queue is paused.
     Paused,
-    /// No worker of the queue has given a sign of life in the last minute.
+    /// No worker of the queue has sent a heartbeat in the last minute.
     NoWorkers,
     /// As many jobs of the queue run as may at once.
     Concurrency {
@@ -156,7 +156,7 @@ impl Hive {
 impl Why {
     fn of(job: &Job, facts: &Facts, now: u64) -> Why {
         let status = job.status();
-        // A job that has left the queue and does not run yet is in a lot.
+        // A job that has left the queue and does not run yet is in a reservation.
         let is_taken = status == Status::Queued && facts.rank.is_none();
         if is_taken || status == Status::Running || status.is_final() {
             let explanation = tell::beyond_waiting(job);

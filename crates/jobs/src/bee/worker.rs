@@ -1,36 +1,36 @@
 //! Running jobs.
 //!
-//! A [`Worker`] has a station for each queue it serves. The station claims jobs, runs each in a task of its own, and
-//! settles what has ended in the same call that claims the next; beside it a caretaker sends heartbeats and sweeps.
+//! A [`Worker`] has a queue worker for each queue it serves. The queue worker claims jobs, runs each in a task of its own, and
+//! settles what has ended in the same call that claims the next; beside it a maintenance sends heartbeats and sweeps.
 //!
-//! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `gate` and `run` let it run beside
-//! others or alone. `station` is the loop, `errand` is one call of it, `lots` are jobs that it takes and tells of at once,
-//! `pace` is how far ahead it takes them, `ears` are how it hears of new ones. `caretaker` keeps it alive and notices when
+//! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `quarantine` and `run` let it run beside
+//! others or alone. `queue worker` is the loop, `call` is one call of it, `reservations` are jobs that it takes and tells of at once,
+//! `prefetch` is how far ahead it takes them, `wakeups` are how it hears of new ones. `maintenance` keeps it alive and notices when
 //! others are not.
 
-mod caretaker;
 mod context;
-mod ears;
-mod errand;
-mod gate;
 mod handler;
-mod lots;
-mod pace;
+mod maintenance;
+mod prefetch;
+mod quarantine;
+mod queue_worker;
 mod registry;
+mod reservations;
 mod run;
-mod station;
+mod settle_call;
+mod wakeups;
 
 use std::{collections::HashSet, future::Future, sync::Arc, time::Duration};
 
 use serde::Serialize;
 use tokio::sync::watch;
 
-pub(super) use self::ears::AskFor;
+pub(super) use self::wakeups::ClaimTime;
 pub use self::{
-    caretaker::Watch,
     context::{Context, Stop},
+    maintenance::Watch,
 };
-use self::{gate::Gate, handler::Handler, station::Station};
+use self::{handler::Handler, quarantine::Quarantine, queue_worker::QueueWorker};
 use super::{
     hive::Hive,
     job::Job,
@@ -64,7 +64,7 @@ pub struct Worker {
     hive: Hive,
     care: Care,
     drain: Duration,
-    posts: Vec<Post>,
+    registrations: Vec<QueueRegistration>,
     settled: Option<Arc<OnSettled>>,
 }
 
@@ -73,7 +73,7 @@ pub type OnSettled = dyn Fn(&Outcome, Verdict) + Send + Sync;
 
 impl std::fmt::Debug for Worker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Worker").field("posts", &self.posts).finish_non_exhaustive()
+        f.debug_struct("Worker").field("registrations", &self.registrations).finish_non_exhaustive()
     }
 }
 
@@ -83,7 +83,7 @@ const DRAIN: Duration = Duration::from_secs(15);
 
 /// A queue, how to serve it, and by what.
 #[derive(Debug)]
-struct Post {
+struct QueueRegistration {
     queue: QueueName,
     settings: Settings,
     handler: Handler,
@@ -112,9 +112,6 @@ impl Default for Settings {
         }
     }
 }
-
-/// Gives the hash of a job, or says why it has none, which fails the attempt.
-pub type HashOf = dyn Fn(&Job) -> Result<JobHash, String> + Send + Sync;
 
 /// What is done about jobs that are the same as an earlier one of the queue whose result is still kept.
 #[derive(Clone, Default)]
@@ -148,7 +145,7 @@ impl Worker {
             hive: hive.clone(),
             care: Care::default(),
             drain: DRAIN,
-            posts: Vec::new(),
+            registrations: Vec::new(),
             settled: None,
         }
     }
@@ -181,7 +178,11 @@ impl Worker {
         R: Future<Output = Result<T, Failure>> + Send + 'static,
         T: Serialize,
     {
-        self.posts.push(Post { queue, settings, handler: Handler::new(handler) });
+        self.registrations.push(QueueRegistration {
+            queue,
+            settings,
+            handler: Handler::new(handler),
+        });
         self
     }
 
@@ -193,27 +194,29 @@ impl Worker {
     /// When two handlers serve one queue, since one of them would get nothing, or when a queue's worker cannot have an id.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
         let mut queues = HashSet::new();
-        if let Some(post) = self.posts.iter().find(|post| !queues.insert(&post.queue)) {
-            let reason = format!("\"{}\" has two handlers; give it one", post.queue);
+        if let Some(registration) =
+            self.registrations.iter().find(|registration| !queues.insert(&registration.queue))
+        {
+            let reason = format!("\"{}\" has two handlers; give it one", registration.queue);
             return Err(Error::invalid("queue", reason));
         }
         let (stop, stopping) = watch::channel(false);
-        let mut stations = tokio::task::JoinSet::new();
-        let gate = Gate::default();
-        for post in self.posts {
-            let station = Station::new(
+        let mut queue_workers = tokio::task::JoinSet::new();
+        let quarantine = Quarantine::default();
+        for registration in self.registrations {
+            let queue_worker = QueueWorker::new(
                 &self.hive,
-                post,
+                registration,
                 self.care,
                 self.drain,
-                gate.clone(),
+                quarantine.clone(),
                 self.settled.clone(),
             )?;
-            stations.spawn(station.run(stopping.clone()));
+            queue_workers.spawn(queue_worker.run(stopping.clone()));
         }
         shutdown.await;
         let _ = stop.send(true);
-        while let Some(ended) = stations.join_next().await {
+        while let Some(ended) = queue_workers.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "a worker's loop ended by itself");
             }

@@ -53,7 +53,7 @@ keys! {
 
     /// Says that a worker in reliable mode lives. The worker renews it every five seconds.
     alive(worker: WorkerId) = "jobs:hot:alive:<worker>"
-        => string(UnixSeconds.means("the last sign of life")),
+        => string(UnixSeconds.means("the last heartbeat")),
         shard = Shard::Front("jobs"),
         ttl = Ttl::Within(15),
         origin = Added,
@@ -62,7 +62,7 @@ keys! {
 
     /// The workers in reliable mode, dead ones included, so that what they left behind is found.
     workers() = "jobs:hot:workers"
-        => sorted_set(Id(&WorkerId::KIND).means("a worker"), UnixSeconds.means("its last sign of life")),
+        => sorted_set(Id(&WorkerId::KIND).means("a worker"), UnixSeconds.means("its last heartbeat")),
         shard = Shard::Word("jobs"),
         origin = Added,
         removed = "a worker leaves when it stops, or when it has been silent for an hour and holds no job",

@@ -11,7 +11,7 @@ use super::{
 
 static RESCUE: Script = keyrack_store::script!("rescue.lua");
 
-/// How long a lost worker stays listed: it may only have slept and take one more job before its next sign of life.
+/// How long a lost worker stays listed: it may only have slept and take one more job before its next heartbeat.
 const FORGET_AFTER_S: f64 = 3600.0;
 
 impl Producer {

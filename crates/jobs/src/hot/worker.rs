@@ -1,14 +1,14 @@
 //! The worker of the hot queue: takes jobs, runs what it was taught, and stops in peace.
 
 mod counters;
+mod finish_entry;
 mod handler;
 mod held;
+mod hot_loop;
 mod intake;
 mod membership;
 mod outage;
 mod perform;
-mod put_down;
-mod shift;
 mod waker;
 
 use std::{collections::HashMap, future::Future, num::NonZero, sync::Arc};
@@ -22,7 +22,7 @@ pub use self::{
     handler::{Failure, Job, Outcome},
 };
 use self::{
-    handler::Handler, held::Held, intake::Intake, membership::Membership, shift::Shift,
+    handler::Handler, held::Held, hot_loop::HotLoop, intake::Intake, membership::Membership,
     waker::Waker,
 };
 use super::keys::WorkerId;
@@ -171,7 +171,7 @@ impl HotWorker {
         let membership = Membership::new(settings.clone());
         let intake = Intake::new(settings.clone(), membership.last_beat(), stopping.clone());
         let waker = Waker::new(settings.clone());
-        let shift = Shift::new(settings.clone(), intake, self.concurrency, stopping);
+        let hot_loop = HotLoop::new(settings.clone(), intake, self.concurrency, stopping);
         let told_to_stop = async {
             shutdown.await;
             stop.send_replace(true);
@@ -179,7 +179,7 @@ impl HotWorker {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            () = shift.run() => {}
+            () = hot_loop.run() => {}
             () = told_to_stop => {}
             () = membership.keep_up() => {}
         }

@@ -8,12 +8,12 @@
 ]]
 local rjobs, hash, purgatory, since, paused = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
-local due = redis.call('ZRANGEBYSCORE', rjobs, '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+local due = redis.call('ZRANGEBYSCORE', rjobs, '-inf', now, 'WITHSCORES', 'LIMIT', 0, max)
 local jobs = {}
 for at = 1, #due, 2 do
   jobs[#jobs + 1] = { due[at], due[at + 1], redis.call('SISMEMBER', paused, due[at]) }
 end
-local later = redis.call('ZRANGEBYSCORE', rjobs, '(' .. ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local later = redis.call('ZRANGEBYSCORE', rjobs, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 return {
   redis.call('GET', hash),
   redis.call('SCARD', purgatory) + redis.call('ZCARD', since),

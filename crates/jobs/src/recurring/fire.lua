@@ -11,10 +11,10 @@
 local rjobs, hash, paused, hot = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 local stored = redis.call('GET', hash)
-if stored ~= ARGV[1] then return redis.error_reply('OTHER_LIST ' .. (stored or '')) end
+if stored ~= digest then return redis.error_reply('OTHER_LIST ' .. (stored or '')) end
 
 local words = {}
-local at = 2
+local at = JOBS_AT
 while at <= #ARGV do
   local job, score, next_run, entries = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
   local word = 'taken'

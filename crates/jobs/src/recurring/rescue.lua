@@ -9,13 +9,13 @@
   Errors  OTHER_LIST
 ]]
 local rjobs, hash, purgatory, since = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local now, after = tonumber(ARGV[2]), tonumber(ARGV[3])
+local now_text, now, after = now, tonumber(now), tonumber(after)
 
 local stored = redis.call('GET', hash)
-if stored ~= ARGV[1] then return redis.error_reply('OTHER_LIST ' .. (stored or '')) end
+if stored ~= digest then return redis.error_reply('OTHER_LIST ' .. (stored or '')) end
 
 local next_run = {}
-for at = 4, #ARGV, 2 do next_run[ARGV[at]] = ARGV[at + 1] end
+for at = JOBS_AT, #ARGV, 2 do next_run[ARGV[at]] = ARGV[at + 1] end
 
 local rescued, unknown = 0, 0
 local inside = {}
@@ -32,7 +32,7 @@ for _, job in ipairs(redis.call('SMEMBERS', purgatory)) do
     end
   else
     inside[job] = true
-    if not seen then redis.call('ZADD', since, ARGV[2], job) end
+    if not seen then redis.call('ZADD', since, now_text, job) end
   end
 end
 

@@ -2,7 +2,7 @@
   Puts a list of jobs in force, unless it is.
 
   KEYS  1 rjobs   2 hash   3 purgatory   4 since   5 paused   6 version
-  ARGV  1 digest   2 version   3 values...
+  ARGV  1 digest   2 list_version   3 values...
         The values are a number and so many digests that the list has at other times of the year; then for each job its
         digest, its next run, a number and so many digests that it has at any time of the year, this one included.
   A job keeps its score if that is before its next run, and stays paused. Jobs that are not listed are gone.
@@ -13,7 +13,7 @@
 local rjobs, hash, purgatory, since, paused = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local version = KEYS[6]
 
-local at = 2
+local at = VALUES_AT - 1
 local function take()
   at = at + 1
   return ARGV[at]
@@ -21,14 +21,14 @@ end
 
 local stored = redis.call('GET', hash)
 local held = tonumber(redis.call('GET', version) or '0')
-local is_newer = tonumber(ARGV[2]) > held
+local is_newer = tonumber(list_version) > held
 for _ = 1, tonumber(take()) do
   if take() == stored then
-    if is_newer then redis.call('SET', version, ARGV[2]) end
+    if is_newer then redis.call('SET', version, list_version) end
     return stored
   end
 end
-if stored and held > tonumber(ARGV[2]) then
+if stored and held > tonumber(list_version) then
   return redis.error_reply('NEWER_LIST ' .. string.format('%d', held))
 end
 
@@ -47,6 +47,6 @@ end
 redis.call('DEL', rjobs, purgatory, since, paused)
 for _, scored in ipairs(scores) do redis.call('ZADD', rjobs, scored[1], scored[2]) end
 for _, job in ipairs(stay_paused) do redis.call('SADD', paused, job) end
-redis.call('SET', hash, ARGV[1])
-if is_newer then redis.call('SET', version, ARGV[2]) end
-return ARGV[1]
+redis.call('SET', hash, digest)
+if is_newer then redis.call('SET', version, list_version) end
+return digest

@@ -35,7 +35,7 @@ impl Recurring {
             .key("paused", &keys::paused())
             .key("version", &keys::version())
             .arg("digest", &present.list)
-            .arg("version", self.version)
+            .arg("list_version", self.version)
             .args("values", values)
             .run()
             .await

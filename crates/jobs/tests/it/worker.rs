@@ -3,10 +3,10 @@
 mod bench;
 mod ends;
 mod line;
-mod lots;
 mod outages;
 mod poison;
 mod regains;
+mod reservations;
 mod reshard;
 mod stops;
 mod wakes;

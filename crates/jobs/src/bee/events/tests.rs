@@ -7,8 +7,8 @@ use keyrack_testkit::{FaultProxy, RedisServer, on_every_store};
 use super::*;
 use crate::bee::{
     Failure,
-    rig::{completed, queue},
     settle::End,
+    test_support::{completed, queue},
 };
 
 /// Longer than anything takes.

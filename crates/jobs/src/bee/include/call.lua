@@ -1,6 +1,5 @@
--- What every call brings: the hash tag of the group, the calling hive, and the time.
-local tag, hive, now_text = ARGV[1], ARGV[2], ARGV[3]
-local now = tonumber(now_text)
+-- Every call brings the hash tag of the group (`tag`), the calling hive (`hive`) and the time (`now`).
+local now_text, now = now, tonumber(now)
 local call = redis.call
 local quoted = cjson.encode
 

@@ -60,7 +60,7 @@ local function allowance(queue, max, settings)
   if settings.paused then return 0, 'paused' end
   local blocked, again_at
   if settings.concurrency then
-    local free = settings.concurrency - call('ZCARD', locks_key(queue)) - n_in_lots(queue) - n_stopping(queue)
+    local free = settings.concurrency - call('ZCARD', locks_key(queue)) - n_in_reservations(queue) - n_stopping(queue)
     if free < max then max, blocked, again_at = math.max(free, 0), 'concurrency', first_stop_by(queue) end
   end
   if settings.rate_max then
@@ -90,37 +90,37 @@ local function fair_share(queue, max)
   return math.min(max, math.ceil(call('ZCARD', queue_key(queue)) / workers))
 end
 
--- What a worker is told about a job after its id, in this order; it knows itself, the queue and the status. Every field
+-- What a worker gets about a job after its id, in this order; it knows itself, the queue and the status. Every field
 -- costs the server a hundredth of what a whole job does.
-local N_TOLD = 12
-local TOLD_DATA, TOLD_OPTIONS, TOLD_HISTORY, TOLD_ATTEMPTS, TOLD_TENANT = 1, 2, 6, 9, 11
-local function tell(key)
+local N_CLAIM_FIELDS = 12
+local CLAIM_DATA, CLAIM_OPTIONS, CLAIM_HISTORY, CLAIM_ATTEMPTS, CLAIM_TENANT = 1, 2, 6, 9, 11
+local function read_claim_fields(key)
   return call('HMGET', key, 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts',
     'deaths', 'tenant', 'dependants')
 end
 
 local popped = entry('popped')
 
--- Marks one job as running on the worker. Returns what the worker is told, or nothing when there is no such job: only a
+-- Marks one job as running on the worker. Returns what the worker gets, or nothing when there is no such job: only a
 -- submission writes its data.
 local function start(jid, queue, worker)
   local key = job_key(jid)
-  local told = tell(key)
-  if not (told[TOLD_DATA] and told[TOLD_OPTIONS]) then return end
-  local history, attempts = with_entry(told[TOLD_HISTORY], popped), told[TOLD_ATTEMPTS]
+  local fields = read_claim_fields(key)
+  if not (fields[CLAIM_DATA] and fields[CLAIM_OPTIONS]) then return end
+  local history, attempts = with_entry(fields[CLAIM_HISTORY], popped), fields[CLAIM_ATTEMPTS]
   attempts = attempts and string.format('%d', tonumber(attempts) + 1) or '1'
-  told[TOLD_HISTORY], told[TOLD_ATTEMPTS] = history, attempts
+  fields[CLAIM_HISTORY], fields[CLAIM_ATTEMPTS] = history, attempts
   call('HSET', key, 'worker', worker, 'status', 'running', 'history', history, 'attempts', attempts)
-  local tenant = told[TOLD_TENANT]
+  local tenant = fields[CLAIM_TENANT]
   if tenant then
     left_queue(jid, queue, tenant)
     call('SADD', tenant_running_key(queue, tenant), jid)
     feed(queue, tenant)
   end
-  return told
+  return fields
 end
 
--- The most entries of one score and a negative priority that are told from those without.
+-- The most entries of one score and a negative priority that are fields from those without.
 local LATE_MAX = 1000
 
 -- The first ranked jobs of one score, lowest rank first: each with its member and whether it runs before those without a
@@ -181,7 +181,7 @@ local function pop(queue, max)
   return jids
 end
 
--- Takes the first jobs of the queue. An entry without a job is dropped. Returns what the worker is told, one job after
+-- Takes the first jobs of the queue. An entry without a job is dropped. Returns what the worker gets, one job after
 -- the other in a single list, and how many these are: the server takes its time over lists in lists.
 local function take(queue, worker, max, lock_ms)
   local all, locks, jids, n = {}, {}, {}, 0
@@ -191,11 +191,11 @@ local function take(queue, worker, max, lock_ms)
     local first = pop(queue, math.min(max - n, CHUNK))
     if #first == 0 then break end
     for _, jid in ipairs(first) do
-      local told = start(jid, queue, worker)
-      if told then
-        local before = n * (1 + N_TOLD) + 1
+      local fields = start(jid, queue, worker)
+      if fields then
+        local before = n * (1 + N_CLAIM_FIELDS) + 1
         all[before] = jid
-        for at = 1, N_TOLD do all[before + at] = told[at] end
+        for at = 1, N_CLAIM_FIELDS do all[before + at] = fields[at] end
         n = n + 1
         jids[n], locks[2 * n - 1], locks[2 * n] = jid, locked_until, jid
       end
@@ -206,13 +206,13 @@ local function take(queue, worker, max, lock_ms)
   return all, n
 end
 
--- What a worker took under this number, if it has told nothing of it yet.
+-- What a worker took under this number, if it has fields nothing of it yet.
 local function reserved_under(queue, worker, number)
-  local lot = call('HGET', reserved_key(queue), reservation_field(worker, number))
-  return lot and (jobs_in(lot))
+  local reservation = call('HGET', reserved_key(queue), reservation_field(worker, number))
+  return reservation and (jobs_in(reservation))
 end
 
--- Takes the first jobs of the queue for a worker that will tell of all of them in a moment. The jobs are not touched.
+-- Takes the first jobs of the queue for a worker that will read_claim_fields of all of them in a moment. The jobs are not touched.
 local function reserve(queue, worker, max, lock_ms, number)
   local jids = pop(queue, math.min(max, CHUNK))
   if #jids > 0 then
@@ -226,7 +226,7 @@ local function next_due(queue)
   return call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2]
 end
 
--- Claims up to `max` jobs. Returns what the worker is told of each, what blocks more of them, and when to ask again.
+-- Claims up to `max` jobs. Returns what the worker gets of each, what blocks more of them, and when to ask again.
 -- With a number, jobs are reserved under it where nothing limits how many may run; returns their ids besides. A worker
 -- that has not heard what came of its call asks with the same number again.
 local function claim(queue, worker, max, lock_ms, number)

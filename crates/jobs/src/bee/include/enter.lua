@@ -15,13 +15,20 @@ local function count(queue, what, n)
   call('EXPIRE', key, MINUTES_TTL_S)
 end
 
+-- In a queue whose first job has waited for less than FRESH_MS, a negative priority moves a job by LATER_MS for each point.
+local FRESH_MS, LATER_MS = 1000, 60000
+
 -- The documented score: later than what is there by time, moved towards the head by priority. The order of the
 -- arithmetic decides the last bits, which Node hives share with us.
+--
+-- It moves a job by a share of the time for which the first one has waited. In an empty queue that is nothing, and if the
+-- first score is in the future, the direction is wrong. There a negative priority counts in minutes, and another one not.
 local function score_for(key, priority)
   local p = math.min(tonumber(priority) or 0, 10)
   if p == 0 then return now end
   local head = call('ZRANGE', key, 0, 0, 'WITHSCORES')
-  local first = head[2] and tonumber(head[2]) or now
+  local first = math.min(head[2] and tonumber(head[2]) or now, now)
+  if p < 0 and now - first < FRESH_MS then return now - p * LATER_MS end
   return now - ((now - first) / 10) * p
 end
 

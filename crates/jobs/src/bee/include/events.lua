@@ -6,6 +6,7 @@
 local FIELDS = {
   'jid', 'queue', 'data', 'options', 'worker', 'status', 'submitted', 'retries', 'tags', 'history',
   'result', 'parent', 'hash', 'duplicate', 'failedReason', 'dependants', 'attempts', 'deaths', 'tenant',
+  'moreDependants',
 }
 local JID, QUEUE, DATA, OPTIONS, WORKER, STATUS, SUBMITTED, RETRIES, TAGS, HISTORY = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local RESULT, PARENT, HASH, DUPLICATE, FAILED_REASON, DEPENDANTS, ATTEMPTS, DEATHS, TENANT = 11, 12, 13, 14, 15, 16, 17, 18, 19
@@ -22,10 +23,20 @@ local function option(options, name)
   return math.min(number, OPTION_MAX)
 end
 
+-- A JSON list with what another one has besides.
+local function joined(list, more)
+  if not list or #list <= 2 then return more end
+  if not more or #more <= 2 then return list end
+  return list:sub(1, -2) .. ',' .. more:sub(2)
+end
+
 -- All fields of a job, or nothing when there is no such job. What a stray write left under the key is no job.
+-- The dependants of a job with many are in two fields, of which the second is read last.
 local function read_job(jid)
   local job = call('HMGET', job_key(jid), unpack(FIELDS))
-  return job[JID] and job[QUEUE] and job[OPTIONS] and job
+  if not (job[JID] and job[QUEUE] and job[OPTIONS]) then return end
+  job[DEPENDANTS], job[#FIELDS] = joined(job[DEPENDANTS], job[#FIELDS]), nil
+  return job
 end
 
 local function text_or_false(text) return text and quoted(text) or 'false' end

@@ -1,6 +1,6 @@
--- What workers have taken and told nothing of yet: one entry for each lot, with the jobs in it.
+-- What workers have taken and told nothing of yet: one entry for each reservation, with the jobs in it.
 --
--- Whoever changes a job that is in a lot marks the lot, so that the call which closes it looks at every job. Without the
+-- Whoever changes a job that is in a reservation marks the reservation, so that the call which closes it looks at every job. Without the
 -- mark nobody has: the jobs need not be looked at. Node hives know nothing of that, so where they are, all are looked at.
 --- @include "events"
 
@@ -25,8 +25,8 @@ end
 -- Where in an entry a job is, if it is there.
 local function place_in(entry, jid) return entry:find(' ' .. jid .. ' ', 1, true) end
 
--- How many jobs of a queue are in lots.
-local function n_in_lots(queue)
+-- How many jobs of a queue are in reservations.
+local function n_in_reservations(queue)
   local n = 0
   for _, entry in ipairs(call('HVALS', reserved_key(queue))) do n = n + #jobs_in(entry) end
   return n
@@ -39,29 +39,29 @@ local function is_untouched(entry)
   return entry:sub(1, 1) ~= '!' and (tag ~= '' or call('EXISTS', scripts_key()) == 0)
 end
 
--- The lot that a job is in, by its field and entry, and where in it the job is; nothing if it is in none.
-local function lot_of(jid, queue)
-  local lots = call('HGETALL', reserved_key(queue))
-  for at = 1, #lots, 2 do
-    local from, to = place_in(lots[at + 1], jid)
-    if from then return lots[at], lots[at + 1], from, to end
+-- The reservation that a job is in, by its field and entry, and where in it the job is; nothing if it is in none.
+local function reservation_of(jid, queue)
+  local reservations = call('HGETALL', reserved_key(queue))
+  for at = 1, #reservations, 2 do
+    local from, to = place_in(reservations[at + 1], jid)
+    if from then return reservations[at], reservations[at + 1], from, to end
   end
 end
 
--- Marks the lot of a queued job, if it is in one.
+-- Marks the reservation of a queued job, if it is in one.
 local function touch(jid, queue)
   if call('ZSCORE', queue_key(queue), jid) then return end
-  local field, entry = lot_of(jid, queue)
+  local field, entry = reservation_of(jid, queue)
   if field then call('HSET', reserved_key(queue), field, marked(entry)) end
 end
 
--- Counts the attempt of a job that leaves its lot before the worker has told of it, so that it tells too late.
+-- Counts the attempt of a job that leaves its reservation before the worker has told of it, so that it tells too late.
 local function lose_attempt(job)
   job[ATTEMPTS] = string.format('%d', (tonumber(job[ATTEMPTS] or nil) or 0) + 1)
   call('HSET', job_key(job[JID]), 'attempts', job[ATTEMPTS])
 end
 
--- Takes a lot from its worker. Returns the jobs that are still in it.
+-- Takes a reservation from its worker. Returns the jobs that are still in it.
 local function dissolve(queue, field, entry)
   local jobs = {}
   call('HDEL', reserved_key(queue), field)
@@ -76,9 +76,9 @@ local function dissolve(queue, field, entry)
   return jobs
 end
 
--- Takes one job out of the lot that it is in, if it is in one.
-local function leave_lot(job)
-  local field, entry, from, to = lot_of(job[JID], job[QUEUE])
+-- Takes one job out of the reservation that it is in, if it is in one.
+local function leave_reservation(job)
+  local field, entry, from, to = reservation_of(job[JID], job[QUEUE])
   if not field then return end
   lose_attempt(job)
   local order = { [JID] = job[JID], [QUEUE] = job[QUEUE], [WORKER] = worker_of(field), [ATTEMPTS] = job[ATTEMPTS] }

@@ -56,7 +56,7 @@ mod tests {
     fn job(stored: &[(&str, &str)]) -> Job {
         let field = |name: &str| stored.iter().find(|(field, _)| *field == name);
         let fields = FIELDS.map(|name| field(name).map(|(_, text)| (*text).to_owned()));
-        Stored { fields, lot: None }.into()
+        Stored { fields, reservation: None }.into()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::bee::{
     Status, Submission,
     keys::{self, Jid},
-    rig::{completed, queue, simulated_hive},
+    test_support::{completed, queue, simulated_hive},
 };
 
 #[tokio::test]

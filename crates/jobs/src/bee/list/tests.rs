@@ -6,7 +6,7 @@ use super::{search::LOOKED_AT_MAX, *};
 use crate::bee::{
     Bulk, BulkDone, End, Failure, Submission,
     keys::{Tag, Tenant},
-    rig::{queue, simulated_hive},
+    test_support::{queue, simulated_hive},
 };
 
 /// The first arguments of all jobs that meet a filter, page by page.

@@ -3,7 +3,7 @@ use keyrack_testkit::on_every_store;
 use super::*;
 use crate::bee::{
     Blocked, Care, EventKind, Heard, Submission,
-    rig::{completed, queue, simulated_hive},
+    test_support::{completed, queue, simulated_hive},
 };
 
 fn limits(json: serde_json::Value) -> Limits {

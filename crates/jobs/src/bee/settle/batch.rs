@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use super::{End, Outcome, Verdict};
-use crate::bee::{keys::QueueName, lot::Closing};
+use crate::bee::{keys::QueueName, reservation::ReservationEnd};
 
 /// The most bytes of a failure's message that are kept: it stands in the job, in its history and in an event.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
@@ -34,7 +34,7 @@ impl<'a> Batch<'a> {
     /// The outcomes, with the history entry of those that are completed. Without it none is plain.
     pub(super) fn new(
         outcomes: &'a [Outcome],
-        closes: Option<&'a Closing>,
+        closes: Option<&'a ReservationEnd>,
         queue: &QueueName,
         completed: Option<&str>,
     ) -> Batch<'a> {
@@ -48,15 +48,16 @@ impl<'a> Batch<'a> {
             n_begun: 0,
             places: Vec::with_capacity(outcomes.len()),
         };
-        let is_of_lot = |outcome: &Outcome| {
-            outcome.lot().is_some() && outcome.lot() == closes.map(|closing| closing.lot)
+        let is_of_reservation = |outcome: &Outcome| {
+            outcome.reservation().is_some()
+                && outcome.reservation() == closes.map(|closing| closing.reservation)
         };
         // The script does not look at each of them, so that a job told of twice would count twice.
         let mut told_of = HashSet::new();
         let (mut claimed, mut others) = (Vec::new(), Vec::new());
         for (place, outcome) in outcomes.iter().enumerate() {
             match plain(outcome).filter(|plain| plain.ttl_ms == plain_ttl_ms) {
-                Some(plain) if is_of_lot(outcome) && told_of.insert(&outcome.jid) => {
+                Some(plain) if is_of_reservation(outcome) && told_of.insert(&outcome.jid) => {
                     batch.add_plain(place, outcome, &plain, completed);
                 }
                 Some(plain) => claimed.push((place, plain)),
@@ -69,7 +70,8 @@ impl<'a> Batch<'a> {
         }
         batch.n_plain = batch.places.len() - batch.n_reserved;
         // What ended in any other way has to begin before it can end.
-        let unusual = others.iter().map(|&place| &outcomes[place]).filter(|one| is_of_lot(one));
+        let unusual =
+            others.iter().map(|&place| &outcomes[place]).filter(|one| is_of_reservation(one));
         let unusual = unusual.map(|outcome| (&outcome.jid, outcome.attempt.unwrap_or(0)));
         let begun = closes.map_or(&[][..], |closing| &closing.begun);
         let begun = begun.iter().map(|(jid, attempt)| (jid, *attempt));

@@ -4,7 +4,7 @@ use super::*;
 use crate::bee::{
     Care, End, Failure, Submission,
     keys::Tenant,
-    rig::{NOW, completed, queue, simulated_hive},
+    test_support::{NOW, completed, queue, simulated_hive},
 };
 
 #[tokio::test]

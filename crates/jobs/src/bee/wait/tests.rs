@@ -7,7 +7,7 @@ use super::*;
 use crate::bee::{
     Care, Failure, Limits, Status, Submission,
     keys::Jid,
-    rig::{completed, queue},
+    test_support::{completed, queue},
 };
 
 /// Longer than anything takes.
@@ -35,8 +35,8 @@ async fn waiting(waiters: &Waiters, claim: Claim) -> tokio::task::JoinHandle<Vec
     task
 }
 
-fn lobby_of(waiters: &Waiters) -> Option<Arc<Lobby>> {
-    waiters.lobbies.lock().get(&queue()).and_then(Weak::upgrade)
+fn lobby_of(waiters: &Waiters) -> Option<Arc<QueueWaiters>> {
+    waiters.queues.lock().get(&queue()).and_then(Weak::upgrade)
 }
 
 #[tokio::test]
@@ -48,7 +48,8 @@ async fn a_claim_waits_for_the_next_job() {
         let jid = hive.put("a").await;
         assert_eq!(task.await.expect("no panic"), [jid.as_str()]);
         assert_eq!(hive.job(&jid).await.expect("the job").status(), Status::Running);
-        wait_until_async("the empty lobby to close", async || lobby_of(&waiters).is_none()).await;
+        wait_until_async("the empty queue_waiters to close", async || lobby_of(&waiters).is_none())
+            .await;
     })
     .await;
 }

@@ -5,7 +5,7 @@ use crate::bee::{
     Care, End, Failure, Limits, Submission,
     keys::Tenant,
     queue::Rate,
-    rig::{NOW, completed, queue, simulated_hive},
+    test_support::{NOW, completed, queue, simulated_hive},
 };
 
 fn job(status: &str, tenant: Option<&str>) -> Job {

@@ -16,7 +16,7 @@ use super::{
         keys::{Jid, Tag},
         submit::Submission,
     },
-    lots::Ticket,
+    reservations::ReservationHandle,
 };
 use crate::Error;
 
@@ -42,7 +42,7 @@ struct Inner {
     hive: Hive,
     job: Job,
     /// What it came with, if it was reserved.
-    ticket: Option<Arc<Ticket>>,
+    handle: Option<Arc<ReservationHandle>>,
     /// Why it should stop, and who waits for that. A watch channel would be half of what a context costs.
     stop: Mutex<Option<Stop>>,
     stopped: Notify,
@@ -69,27 +69,27 @@ impl Context {
     pub(super) fn new(
         hive: Hive,
         job: Job,
-        ticket: Option<Arc<Ticket>>,
+        handle: Option<Arc<ReservationHandle>>,
         shutdown: Arc<Shutdown>,
     ) -> Context {
         let (stop, stopped, options) = (Mutex::new(None), Notify::new(), Mutex::new(None));
-        Context { inner: Arc::new(Inner { hive, job, ticket, stop, stopped, options, shutdown }) }
+        Context { inner: Arc::new(Inner { hive, job, handle, stop, stopped, options, shutdown }) }
     }
 
     /// Whether it was taken with others, as quick jobs are.
-    pub(super) fn is_of_lot(&self) -> bool {
-        self.inner.ticket.is_some()
+    pub(super) fn is_of_reservation(&self) -> bool {
+        self.inner.handle.is_some()
     }
 
     /// Whether the store knows that the job runs.
     pub(super) fn is_seen_running(&self) -> bool {
-        self.inner.ticket.as_ref().is_none_or(|ticket| ticket.is_closed())
+        self.inner.handle.as_ref().is_none_or(|handle| handle.is_closed())
     }
 
     /// Waits until the store knows that the job runs, which it does before anything that the handler does to it.
     pub(super) async fn seen_running(&self) {
-        if let Some(ticket) = &self.inner.ticket {
-            ticket.closed().await;
+        if let Some(handle) = &self.inner.handle {
+            handle.closed().await;
         }
     }
 

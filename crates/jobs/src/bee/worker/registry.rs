@@ -1,4 +1,4 @@
-//! What a station and its caretaker know of the jobs that it has.
+//! What a queue worker and its maintenance know of the jobs that it has.
 
 use std::{
     borrow::Borrow,
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::context::{Context, Stop};
 use crate::bee::settle::Outcome;
 
-/// The jobs that a station has.
+/// The jobs that a queue worker has.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     running: Mutex<HashSet<ByJid, RandomState>>,

@@ -5,7 +5,8 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{
-    Settings, context::Context, gate::Gate, handler::Handler, lots::News, station::Shared,
+    Settings, context::Context, handler::Handler, quarantine::Quarantine, queue_worker::Shared,
+    reservations::WorkerEvent,
 };
 use crate::bee::{
     settle::{End, Outcome, Verdict},
@@ -18,26 +19,26 @@ const AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// For so long a task runs jobs in turn. What is left is for others to run.
 const IN_TURN_MAX: Duration = Duration::from_millis(1);
 
-/// What it takes to run the jobs of a station.
+/// What it takes to run the jobs of a queue worker.
 #[derive(Debug)]
 pub(super) struct Runner {
     pub(super) shared: Arc<Shared>,
     pub(super) settings: Arc<Settings>,
     pub(super) care: Care,
     pub(super) handler: Handler,
-    pub(super) gate: Gate,
-    /// Where ends go. Nobody takes them when the station has stopped; the jobs were given back then.
-    pub(super) finish: mpsc::UnboundedSender<News>,
+    pub(super) quarantine: Quarantine,
+    /// Where ends go. Nobody takes them when the queue worker has stopped; the jobs were given back then.
+    pub(super) finish: mpsc::UnboundedSender<WorkerEvent>,
 }
 
 impl Runner {
-    /// Runs a job to its end and tells the station.
+    /// Runs a job to its end and tells the queue worker.
     pub(super) async fn run(self: Arc<Self>, context: Context) {
         let outcome = self.end_of(context).await;
         self.tell(vec![outcome]);
     }
 
-    /// Runs quick jobs one after the other and tells the station of all: a task for each would take as long as the job.
+    /// Runs quick jobs one after the other and tells the queue worker of all: a task for each would take as long as the job.
     /// One that does not end at once gets a task all the same.
     pub(super) async fn run_in_turn(self: Arc<Self>, contexts: Vec<Context>) {
         let (since, mut ended) = (Instant::now(), Vec::with_capacity(contexts.len()));
@@ -70,14 +71,14 @@ impl Runner {
     }
 
     fn tell(&self, ended: Vec<Outcome>) {
-        let _ = self.finish.send(News::Ended(ended));
+        let _ = self.finish.send(WorkerEvent::Ended(ended));
     }
 
     async fn end_of(&self, context: Context) -> Outcome {
         if self.care.is_last_chance(context.job().deaths()) {
             return self.run_alone(context).await;
         }
-        let _pass = self.gate.beside_others(context.job().parent().is_some()).await;
+        let _pass = self.quarantine.beside_others(context.job().parent().is_some()).await;
         self.run_handler(context).await
     }
 
@@ -90,7 +91,7 @@ impl Runner {
     }
 
     /// Runs a job while nothing else does. It is noted before and settled after that, so that as long as the note counts,
-    /// nothing but this job can be the end of the process. (The station settles it once more, which changes nothing.)
+    /// nothing but this job can be the end of the process. (The queue worker settles it once more, which changes nothing.)
     async fn run_alone(&self, context: Context) -> Outcome {
         let released = Outcome::of(context.job(), End::Released);
         tokio::select! {
@@ -98,7 +99,7 @@ impl Runner {
             _ = context.stopped() => return released,
         }
         let _pass = tokio::select! {
-            pass = self.gate.alone() => pass,
+            pass = self.quarantine.alone() => pass,
             _ = context.stopped() => return released,
         };
         let Shared { hive, queue, worker, .. } = &*self.shared;

@@ -139,7 +139,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Waits until the worker's sign of life is fresh; false when it should stop instead.
+    /// Waits until the worker's heartbeat is fresh; false when it should stop instead.
     async fn known_to_live(&mut self) -> bool {
         let fresh = |beat: &Option<Instant>| beat.is_some_and(|at| at.elapsed() < BEAT_AGE_MAX);
         tokio::select! {

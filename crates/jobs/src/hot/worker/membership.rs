@@ -12,9 +12,9 @@ use crate::hot::{
     rescue::{rescue_others, rescue_worker},
 };
 
-/// How often a worker gives a sign of life.
+/// How often a worker sends a heartbeat.
 const BEAT_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a sign of life lasts: two may be missed.
+/// How long a heartbeat lasts: two may be missed.
 pub(in crate::hot) const ALIVE_MS: u64 = 15_000;
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Membership {
         Membership { settings, last_beat: watch::Sender::new(None) }
     }
 
-    /// When the last sign of life was given.
+    /// When the last heartbeat was given.
     pub(super) fn last_beat(&self) -> watch::Receiver<Option<Instant>> {
         self.last_beat.subscribe()
     }
@@ -39,7 +39,7 @@ impl Membership {
             return std::future::pending().await;
         }
         let worker = self.settings.id.as_str();
-        let mut outage = Outage::new("giving a sign of life");
+        let mut outage = Outage::new("sending a heartbeat");
         loop {
             let before = Instant::now();
             let beat = self.beat().await;

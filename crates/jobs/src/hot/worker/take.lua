@@ -6,7 +6,7 @@
   Returns the entries, oldest first.
 ]]
 local entries = {}
-for at = 1, tonumber(ARGV[1]) do
+for at = 1, tonumber(max) do
   local entry = redis.call('LMOVE', KEYS[1], KEYS[2], 'LEFT', 'RIGHT')
   if not entry then break end
   entries[at] = entry

@@ -3,7 +3,7 @@
 use keyrack_jobs::bee::{Hive, Submission, keys::QueueName};
 use keyrack_testkit::on_every_store_with_set_clock;
 
-use super::rig::{CARE, queue};
+use super::fixture::{CARE, queue};
 
 /// Steps of a clock, in milliseconds.
 const STEPS_MS: [i64; 5] = [60_000, 300_000, 3_600_000, -60_000, -3_600_000];

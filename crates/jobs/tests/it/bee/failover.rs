@@ -15,7 +15,7 @@ use keyrack_jobs::{
 use keyrack_store::{Options, ReplicasAcknowledge, Store};
 use keyrack_testkit::Sentinel;
 
-use super::rig::{jid, queue};
+use super::fixture::{jid, queue};
 
 const FAILOVERS: usize = 3;
 const SUBMITTERS: u64 = 4;

@@ -6,41 +6,42 @@ use keyrack_jobs::{
 };
 use keyrack_keys::Layout;
 
-use super::rig::{completed, everywhere, jid, queue, tag};
+use super::fixture::{completed, everywhere, jid, queue, tag};
 
 #[tokio::test]
 async fn jobs_of_one_group_may_know_each_other_and_others_may_not() {
-    everywhere(async |rig| {
-        let (send, bounce) = (rig.on("mail/send"), rig.on("mail/bounce"));
+    everywhere(async |fixture| {
+        let (send, bounce) = (fixture.on("mail/send"), fixture.on("mail/bounce"));
         let first = send.submit(send.job().tag(tag("red"))).await;
         assert!(first.as_str().starts_with("mail~"), "{first}");
         let after = bounce.submit(bounce.job().after(first.clone()).parent(first.clone())).await;
         let by_tag = bounce.submit(bounce.job().tag(tag("red")).after_tags()).await;
-        assert_eq!(rig.status(&after).await, Status::New);
-        assert_eq!(rig.status(&by_tag).await, Status::New);
+        assert_eq!(fixture.status(&after).await, Status::New);
+        assert_eq!(fixture.status(&by_tag).await, Status::New);
 
-        let own = rig.put("own").await;
+        let own = fixture.put("own").await;
         let strangers = [
             send.job().after(own.clone()),
             send.job().parent(own.clone()),
             send.job().id(own),
-            rig.job().after(first.clone()),
-            rig.job().parent(first.clone()),
+            fixture.job().after(first.clone()),
+            fixture.job().parent(first.clone()),
             Submission::new("post/send").expect("a queue").after(first.clone()),
         ];
         for job in strangers {
-            let refused = rig.hive.submit(job).await;
+            let refused = fixture.hive.submit(job).await;
             assert!(matches!(refused, Err(Error::Invalid { .. })), "on every store: {refused:?}");
         }
-        let other = rig.hive.search(&rig.queue.group(), &[tag("red")]).await.expect("found");
-        let mine = rig.hive.search(&send.queue.group(), &[tag("red")]).await.expect("found");
-        match rig.hive.store().layout() {
+        let other =
+            fixture.hive.search(&fixture.queue.group(), &[tag("red")]).await.expect("found");
+        let mine = fixture.hive.search(&send.queue.group(), &[tag("red")]).await.expect("found");
+        match fixture.hive.store().layout() {
             Layout::Cluster => assert!(other.is_empty(), "the tags of another group: {other:?}"),
             Layout::Documented => assert_eq!(other.len(), mine.len()),
         }
         assert_eq!(mine.len(), 2);
         let some = async |tags: &[keys::Tag], max| {
-            rig.hive.search_some(&send.queue.group(), tags, max).await.expect("found")
+            fixture.hive.search_some(&send.queue.group(), tags, max).await.expect("found")
         };
         let (mut first_ones, total) = some(&[tag("red")], 10).await;
         first_ones.sort_unstable();
@@ -54,27 +55,27 @@ async fn jobs_of_one_group_may_know_each_other_and_others_may_not() {
 
         let job = send.claim_one().await;
         send.settle(&job, completed("1")).await;
-        assert_eq!(rig.status(&after).await, Status::Queued);
-        assert_eq!(rig.status(&by_tag).await, Status::Queued);
-        rig.hive.cancel_even_completed(&first).await.expect("cancelled");
-        assert_eq!(rig.status(&after).await, Status::Canceled, "a child in another queue");
+        assert_eq!(fixture.status(&after).await, Status::Queued);
+        assert_eq!(fixture.status(&by_tag).await, Status::Queued);
+        fixture.hive.cancel_even_completed(&first).await.expect("cancelled");
+        assert_eq!(fixture.status(&after).await, Status::Canceled, "a child in another queue");
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_group_changes_names_on_a_cluster_only() {
-    everywhere(async |rig| {
-        let rig = rig.on("mail/send");
-        rig.submit(rig.job().id(jid("mail~1"))).await;
-        let key = keys::queue(&queue("mail/send"), &rig.queue.group());
-        let placed = rig.hive.store().place(&key).into_owned();
-        let expected = match rig.hive.store().layout() {
+    everywhere(async |fixture| {
+        let fixture = fixture.on("mail/send");
+        fixture.submit(fixture.job().id(jid("mail~1"))).await;
+        let key = keys::queue(&queue("mail/send"), &fixture.queue.group());
+        let placed = fixture.hive.store().place(&key).into_owned();
+        let expected = match fixture.hive.store().layout() {
             Layout::Cluster => "{mail}bee:ss:queue:mail/send",
             Layout::Documented => "bee:ss:queue:mail/send",
         };
         assert_eq!(placed, expected);
-        assert!(rig.exists(&key).await);
+        assert!(fixture.exists(&key).await);
     })
     .await;
 }

@@ -8,69 +8,69 @@ use keyrack_jobs::{
     },
 };
 
-use super::rig::{CARE, NOW, Rig, completed, everywhere, jid};
+use super::fixture::{CARE, Fixture, NOW, completed, everywhere, jid};
 
-async fn claim(rig: &Rig, max: usize) -> Claimed {
-    rig.hive.claim(&rig.queue, &rig.worker, max, CARE.lock).await.expect("claimed")
+async fn claim(fixture: &Fixture, max: usize) -> Claimed {
+    fixture.hive.claim(&fixture.queue, &fixture.worker, max, CARE.lock).await.expect("claimed")
 }
 
-async fn put_many(rig: &Rig, n: usize) {
-    let jobs = (0..n).map(|_| rig.job()).collect();
-    rig.hive.submit_many(jobs).await.expect("submitted");
+async fn put_many(fixture: &Fixture, n: usize) {
+    let jobs = (0..n).map(|_| fixture.job()).collect();
+    fixture.hive.submit_many(jobs).await.expect("submitted");
 }
 
-async fn limit(rig: &Rig, limits: Limits) {
-    rig.hive.set_limits(&rig.queue, &limits).await.expect("limits");
+async fn limit(fixture: &Fixture, limits: Limits) {
+    fixture.hive.set_limits(&fixture.queue, &limits).await.expect("limits");
 }
 
 #[tokio::test]
 async fn limits_of_a_queue_hold_for_all_its_workers() {
-    everywhere(async |rig| {
-        a_paused_queue_starts_nothing_and_ends_what_runs(&rig.on("q1")).await;
-        no_more_run_at_once_than_may(&rig.on("q2")).await;
-        no_more_start_in_a_time_than_may(&rig.on("q3")).await;
-        limits_that_make_no_sense_are_refused(&rig.on("q4")).await;
-        a_canceled_job_counts_until_its_worker_has_stopped_it(&rig.on("q5")).await;
+    everywhere(async |fixture| {
+        a_paused_queue_starts_nothing_and_ends_what_runs(&fixture.on("q1")).await;
+        no_more_run_at_once_than_may(&fixture.on("q2")).await;
+        no_more_start_in_a_time_than_may(&fixture.on("q3")).await;
+        limits_that_make_no_sense_are_refused(&fixture.on("q4")).await;
+        a_canceled_job_counts_until_its_worker_has_stopped_it(&fixture.on("q5")).await;
     })
     .await;
 }
 
-async fn a_paused_queue_starts_nothing_and_ends_what_runs(rig: &Rig) {
-    put_many(rig, 2).await;
-    let job = rig.claim(1).await.remove(0);
-    rig.hive.pause(&rig.queue).await.expect("paused");
-    let nothing = claim(rig, 10).await;
+async fn a_paused_queue_starts_nothing_and_ends_what_runs(fixture: &Fixture) {
+    put_many(fixture, 2).await;
+    let job = fixture.claim(1).await.remove(0);
+    fixture.hive.pause(&fixture.queue).await.expect("paused");
+    let nothing = claim(fixture, 10).await;
     assert_eq!((nothing.jobs.len(), nothing.blocked), (0, Some(Blocked::Paused)));
-    assert_eq!(rig.settle(&job, completed("1")).await, Verdict::Ok);
-    put_many(rig, 1).await;
-    assert!(claim(rig, 10).await.jobs.is_empty());
-    rig.hive.resume(&rig.queue).await.expect("resumed");
-    assert_eq!(claim(rig, 10).await.jobs.len(), 2);
-    assert!(!rig.exists(&rig.of_queue(keys::settings)).await, "nothing is set");
+    assert_eq!(fixture.settle(&job, completed("1")).await, Verdict::Ok);
+    put_many(fixture, 1).await;
+    assert!(claim(fixture, 10).await.jobs.is_empty());
+    fixture.hive.resume(&fixture.queue).await.expect("resumed");
+    assert_eq!(claim(fixture, 10).await.jobs.len(), 2);
+    assert!(!fixture.exists(&fixture.of_queue(keys::settings)).await, "nothing is set");
 }
 
-async fn no_more_run_at_once_than_may(rig: &Rig) {
-    put_many(rig, 6).await;
-    limit(rig, Limits { concurrency: Some(3), ..Limits::default() }).await;
-    let first = claim(rig, 2).await;
+async fn no_more_run_at_once_than_may(fixture: &Fixture) {
+    put_many(fixture, 6).await;
+    limit(fixture, Limits { concurrency: Some(3), ..Limits::default() }).await;
+    let first = claim(fixture, 2).await;
     assert_eq!((first.jobs.len(), first.blocked), (2, None));
-    let other = rig.with_worker("w2");
+    let other = fixture.with_worker("w2");
     let second = claim(&other, 10).await;
     assert_eq!((second.jobs.len(), second.blocked), (1, Some(Blocked::Concurrency)));
-    let full = claim(rig, 1).await;
+    let full = claim(fixture, 1).await;
     assert_eq!((full.jobs.len(), full.blocked), (0, Some(Blocked::Concurrency)));
-    rig.settle(&first.jobs[0], completed("1")).await;
-    assert_eq!(claim(rig, 10).await.jobs.len(), 1, "one for one");
-    limit(rig, Limits { concurrency: Some(1), ..Limits::default() }).await;
-    rig.settle(&first.jobs[1], completed("1")).await;
-    assert!(claim(rig, 10).await.jobs.is_empty(), "two are still too many");
-    limit(rig, Limits::default()).await;
-    assert_eq!(claim(rig, 10).await.jobs.len(), 2);
+    fixture.settle(&first.jobs[0], completed("1")).await;
+    assert_eq!(claim(fixture, 10).await.jobs.len(), 1, "one for one");
+    limit(fixture, Limits { concurrency: Some(1), ..Limits::default() }).await;
+    fixture.settle(&first.jobs[1], completed("1")).await;
+    assert!(claim(fixture, 10).await.jobs.is_empty(), "two are still too many");
+    limit(fixture, Limits::default()).await;
+    assert_eq!(claim(fixture, 10).await.jobs.len(), 2);
 }
 
-async fn a_canceled_job_counts_until_its_worker_has_stopped_it(rig: &Rig) {
-    limit(rig, Limits { concurrency: Some(1), ..Limits::default() }).await;
-    put_many(rig, 4).await;
+async fn a_canceled_job_counts_until_its_worker_has_stopped_it(fixture: &Fixture) {
+    limit(fixture, Limits { concurrency: Some(1), ..Limits::default() }).await;
+    put_many(fixture, 4).await;
     let info = WorkerInfo {
         started_at: NOW,
         concurrency: 1,
@@ -79,59 +79,61 @@ async fn a_canceled_job_counts_until_its_worker_has_stopped_it(rig: &Rig) {
         isolates: false,
         stop_ms: Some(30_000),
     };
-    let beat = rig.hive.heartbeat(&rig.queue, &rig.worker, CARE.lock, Some(&info)).await;
+    let beat =
+        fixture.hive.heartbeat(&fixture.queue, &fixture.worker, CARE.lock, Some(&info)).await;
     beat.expect("alive");
-    let first = claim(rig, 1).await.jobs.remove(0);
-    rig.hive.cancel(&jid(first.jid())).await.expect("canceled");
-    let until = rig.now() + 30_000;
-    let full = claim(rig, 1).await;
+    let first = claim(fixture, 1).await.jobs.remove(0);
+    fixture.hive.cancel(&jid(first.jid())).await.expect("canceled");
+    let until = fixture.now() + 30_000;
+    let full = claim(fixture, 1).await;
     assert_eq!((full.jobs.len(), full.blocked), (0, Some(Blocked::Concurrency)));
     assert_eq!(full.again_at, Some(until), "when nobody waits for it any longer");
-    assert_eq!(rig.settle(&first, End::Released).await, Verdict::Canceled);
-    let second = claim(rig, 1).await.jobs.remove(0);
+    assert_eq!(fixture.settle(&first, End::Released).await, Verdict::Canceled);
+    let second = claim(fixture, 1).await.jobs.remove(0);
 
-    rig.hive.cancel(&jid(second.jid())).await.expect("canceled");
-    rig.clock.advance_ms(29_999);
-    assert!(claim(rig, 1).await.jobs.is_empty());
-    rig.clock.advance_ms(1);
-    let third = claim(rig, 1).await.jobs.remove(0);
-    rig.sweep().await;
-    assert!(!rig.exists(&rig.of_queue(keys::stopping)).await);
+    fixture.hive.cancel(&jid(second.jid())).await.expect("canceled");
+    fixture.clock.advance_ms(29_999);
+    assert!(claim(fixture, 1).await.jobs.is_empty());
+    fixture.clock.advance_ms(1);
+    let third = claim(fixture, 1).await.jobs.remove(0);
+    fixture.sweep().await;
+    assert!(!fixture.exists(&fixture.of_queue(keys::stopping)).await);
 
     // A worker that has told nothing about itself is a Node worker: it does not stop.
-    rig.settle(&third, completed("1")).await;
-    let node = rig.with_worker("node");
+    fixture.settle(&third, completed("1")).await;
+    let node = fixture.with_worker("node");
     let fourth = claim(&node, 1).await.jobs.remove(0);
-    rig.hive.cancel(&jid(fourth.jid())).await.expect("canceled");
-    put_many(rig, 1).await;
-    assert_eq!(claim(rig, 1).await.jobs.len(), 1);
+    fixture.hive.cancel(&jid(fourth.jid())).await.expect("canceled");
+    put_many(fixture, 1).await;
+    assert_eq!(claim(fixture, 1).await.jobs.len(), 1);
 }
 
-async fn no_more_start_in_a_time_than_may(rig: &Rig) {
-    limit(rig, Limits { rate: Some(Rate { max: 4, per_ms: 1_000 }), ..Limits::default() }).await;
-    put_many(rig, 20).await;
-    let begun = rig.now();
-    assert_eq!(claim(rig, 3).await.jobs.len(), 3);
-    let rest = claim(rig, 3).await;
+async fn no_more_start_in_a_time_than_may(fixture: &Fixture) {
+    limit(fixture, Limits { rate: Some(Rate { max: 4, per_ms: 1_000 }), ..Limits::default() })
+        .await;
+    put_many(fixture, 20).await;
+    let begun = fixture.now();
+    assert_eq!(claim(fixture, 3).await.jobs.len(), 3);
+    let rest = claim(fixture, 3).await;
     assert_eq!((rest.jobs.len(), rest.blocked), (1, Some(Blocked::Rate)));
     assert_eq!(rest.again_at, Some(begun + 1_000), "when the first is a second ago");
-    rig.clock.advance_ms(400);
-    assert!(claim(rig, 3).await.jobs.is_empty());
-    rig.clock.advance_ms(599);
-    assert!(claim(rig, 3).await.jobs.is_empty(), "999 ms after the first");
-    rig.clock.advance_ms(1);
-    assert_eq!(claim(rig, 3).await.jobs.len(), 3);
-    rig.clock.advance_ms(500);
-    assert_eq!(claim(rig, 3).await.jobs.len(), 1, "4 in any second");
-    rig.clock.advance_ms(500);
-    let rest = claim(rig, 10).await;
-    assert_eq!((rest.jobs.len(), rest.again_at), (3, Some(rig.now() + 500)));
-    rig.assert_expires_in(&rig.of_queue(keys::rate), 1_001).await;
-    rig.clock.advance_ms(60_000);
-    assert_eq!(claim(rig, 10).await.jobs.len(), 4, "a long rest is not saved up");
+    fixture.clock.advance_ms(400);
+    assert!(claim(fixture, 3).await.jobs.is_empty());
+    fixture.clock.advance_ms(599);
+    assert!(claim(fixture, 3).await.jobs.is_empty(), "999 ms after the first");
+    fixture.clock.advance_ms(1);
+    assert_eq!(claim(fixture, 3).await.jobs.len(), 3);
+    fixture.clock.advance_ms(500);
+    assert_eq!(claim(fixture, 3).await.jobs.len(), 1, "4 in any second");
+    fixture.clock.advance_ms(500);
+    let rest = claim(fixture, 10).await;
+    assert_eq!((rest.jobs.len(), rest.again_at), (3, Some(fixture.now() + 500)));
+    fixture.assert_expires_in(&fixture.of_queue(keys::rate), 1_001).await;
+    fixture.clock.advance_ms(60_000);
+    assert_eq!(claim(fixture, 10).await.jobs.len(), 4, "a long rest is not saved up");
 }
 
-async fn limits_that_make_no_sense_are_refused(rig: &Rig) {
+async fn limits_that_make_no_sense_are_refused(fixture: &Fixture) {
     let zero_tenant = [("acme".to_owned(), 0)].into();
     for limits in [
         Limits { concurrency: Some(0), ..Limits::default() },
@@ -140,94 +142,94 @@ async fn limits_that_make_no_sense_are_refused(rig: &Rig) {
         Limits { rate: Some(Rate { max: 1, per_ms: 0 }), ..Limits::default() },
         Limits { tenants: zero_tenant, ..Limits::default() },
     ] {
-        let refused = rig.hive.set_limits(&rig.queue, &limits).await;
+        let refused = fixture.hive.set_limits(&fixture.queue, &limits).await;
         assert!(matches!(refused, Err(Error::Invalid { .. })), "{limits:?}: {refused:?}");
     }
-    assert!(!rig.exists(&rig.of_queue(keys::settings)).await);
+    assert!(!fixture.exists(&fixture.of_queue(keys::settings)).await);
 }
 
 #[tokio::test]
 async fn tenants_take_turns_and_keep_to_their_limits() {
-    everywhere(async |rig| {
-        a_busy_tenant_does_not_keep_others_waiting(&rig.on("q1")).await;
-        a_tenant_runs_no_more_than_it_may(&rig.on("q2")).await;
-        priorities_count_among_the_jobs_of_a_tenant(&rig.on("q3")).await;
-        a_job_given_back_is_its_tenants_next(&rig.on("q4")).await;
+    everywhere(async |fixture| {
+        a_busy_tenant_does_not_keep_others_waiting(&fixture.on("q1")).await;
+        a_tenant_runs_no_more_than_it_may(&fixture.on("q2")).await;
+        priorities_count_among_the_jobs_of_a_tenant(&fixture.on("q3")).await;
+        a_job_given_back_is_its_tenants_next(&fixture.on("q4")).await;
     })
     .await;
 }
 
-async fn put_for(rig: &Rig, tenant: &str, id: &str, priority: f64) {
+async fn put_for(fixture: &Fixture, tenant: &str, id: &str, priority: f64) {
     let tenant = Tenant::new(tenant).expect("a tenant");
-    rig.submit(rig.job().id(jid(id)).tenant(tenant).priority(priority)).await;
+    fixture.submit(fixture.job().id(jid(id)).tenant(tenant).priority(priority)).await;
 }
 
 fn ids(jobs: &[Job]) -> Vec<&str> {
     jobs.iter().map(Job::jid).collect()
 }
 
-async fn a_busy_tenant_does_not_keep_others_waiting(rig: &Rig) {
+async fn a_busy_tenant_does_not_keep_others_waiting(fixture: &Fixture) {
     for n in 1..=4 {
-        put_for(rig, "a", &format!("a{n}"), 0.0).await;
-        rig.clock.advance_ms(1);
+        put_for(fixture, "a", &format!("a{n}"), 0.0).await;
+        fixture.clock.advance_ms(1);
     }
     for n in 1..=2 {
-        put_for(rig, "b", &format!("b{n}"), 0.0).await;
-        rig.clock.advance_ms(1);
+        put_for(fixture, "b", &format!("b{n}"), 0.0).await;
+        fixture.clock.advance_ms(1);
     }
-    rig.put("nobodys").await;
-    let order = rig.claim(100).await;
+    fixture.put("nobodys").await;
+    let order = fixture.claim(100).await;
     assert_eq!(ids(&order), ["a1", "b1", "nobodys", "a2", "b2", "a3", "a4"], "in one claim");
 }
 
-async fn a_tenant_runs_no_more_than_it_may(rig: &Rig) {
+async fn a_tenant_runs_no_more_than_it_may(fixture: &Fixture) {
     let tenants = [("big".to_owned(), 3)].into();
-    limit(rig, Limits { tenant_concurrency: Some(1), tenants, ..Limits::default() }).await;
+    limit(fixture, Limits { tenant_concurrency: Some(1), tenants, ..Limits::default() }).await;
     for (tenant, n) in [("big", 5), ("small", 3)] {
         for n in 1..=n {
-            put_for(rig, tenant, &format!("{tenant}{n}"), 0.0).await;
+            put_for(fixture, tenant, &format!("{tenant}{n}"), 0.0).await;
         }
     }
-    let running = rig.claim(100).await;
+    let running = fixture.claim(100).await;
     let of =
         |jobs: &[Job], tenant: &str| jobs.iter().filter(|job| job.tenant() == Some(tenant)).count();
     assert_eq!((of(&running, "big"), of(&running, "small")), (3, 1));
-    assert!(rig.claim(100).await.is_empty());
+    assert!(fixture.claim(100).await.is_empty());
     let small = running.iter().find(|job| job.tenant() == Some("small")).expect("one");
-    rig.settle(small, completed("1")).await;
-    assert_eq!(ids(&rig.claim(100).await), ["small2"]);
-    limit(rig, Limits { tenant_concurrency: Some(2), ..Limits::default() }).await;
-    assert_eq!(ids(&rig.claim(100).await), ["small3"], "a raised limit counts at once");
-    rig.clock.advance_ms(CARE.lock.as_millis() as u64);
-    assert_eq!(rig.sweep().await.taken_away, 5, "the dead do not count");
-    let again = rig.claim(100).await;
+    fixture.settle(small, completed("1")).await;
+    assert_eq!(ids(&fixture.claim(100).await), ["small2"]);
+    limit(fixture, Limits { tenant_concurrency: Some(2), ..Limits::default() }).await;
+    assert_eq!(ids(&fixture.claim(100).await), ["small3"], "a raised limit counts at once");
+    fixture.clock.advance_ms(CARE.lock.as_millis() as u64);
+    assert_eq!(fixture.sweep().await.taken_away, 5, "the dead do not count");
+    let again = fixture.claim(100).await;
     assert_eq!((of(&again, "big"), of(&again, "small")), (2, 2));
 }
 
-async fn priorities_count_among_the_jobs_of_a_tenant(rig: &Rig) {
+async fn priorities_count_among_the_jobs_of_a_tenant(fixture: &Fixture) {
     for (id, priority) in [("p1", 0.0), ("p2", 0.0), ("p3", 0.0), ("p4", 10.0)] {
-        put_for(rig, "p", id, priority).await;
-        rig.clock.advance_ms(10);
+        put_for(fixture, "p", id, priority).await;
+        fixture.clock.advance_ms(10);
     }
     let mut order = Vec::new();
-    while let Some(job) = rig.claim(1).await.pop() {
+    while let Some(job) = fixture.claim(1).await.pop() {
         order.push(job.jid().to_owned());
     }
     assert_eq!(order, ["p1", "p4", "p2", "p3"], "before the first that waits");
 }
 
-async fn a_job_given_back_is_its_tenants_next(rig: &Rig) {
-    limit(rig, Limits { tenant_concurrency: Some(1), ..Limits::default() }).await;
+async fn a_job_given_back_is_its_tenants_next(fixture: &Fixture) {
+    limit(fixture, Limits { tenant_concurrency: Some(1), ..Limits::default() }).await;
     for id in ["g1", "g2"] {
-        put_for(rig, "g", id, 0.0).await;
-        rig.clock.advance_ms(10);
+        put_for(fixture, "g", id, 0.0).await;
+        fixture.clock.advance_ms(10);
     }
-    put_for(rig, "other", "h1", 0.0).await;
-    let job = rig.claim(1).await.remove(0);
-    assert_eq!(rig.settle(&job, End::Released).await, Verdict::Ok);
-    assert_eq!(rig.in_queue(keys::queue).await, ["g1", "h1"], "first again");
-    assert_eq!(rig.status(&jid("g2")).await, Status::New);
-    assert_eq!(ids(&rig.claim(10).await), ["g1", "h1"]);
+    put_for(fixture, "other", "h1", 0.0).await;
+    let job = fixture.claim(1).await.remove(0);
+    assert_eq!(fixture.settle(&job, End::Released).await, Verdict::Ok);
+    assert_eq!(fixture.in_queue(keys::queue).await, ["g1", "h1"], "first again");
+    assert_eq!(fixture.status(&jid("g2")).await, Status::New);
+    assert_eq!(ids(&fixture.claim(10).await), ["g1", "h1"]);
 }
 
 /// In no stretch of the limit's time do more jobs start than it says, and hardly fewer could.
@@ -239,7 +241,7 @@ async fn a_rate_lets_no_more_jobs_start_in_any_stretch_of_its_time() {
     {
         let (store, clock) = simulated_store(NOW, 1).await;
         let hive = keyrack_jobs::bee::Hive::named(store, "host:1:hive");
-        let queue = super::rig::queue("emails");
+        let queue = super::fixture::queue("emails");
         let worker = hive.new_worker(&queue).expect("a worker");
         let rate = Limits { rate: Some(Rate { max, per_ms }), ..Limits::default() };
         hive.set_limits(&queue, &rate).await.expect("limits");

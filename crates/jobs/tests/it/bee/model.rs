@@ -1,6 +1,6 @@
 //! Random lives of many jobs in simulated time, held against a plain model after every step.
 //!
-//! Submits, claims, lots, ends of all kinds, cancels, restarts, changed limits, silent and slow workers and clock jumps by
+//! Submits, claims, reservations, ends of all kinds, cancels, restarts, changed limits, silent and slow workers and clock jumps by
 //! the thousand. No job may be lost, end twice, or run on two live workers; dependants are released once; limits and
 //! the order of the queue hold; the keyspace is as declared, and empty when everything has expired.
 //!
@@ -8,17 +8,17 @@
 //! shortest one that still does.
 //!
 //! In reading order: `steps` is what can happen, `facts`, `reserved` and `limits` what must follow, `world`, `crew`
-//! and `lots` make the steps, `seen` reads the store, `check` and `history` compare, `ears` listens, `finale` ends a run.
+//! and `reservations` make the steps, `seen` reads the store, `check` and `history` compare, `listener` listens, `finale` ends a run.
 
 mod check;
 mod crew;
-mod ears;
 mod facts;
 mod finale;
 mod history;
 mod limits;
-mod lots;
+mod listener;
 mod random;
+mod reservations;
 mod reserved;
 mod seen;
 mod steps;

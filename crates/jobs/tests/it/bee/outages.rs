@@ -6,7 +6,7 @@ use keyrack_jobs::bee::{Hive, Outcome, Submission, Verdict, keys::QueueName};
 use keyrack_store::Store;
 use keyrack_testkit::{FaultProxy, RedisServer, wait_until_async};
 
-use super::rig::{CARE, completed, queue};
+use super::fixture::{CARE, completed, queue};
 
 /// How long an answer is on its way: long enough for the call to be carried out before the connection is cut.
 const DELAY: Duration = Duration::from_millis(300);

@@ -9,7 +9,7 @@ use keyrack_jobs::{
 use keyrack_store::{Error as StoreError, Options, ReplicasAcknowledge, Store};
 use keyrack_testkit::RedisServer;
 
-use super::rig::{jid, queue, worker};
+use super::fixture::{jid, queue, worker};
 
 const LOCK: Duration = Care::KEYRACK.lock;
 

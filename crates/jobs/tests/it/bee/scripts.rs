@@ -95,7 +95,7 @@ async fn scripts_name_the_keys_that_are_declared() {
 
     let calls = functions.iter().map(|(name, params)| format!("{name}_key({params})"));
     let script = format!(
-        "{}\n{text}\nlocal {} = unpack(ARGV, 4)\nreturn {{ {} }}",
+        "local tag, hive, now = ARGV[1], ARGV[2], ARGV[3]\n{}\n{text}\nlocal {} = unpack(ARGV, 4)\nreturn {{ {} }}",
         include_str!("../../../src/bee/include/call.lua"),
         PARAMETERS.join(", "),
         calls.collect::<Vec<_>>().join(", "),

@@ -4,83 +4,85 @@ use keyrack_jobs::bee::{
     Care, End, Failure, Job, Limits, Status, Submission, Verdict, WorkerInfo, keys,
 };
 
-use super::rig::{CARE, LOCK_MS, NOW, Rig, TTL_MS, completed, everywhere, failed_for_good, jid};
+use super::fixture::{
+    CARE, Fixture, LOCK_MS, NOW, TTL_MS, completed, everywhere, failed_for_good, jid,
+};
 
 #[tokio::test]
 async fn a_worker_that_is_gone_loses_its_jobs() {
-    everywhere(async |rig| {
-        a_silent_worker_loses_them_with_its_lock(&rig.on("q1")).await;
-        nodes_timing_gives_a_worker_four_locks(&rig.on("q2")).await;
-        a_worker_known_to_be_gone_loses_them_at_once(&rig.on("q3")).await;
-        a_job_that_loses_too_many_workers_fails_and_says_why(&rig.on("q4")).await;
-        a_worker_that_leaves_gives_them_back_first_in_line(&rig.on("q5")).await;
-        a_job_that_never_ran_alone_never_fails_for_lost_workers(&rig.on("q6")).await;
-        a_job_fails_if_its_worker_is_lost_while_it_runs_alone(&rig.on("q7")).await;
+    everywhere(async |fixture| {
+        a_silent_worker_loses_them_with_its_lock(&fixture.on("q1")).await;
+        nodes_timing_gives_a_worker_four_locks(&fixture.on("q2")).await;
+        a_worker_known_to_be_gone_loses_them_at_once(&fixture.on("q3")).await;
+        a_job_that_loses_too_many_workers_fails_and_says_why(&fixture.on("q4")).await;
+        a_worker_that_leaves_gives_them_back_first_in_line(&fixture.on("q5")).await;
+        a_job_that_never_ran_alone_never_fails_for_lost_workers(&fixture.on("q6")).await;
+        a_job_fails_if_its_worker_is_lost_while_it_runs_alone(&fixture.on("q7")).await;
     })
     .await;
 }
 
-async fn a_silent_worker_loses_them_with_its_lock(rig: &Rig) {
-    rig.put("quiet").await;
-    rig.claim_one().await;
-    let talker = rig.with_worker("w2");
-    rig.put("loud").await;
+async fn a_silent_worker_loses_them_with_its_lock(fixture: &Fixture) {
+    fixture.put("quiet").await;
+    fixture.claim_one().await;
+    let talker = fixture.with_worker("w2");
+    fixture.put("loud").await;
     talker.claim_one().await;
-    rig.clock.advance_ms(LOCK_MS - 1);
-    assert_eq!(rig.sweep().await.taken_away, 0);
+    fixture.clock.advance_ms(LOCK_MS - 1);
+    assert_eq!(fixture.sweep().await.taken_away, 0);
     talker.heartbeat().await;
-    rig.clock.advance_ms(1);
-    assert_eq!(rig.sweep().await.taken_away, 1, "within 15 s of the last sign of life");
-    assert_eq!(rig.status(&jid("quiet")).await, Status::Queued);
-    assert_eq!(rig.status(&jid("loud")).await, Status::Running);
-    let stored = rig.read(&jid("quiet")).await;
+    fixture.clock.advance_ms(1);
+    assert_eq!(fixture.sweep().await.taken_away, 1, "within 15 s of the last heartbeat");
+    assert_eq!(fixture.status(&jid("quiet")).await, Status::Queued);
+    assert_eq!(fixture.status(&jid("loud")).await, Status::Running);
+    let stored = fixture.read(&jid("quiet")).await;
     assert_eq!((stored.retries(), stored.deaths()), (1, 1));
     let expected = ["submitted", "queued", "popped", "expiredLock", "queued"];
-    assert_eq!(rig.events_of(&jid("quiet")).await, expected);
-    assert_eq!(stored.history()[3].more["old_worker"], rig.worker.as_str());
-    assert!(rig.heartbeat().await.is_empty(), "it learns of that");
+    assert_eq!(fixture.events_of(&jid("quiet")).await, expected);
+    assert_eq!(stored.history()[3].more["old_worker"], fixture.worker.as_str());
+    assert!(fixture.heartbeat().await.is_empty(), "it learns of that");
 }
 
-async fn nodes_timing_gives_a_worker_four_locks(rig: &Rig) {
-    rig.put("slow").await;
-    rig.hive.claim(&rig.queue, &rig.worker, 1, Care::BEE.lock).await.expect("claimed");
-    let begun = rig.now();
-    while rig.sweep_with(&Care::BEE, &[]).await.taken_away == 0 {
-        rig.clock.advance_ms(1_000);
+async fn nodes_timing_gives_a_worker_four_locks(fixture: &Fixture) {
+    fixture.put("slow").await;
+    fixture.hive.claim(&fixture.queue, &fixture.worker, 1, Care::BEE.lock).await.expect("claimed");
+    let begun = fixture.now();
+    while fixture.sweep_with(&Care::BEE, &[]).await.taken_away == 0 {
+        fixture.clock.advance_ms(1_000);
     }
-    assert_eq!(rig.now() - begun, 180_000);
+    assert_eq!(fixture.now() - begun, 180_000);
 }
 
-async fn a_worker_known_to_be_gone_loses_them_at_once(rig: &Rig) {
-    rig.put("a").await;
-    rig.put("b").await;
-    rig.claim(2).await;
-    rig.heartbeat().await;
-    let swept = rig.sweep_with(&CARE, std::slice::from_ref(&rig.worker)).await;
+async fn a_worker_known_to_be_gone_loses_them_at_once(fixture: &Fixture) {
+    fixture.put("a").await;
+    fixture.put("b").await;
+    fixture.claim(2).await;
+    fixture.heartbeat().await;
+    let swept = fixture.sweep_with(&CARE, std::slice::from_ref(&fixture.worker)).await;
     assert_eq!(swept.taken_away, 2);
-    assert_eq!(rig.in_queue(keys::queue).await, ["a", "b"]);
-    assert!(!rig.exists(&rig.of_queue(keys::bees)).await, "nor is it listed");
+    assert_eq!(fixture.in_queue(keys::queue).await, ["a", "b"]);
+    assert!(!fixture.exists(&fixture.of_queue(keys::bees)).await, "nor is it listed");
 }
 
-async fn a_job_that_loses_too_many_workers_fails_and_says_why(rig: &Rig) {
-    let jid = rig.submit(rig.job().retries(100)).await;
+async fn a_job_that_loses_too_many_workers_fails_and_says_why(fixture: &Fixture) {
+    let jid = fixture.submit(fixture.job().retries(100)).await;
     for _ in 0..CARE.deaths_max {
-        rig.claim_one().await;
-        rig.clock.advance_ms(LOCK_MS);
-        rig.sweep().await;
+        fixture.claim_one().await;
+        fixture.clock.advance_ms(LOCK_MS);
+        fixture.sweep().await;
     }
-    let stored = rig.read(&jid).await;
+    let stored = fixture.read(&jid).await;
     assert_eq!(stored.status(), Status::Failed);
     let reason = stored.failed_reason().expect("a reason");
     assert!(reason.starts_with("3 workers were lost while they ran this job"), "{reason}");
-    assert!(reason.contains(rig.worker.as_str()), "{reason}");
-    assert_eq!(rig.in_queue(keys::failed).await, [jid.as_str()]);
-    rig.hive.retry(&jid).await.expect("again");
-    assert_eq!(rig.read(&jid).await.deaths(), 0, "by hand it gets all its chances again");
+    assert!(reason.contains(fixture.worker.as_str()), "{reason}");
+    assert_eq!(fixture.in_queue(keys::failed).await, [jid.as_str()]);
+    fixture.hive.retry(&jid).await.expect("again");
+    assert_eq!(fixture.read(&jid).await.deaths(), 0, "by hand it gets all its chances again");
 }
 
 /// A heartbeat of a worker that runs suspects alone.
-pub(super) async fn isolates(rig: &Rig) {
+pub(super) async fn isolates(fixture: &Fixture) {
     let info = WorkerInfo {
         started_at: NOW,
         concurrency: 10,
@@ -89,194 +91,200 @@ pub(super) async fn isolates(rig: &Rig) {
         isolates: true,
         stop_ms: None,
     };
-    let kept = rig.hive.heartbeat(&rig.queue, &rig.worker, CARE.lock, Some(&info)).await;
+    let kept =
+        fixture.hive.heartbeat(&fixture.queue, &fixture.worker, CARE.lock, Some(&info)).await;
     kept.expect("a heartbeat");
 }
 
 /// Claims the only job, alone if told so, and loses the worker.
-async fn lose_worker(rig: &Rig, is_alone: bool) {
-    isolates(rig).await;
-    let job = rig.claim_one().await;
+async fn lose_worker(fixture: &Fixture, is_alone: bool) {
+    isolates(fixture).await;
+    let job = fixture.claim_one().await;
     if is_alone {
-        let noted = rig.hive.runs_alone(&rig.queue, &rig.worker, &job).await;
+        let noted = fixture.hive.runs_alone(&fixture.queue, &fixture.worker, &job).await;
         assert_eq!(noted.expect("noted"), Verdict::Ok);
     }
-    rig.sweep_with(&CARE, std::slice::from_ref(&rig.worker)).await;
-    let late = rig.hive.runs_alone(&rig.queue, &rig.worker, &job).await.expect("an answer");
+    fixture.sweep_with(&CARE, std::slice::from_ref(&fixture.worker)).await;
+    let late =
+        fixture.hive.runs_alone(&fixture.queue, &fixture.worker, &job).await.expect("an answer");
     assert_eq!(late, Verdict::Lost, "it is not its job any more");
 }
 
-async fn a_job_that_never_ran_alone_never_fails_for_lost_workers(rig: &Rig) {
-    let jid = rig.submit(rig.job().retries(2)).await;
+async fn a_job_that_never_ran_alone_never_fails_for_lost_workers(fixture: &Fixture) {
+    let jid = fixture.submit(fixture.job().retries(2)).await;
     for _ in 0..10 {
-        lose_worker(rig, false).await;
+        lose_worker(fixture, false).await;
     }
-    let stored = rig.read(&jid).await;
+    let stored = fixture.read(&jid).await;
     assert_eq!((stored.status(), stored.deaths()), (Status::Queued, 2));
     assert_eq!(stored.retries(), 2, "beyond suspicion it costs nothing");
-    let job = rig.claim_one().await;
+    let job = fixture.claim_one().await;
     assert!(CARE.is_last_chance(job.deaths()));
-    assert_eq!(rig.settle(&job, completed("1")).await, Verdict::Ok);
+    assert_eq!(fixture.settle(&job, completed("1")).await, Verdict::Ok);
 }
 
-async fn a_job_fails_if_its_worker_is_lost_while_it_runs_alone(rig: &Rig) {
-    let jid = rig.submit(rig.job().retries(100)).await;
-    lose_worker(rig, true).await;
-    lose_worker(rig, true).await;
-    lose_worker(rig, false).await;
-    let stored = rig.read(&jid).await;
+async fn a_job_fails_if_its_worker_is_lost_while_it_runs_alone(fixture: &Fixture) {
+    let jid = fixture.submit(fixture.job().retries(100)).await;
+    lose_worker(fixture, true).await;
+    lose_worker(fixture, true).await;
+    lose_worker(fixture, false).await;
+    let stored = fixture.read(&jid).await;
     assert_eq!((stored.status(), stored.deaths()), (Status::Queued, 2), "an old note says nothing");
-    assert_eq!(rig.fields(&jid).await["alone"], "2");
-    lose_worker(rig, true).await;
-    let stored = rig.read(&jid).await;
+    assert_eq!(fixture.fields(&jid).await["alone"], "2");
+    lose_worker(fixture, true).await;
+    let stored = fixture.read(&jid).await;
     assert_eq!((stored.status(), stored.deaths()), (Status::Failed, 3));
     let reason = stored.failed_reason().expect("a reason");
     assert!(reason.starts_with("3 workers were lost while they ran this job"), "{reason}");
-    rig.hive.retry(&jid).await.expect("again");
-    assert!(!rig.fields(&jid).await.contains_key("alone"));
+    fixture.hive.retry(&jid).await.expect("again");
+    assert!(!fixture.fields(&jid).await.contains_key("alone"));
 }
 
-async fn a_worker_that_leaves_gives_them_back_first_in_line(rig: &Rig) {
+async fn a_worker_that_leaves_gives_them_back_first_in_line(fixture: &Fixture) {
     for id in ["one", "two"] {
-        rig.put(id).await;
-        rig.clock.advance_ms(1_000);
+        fixture.put(id).await;
+        fixture.clock.advance_ms(1_000);
     }
-    let job = rig.claim(1).await.remove(0);
-    rig.submit(rig.job().id(jid("low")).priority(-5.0)).await;
-    rig.heartbeat().await;
-    let given_back = rig.hive.leave(&rig.queue, &rig.worker).await.expect("left");
+    let job = fixture.claim(1).await.remove(0);
+    fixture.submit(fixture.job().id(jid("low")).priority(-5.0)).await;
+    fixture.heartbeat().await;
+    let given_back = fixture.hive.leave(&fixture.queue, &fixture.worker).await.expect("left");
     assert_eq!(given_back, ["one"]);
-    let stored = rig.read(&jid("one")).await;
+    let stored = fixture.read(&jid("one")).await;
     assert_eq!((stored.retries(), stored.deaths()), (0, 0), "it is nobody's fault");
-    let next = rig.claim(3).await;
+    let next = fixture.claim(3).await;
     let order: Vec<&str> = next.iter().map(Job::jid).collect();
     assert_eq!(order, ["one", "two", "low"]);
     assert_ne!(next[0].attempts(), job.attempts());
-    assert_eq!(rig.settle(&next[2], End::Released).await, keyrack_jobs::bee::Verdict::Ok);
-    rig.clock.advance_ms(1);
-    rig.put("late").await;
-    let order: Vec<String> = rig.in_queue(keys::queue).await;
+    assert_eq!(fixture.settle(&next[2], End::Released).await, keyrack_jobs::bee::Verdict::Ok);
+    fixture.clock.advance_ms(1);
+    fixture.put("late").await;
+    let order: Vec<String> = fixture.in_queue(keys::queue).await;
     assert_eq!(order[0], "low", "given back means first");
 }
 
 #[tokio::test]
 async fn the_sweep_ends_what_is_over_and_is_stopped_by_nothing() {
-    everywhere(async |rig| {
-        entries_whose_job_is_gone_are_taken_out(&rig.on("q1")).await;
-        a_job_that_came_back_to_life_does_not_expire(&rig.on("q2")).await;
-        no_more_results_are_kept_than_asked_for(&rig.on("q3")).await;
-        a_long_history_loses_its_middle_and_says_so(&rig.on("q4")).await;
-        failed_jobs_are_not_deleted_for_completed_ones(&rig.on("q6")).await;
-        a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(&rig.on("q7")).await;
-        tenants_are_put_right_after_workers_that_know_nothing_of_them(&rig.on("q5")).await;
+    everywhere(async |fixture| {
+        entries_whose_job_is_gone_are_taken_out(&fixture.on("q1")).await;
+        a_job_that_came_back_to_life_does_not_expire(&fixture.on("q2")).await;
+        no_more_results_are_kept_than_asked_for(&fixture.on("q3")).await;
+        a_long_history_loses_its_middle_and_says_so(&fixture.on("q4")).await;
+        failed_jobs_are_not_deleted_for_completed_ones(&fixture.on("q6")).await;
+        a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(&fixture.on("q7"))
+            .await;
+        tenants_are_put_right_after_workers_that_know_nothing_of_them(&fixture.on("q5")).await;
     })
     .await;
 }
 
-async fn entries_whose_job_is_gone_are_taken_out(rig: &Rig) {
+async fn entries_whose_job_is_gone_are_taken_out(fixture: &Fixture) {
     for key in [keys::expires, keys::locks, keys::failed] {
-        rig.ask::<()>("ZADD", &rig.of_queue(key), &["1", "ghost"]).await;
+        fixture.ask::<()>("ZADD", &fixture.of_queue(key), &["1", "ghost"]).await;
     }
-    rig.run(rig.job().id(jid("real")), completed("1")).await;
-    rig.put("held").await;
-    rig.claim_one().await;
-    rig.clock.advance_ms(TTL_MS);
-    let swept = rig.sweep().await;
+    fixture.run(fixture.job().id(jid("real")), completed("1")).await;
+    fixture.put("held").await;
+    fixture.claim_one().await;
+    fixture.clock.advance_ms(TTL_MS);
+    let swept = fixture.sweep().await;
     assert_eq!((swept.expired, swept.taken_away), (2, 1), "the ghost does not stop the others");
     for key in [keys::expires, keys::locks, keys::failed] {
-        assert!(!rig.exists(&rig.of_queue(key)).await);
+        assert!(!fixture.exists(&fixture.of_queue(key)).await);
     }
 }
 
 /// Node believes a worker that ends a job late, while another has it already.
-async fn a_job_that_came_back_to_life_does_not_expire(rig: &Rig) {
-    rig.put("alive").await;
-    let job = rig.claim_one().await;
-    let now = rig.now().to_string();
-    rig.ask::<()>("ZADD", &rig.of_queue(keys::expires), &[&now, "alive"]).await;
-    rig.sweep().await;
-    assert_eq!(rig.status(&jid("alive")).await, Status::Running);
-    rig.settle(&job, completed("1")).await;
-    assert_eq!(rig.in_queue(keys::expires).await, ["alive"]);
+async fn a_job_that_came_back_to_life_does_not_expire(fixture: &Fixture) {
+    fixture.put("alive").await;
+    let job = fixture.claim_one().await;
+    let now = fixture.now().to_string();
+    fixture.ask::<()>("ZADD", &fixture.of_queue(keys::expires), &[&now, "alive"]).await;
+    fixture.sweep().await;
+    assert_eq!(fixture.status(&jid("alive")).await, Status::Running);
+    fixture.settle(&job, completed("1")).await;
+    assert_eq!(fixture.in_queue(keys::expires).await, ["alive"]);
 }
 
-async fn no_more_results_are_kept_than_asked_for(rig: &Rig) {
+async fn no_more_results_are_kept_than_asked_for(fixture: &Fixture) {
     for n in 0..5 {
-        rig.run(rig.job().id(jid(&format!("r{n}"))), completed("1")).await;
-        rig.clock.advance_ms(1);
+        fixture.run(fixture.job().id(jid(&format!("r{n}"))), completed("1")).await;
+        fixture.clock.advance_ms(1);
     }
     let care = Care { finished_max: 2, ..CARE };
-    assert_eq!(rig.sweep_with(&care, &[]).await.expired, 3);
-    assert_eq!(rig.in_queue(keys::expires).await, ["r3", "r4"], "the newest");
+    assert_eq!(fixture.sweep_with(&care, &[]).await.expired, 3);
+    assert_eq!(fixture.in_queue(keys::expires).await, ["r3", "r4"], "the newest");
     let gone = jid("r0");
-    assert!(!rig.exists(&keys::job(&gone, &gone.group())).await, "at once");
-    let stats = rig.hive.stats(&rig.queue).await.expect("stats");
+    assert!(!fixture.exists(&keys::job(&gone, &gone.group())).await, "at once");
+    let stats = fixture.hive.stats(&fixture.queue).await.expect("stats");
     assert_eq!((stats.ended, stats.dropped), (2, 3), "it is told that some went early");
 }
 
-async fn failed_jobs_are_not_deleted_for_completed_ones(rig: &Rig) {
+async fn failed_jobs_are_not_deleted_for_completed_ones(fixture: &Fixture) {
     for n in 0..3 {
-        rig.run(rig.job().id(jid(&format!("f{n}"))), failed_for_good("no")).await;
-        rig.clock.advance_ms(1);
+        fixture.run(fixture.job().id(jid(&format!("f{n}"))), failed_for_good("no")).await;
+        fixture.clock.advance_ms(1);
     }
     for n in 0..5 {
-        rig.run(rig.job().id(jid(&format!("c{n}"))).ttl_ms(1), completed("1")).await;
+        fixture.run(fixture.job().id(jid(&format!("c{n}"))).ttl_ms(1), completed("1")).await;
     }
     for n in 0..5 {
-        rig.run(rig.job().id(jid(&format!("d{n}"))).ttl_ms(86_400_000_000), completed("1")).await;
+        fixture
+            .run(fixture.job().id(jid(&format!("d{n}"))).ttl_ms(86_400_000_000), completed("1"))
+            .await;
     }
     let care = Care { finished_max: 3, ..CARE };
-    rig.sweep_with(&care, &[]).await;
-    assert_eq!(rig.in_queue(keys::failed).await, ["f0", "f1", "f2"]);
-    assert_eq!(rig.in_queue(keys::expires).await.len(), 6, "three of each kind");
+    fixture.sweep_with(&care, &[]).await;
+    assert_eq!(fixture.in_queue(keys::failed).await, ["f0", "f1", "f2"]);
+    assert_eq!(fixture.in_queue(keys::expires).await.len(), 6, "three of each kind");
     // What the queue says counts for all who sweep it.
     let limits =
         |completed_max, failed_max| Limits { completed_max, failed_max, ..Limits::default() };
-    rig.hive.set_limits(&rig.queue, &limits(Some(1), Some(2))).await.expect("set");
-    rig.sweep_with(&care, &[]).await;
-    assert_eq!(rig.in_queue(keys::failed).await, ["f1", "f2"], "the first to fail goes first");
-    assert_eq!(rig.in_queue(keys::expires).await.len(), 3);
-    let zero = rig.hive.set_limits(&rig.queue, &limits(Some(0), None)).await;
+    fixture.hive.set_limits(&fixture.queue, &limits(Some(1), Some(2))).await.expect("set");
+    fixture.sweep_with(&care, &[]).await;
+    assert_eq!(fixture.in_queue(keys::failed).await, ["f1", "f2"], "the first to fail goes first");
+    assert_eq!(fixture.in_queue(keys::expires).await.len(), 3);
+    let zero = fixture.hive.set_limits(&fixture.queue, &limits(Some(0), None)).await;
     assert!(matches!(zero, Err(keyrack_jobs::Error::Invalid { field: "completed_max", .. })));
 }
 
-async fn a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(rig: &Rig) {
+async fn a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(fixture: &Fixture) {
     const DAY_MS: u64 = 86_400_000;
     let kept_for = async |id: &str, job: Submission| -> u64 {
-        let begun = rig.now();
-        let jid = rig.run(job.id(jid(id)), failed_for_good("no")).await;
-        let until: f64 = rig.ask("ZSCORE", &rig.of_queue(keys::expires), &[jid.as_str()]).await;
+        let begun = fixture.now();
+        let jid = fixture.run(job.id(jid(id)), failed_for_good("no")).await;
+        let until: f64 =
+            fixture.ask("ZSCORE", &fixture.of_queue(keys::expires), &[jid.as_str()]).await;
         until as u64 - begun
     };
-    assert_eq!(kept_for("a", rig.job()).await, 7 * DAY_MS);
-    assert_eq!(kept_for("b", rig.job().failed_ttl_ms(DAY_MS)).await, DAY_MS);
-    assert_eq!(kept_for("c", rig.job().ttl_ms(5).failed_ttl_ms(0)).await, 5, "like a result");
+    assert_eq!(kept_for("a", fixture.job()).await, 7 * DAY_MS);
+    assert_eq!(kept_for("b", fixture.job().failed_ttl_ms(DAY_MS)).await, DAY_MS);
+    assert_eq!(kept_for("c", fixture.job().ttl_ms(5).failed_ttl_ms(0)).await, 5, "like a result");
     let limits = Limits { failed_ttl_ms: Some(2 * DAY_MS), ..Limits::default() };
-    rig.hive.set_limits(&rig.queue, &limits).await.expect("set");
-    assert_eq!(kept_for("d", rig.job()).await, 2 * DAY_MS);
-    assert_eq!(kept_for("e", rig.job().failed_ttl_ms(DAY_MS)).await, DAY_MS, "the job's own");
-    rig.clock.advance_ms(DAY_MS);
-    rig.sweep().await;
-    let kept = rig.in_queue(keys::failed).await;
+    fixture.hive.set_limits(&fixture.queue, &limits).await.expect("set");
+    assert_eq!(kept_for("d", fixture.job()).await, 2 * DAY_MS);
+    assert_eq!(kept_for("e", fixture.job().failed_ttl_ms(DAY_MS)).await, DAY_MS, "the job's own");
+    fixture.clock.advance_ms(DAY_MS);
+    fixture.sweep().await;
+    let kept = fixture.in_queue(keys::failed).await;
     assert_eq!(kept, ["a", "d"]);
-    rig.hive.retry(&jid("a")).await.expect("it can be found and run again");
+    fixture.hive.retry(&jid("a")).await.expect("it can be found and run again");
 }
 
-async fn a_long_history_loses_its_middle_and_says_so(rig: &Rig) {
-    let jid = rig.submit(rig.job().retries(1_000).retry_delay_ms(0.0, false)).await;
+async fn a_long_history_loses_its_middle_and_says_so(fixture: &Fixture) {
+    let jid = fixture.submit(fixture.job().retries(1_000).retry_delay_ms(0.0, false)).await;
     let message = "x".repeat(200);
     let mut n_entries = 2;
     for _ in 0..150 {
-        let job = rig.claim_one().await;
-        rig.settle(&job, End::Failed(Failure::new(message.clone()))).await;
+        let job = fixture.claim_one().await;
+        fixture.settle(&job, End::Failed(Failure::new(message.clone()))).await;
         n_entries += 4;
     }
-    let job = rig.claim_one().await;
-    rig.settle(&job, failed_for_good("enough")).await;
+    let job = fixture.claim_one().await;
+    fixture.settle(&job, failed_for_good("enough")).await;
     n_entries += 3;
-    let text = rig.fields(&jid).await["history"].clone();
+    let text = fixture.fields(&jid).await["history"].clone();
     assert!(text.len() < 40_000, "{} bytes", text.len());
-    let history = rig.read(&jid).await.history();
+    let history = fixture.read(&jid).await.history();
     let notes: Vec<usize> =
         (0..history.len()).filter(|at| history[*at].event == "trimmed").collect();
     assert_eq!(notes.len(), 1, "one note tells of all");
@@ -286,25 +294,25 @@ async fn a_long_history_loses_its_middle_and_says_so(rig: &Rig) {
     assert_eq!(history.last().expect("an end").event, "failed", "and the end");
     assert!(history.windows(2).all(|pair| pair[0].timestamp <= pair[1].timestamp) && NOW > 0);
     let huge = "y".repeat(8_000);
-    let jid = rig.submit(rig.job().retries(100).retry_delay_ms(0.0, false)).await;
+    let jid = fixture.submit(fixture.job().retries(100).retry_delay_ms(0.0, false)).await;
     for _ in 0..40 {
-        let job = rig.claim_one().await;
-        rig.settle(&job, End::Failed(Failure::new(huge.clone()))).await;
+        let job = fixture.claim_one().await;
+        fixture.settle(&job, End::Failed(Failure::new(huge.clone()))).await;
     }
-    let text = rig.fields(&jid).await["history"].clone();
+    let text = fixture.fields(&jid).await["history"].clone();
     assert!(text.len() < 60_000, "a few long messages are too much as well: {}", text.len());
 }
 
-async fn tenants_are_put_right_after_workers_that_know_nothing_of_them(rig: &Rig) {
+async fn tenants_are_put_right_after_workers_that_know_nothing_of_them(fixture: &Fixture) {
     let acme = keys::Tenant::new("acme").expect("a tenant");
     for id in ["a1", "a2"] {
-        rig.submit(rig.job().id(jid(id)).tenant(acme.clone())).await;
+        fixture.submit(fixture.job().id(jid(id)).tenant(acme.clone())).await;
     }
     // A Node worker takes the first and completes it.
-    rig.ask::<()>("ZREM", &rig.of_queue(keys::queue), &["a1"]).await;
-    let first = keys::job(&jid("a1"), &rig.queue.group());
-    rig.ask::<()>("HSET", &first, &["status", "completed"]).await;
-    assert!(rig.claim(1).await.is_empty());
-    rig.sweep().await;
-    assert_eq!(rig.claim(1).await[0].jid(), "a2");
+    fixture.ask::<()>("ZREM", &fixture.of_queue(keys::queue), &["a1"]).await;
+    let first = keys::job(&jid("a1"), &fixture.queue.group());
+    fixture.ask::<()>("HSET", &first, &["status", "completed"]).await;
+    assert!(fixture.claim(1).await.is_empty());
+    fixture.sweep().await;
+    assert_eq!(fixture.claim(1).await[0].jid(), "a2");
 }

@@ -13,7 +13,7 @@ async fn push_numbers(store: &Store, numbers: std::ops::Range<u64>) {
     }
 }
 
-/// Lets the sign of life of a worker run out, as if time had passed.
+/// Lets the heartbeat of a worker run out, as if time had passed.
 async fn let_expire(store: &Store, worker: &str) {
     let _: i64 = command(store, "DEL", &keys::alive(&id(worker)), ALONE).await;
     let long_ago = store.now_ms() as f64 / 1000.0 - 60.0;
@@ -99,7 +99,7 @@ async fn jobs_of_a_worker_that_lives_are_left_alone_on_every_store() {
         let (gate, mut keeper) = gate();
         let running = Running::start(worker(&store, "w").on("wait", gate.handler()).reliable());
         keeper.begun().await;
-        // Its clock may be behind: what counts is that its sign of life has not expired.
+        // Its clock may be behind: what counts is that its heartbeat has not expired.
         let _: i64 = command(&store, "ZADD", &keys::workers(), (1.0, "w")).await;
         assert_eq!(Producer::new(store.clone()).rescue().await.expect("looked"), 0);
         assert_eq!(numbers(&store, &keys::taken(&id("w"))).await, [0]);

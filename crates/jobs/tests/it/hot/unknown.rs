@@ -38,33 +38,6 @@ async fn unknown_and_malformed_entries_are_set_aside_byte_for_byte_on_every_stor
 }
 
 #[tokio::test]
-async fn what_was_set_aside_runs_once_a_worker_knows_it_on_every_store() {
-    on_every_store(async |store| {
-        let producer = Producer::new(store.clone());
-        let running = Running::start(worker(&store, "old"));
-        for n in 0..3 {
-            producer.push("new", &json!({"n": n})).await.expect("queued");
-        }
-        wait_until_async("the jobs to be set aside", async || {
-            producer.unknown_depth().await.expect("a depth") == 3
-        })
-        .await;
-        running.stop().await;
-        assert_eq!(producer.requeue_unknown().await.expect("requeued"), 3);
-        assert_eq!(producer.requeue_unknown().await.expect("nothing left"), 0);
-        let (gate, mut keeper) = gate();
-        let running =
-            Running::start(worker(&store, "new").concurrency(1).on("new", gate.handler()));
-        keeper.let_go(3);
-        for n in 0..3 {
-            assert_eq!(keeper.begun().await, n.to_string());
-        }
-        running.stop().await;
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn only_the_newest_ten_thousand_are_kept() {
     let store = keyrack_store::Store::open("embedded:memory").await.expect("a store");
     let producer = Producer::new(store.clone());
@@ -79,8 +52,6 @@ async fn only_the_newest_ten_thousand_are_kept() {
     assert_eq!(producer.unknown_depth().await.expect("a depth"), 10_000);
     assert_eq!(producer.unknown(1).await.expect("entries"), [b"1"]);
     running.stop().await;
-    assert_eq!(producer.requeue_unknown().await.expect("requeued"), 10_000);
-    assert_eq!(producer.depth().await.expect("a depth"), 10_000);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Where we deliberately do otherwise than the original: the rows of `docs/deviations.md`, and how they are recognised.
+//! Where we deliberately do otherwise than the original: the entries of `docs/deviations.md`, and how they are recognised.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::compare::Difference;
 
 const TABLE: &str = include_str!("../../../src/bee/docs/deviations.md");
 
-/// A row of the table, and the differences that it explains.
+/// An entry of the list, and the differences that it explains.
 struct Deviation {
     id: &'static str,
     explains: fn(&Difference) -> bool,
@@ -24,6 +24,7 @@ const DEVIATIONS: &[Deviation] = &[
         explains: |it| it.path.ends_with("options.priority") && it.recorded == Some(json!("3")),
     },
     Deviation { id: "ranks", explains: is_ranked_order },
+    Deviation { id: "later", explains: is_later },
     Deviation { id: "delay", explains: |it| it.scenario == "submit_delay" && names_delay(it) },
     Deviation {
         id: "undefined",
@@ -82,6 +83,24 @@ fn is_ranked_order(it: &Difference) -> bool {
     }
 }
 
+/// Scores of jobs with a negative priority in a queue without backlog, and of jobs that came while only such a one waited.
+/// The other scores are the same.
+fn is_later(it: &Difference) -> bool {
+    let moved: &[&str] = match it.scenario.as_str() {
+        "submit_priority" => &["p-3"],
+        "priority_order" => &["b5_p-1"],
+        "priority_head_in_future" => &["neg", "p5", "p10"],
+        _ => return false,
+    };
+    let others = |scores: &Option<Json>| -> Option<Vec<Json>> {
+        let is_moved = |entry: &Json| moved.iter().any(|jid| entry[0] == *jid);
+        Some(scores.as_ref()?.as_array()?.iter().filter(|it| !is_moved(it)).cloned().collect())
+    };
+    it.path == "bee:ss:queue:mail"
+        && others(&it.recorded).is_some()
+        && others(&it.recorded) == others(&it.ours)
+}
+
 /// A delay that we refuse, and the one that stands there instead.
 fn names_delay(it: &Difference) -> bool {
     let refused = |ours: &Json| ours.as_str().is_some_and(|why| why.starts_with("delay: -5 ms"));
@@ -94,8 +113,8 @@ pub(super) fn explanation(difference: &Difference) -> Option<&'static str> {
     DEVIATIONS.iter().find(|row| (row.explains)(difference)).map(|row| row.id)
 }
 
-/// The ids in the table.
+/// The ids in the list.
 pub(super) fn documented() -> BTreeSet<&'static str> {
-    let id = |line: &'static str| line.strip_prefix("| `")?.split_once('`').map(|(id, _)| id);
+    let id = |line: &'static str| line.strip_prefix("- `")?.split_once('`').map(|(id, _)| id);
     TABLE.lines().filter_map(id).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use keyrack_jobs::bee::dialect::{cjson_order, data_hash};
+use keyrack_jobs::bee::json_compat::{cjson_order, data_hash};
 use serde::Deserialize;
 use serde_json::{Value as Json, value::RawValue};
 

@@ -10,7 +10,7 @@ use keyrack_jobs::bee::{
 use super::{
     check::same,
     limits::STOP_MS,
-    lots::{Errand, Lot, split},
+    reservations::{Reservation, SettleCall, split},
     steps::{Ending, QUEUES},
     world::{Checks, START_MS, World, failed, queue_name},
 };
@@ -21,9 +21,9 @@ pub(super) struct Worker {
     pub(super) id: WorkerId,
     pub(super) queue: usize,
     pub(super) claims: Vec<Claim>,
-    /// Its open lots, oldest first.
-    pub(super) lots: Vec<Lot>,
-    pub(super) n_lots: u64,
+    /// Its open reservations, oldest first.
+    pub(super) reservations: Vec<Reservation>,
+    pub(super) n_reservations: u64,
 }
 
 /// A job that a worker believes to have.
@@ -54,7 +54,7 @@ impl World {
         self.n_workers += 1;
         let id = format!("sim:1:hive:{}:w{}", QUEUES[queue], self.n_workers);
         let id = WorkerId::new(id).expect("a worker");
-        Worker { id, queue, claims: Vec::new(), lots: Vec::new(), n_lots: 0 }
+        Worker { id, queue, claims: Vec::new(), reservations: Vec::new(), n_reservations: 0 }
     }
 
     pub(super) async fn claim(&mut self, at: usize, max: usize) -> Checks {
@@ -64,24 +64,26 @@ impl World {
             .claim(&queue_name(worker.queue), &worker.id, max, self.care.lock)
             .await
             .map_err(failed)?;
-        let errand = Errand { max, ..Errand::default() };
-        self.take(at, &errand, Settled { claimed, ..Settled::default() }).await
+        let call = SettleCall { max, ..SettleCall::default() };
+        self.take(at, &call, Settled { claimed, ..Settled::default() }).await
     }
 
     /// What a worker got is what it must get.
-    pub(super) async fn take(&mut self, at: usize, errand: &Errand, got: Settled) -> Checks {
+    pub(super) async fn take(&mut self, at: usize, call: &SettleCall, got: Settled) -> Checks {
         let Worker { id, queue, .. } = self.workers[at].clone();
         let claimed: Vec<String> = got.claimed.jobs.iter().map(|job| job.jid().into()).collect();
-        let lot = errand.reserve.map(|number| (id.to_string(), number));
-        if let Some(before) = lot.as_ref().and_then(|lot| self.facts.lots.get(lot)) {
+        let reservation = call.reserve.map(|number| (id.to_string(), number));
+        if let Some(before) =
+            reservation.as_ref().and_then(|reservation| self.facts.reservations.get(reservation))
+        {
             let before = (Vec::new(), before.jids.clone());
             same("what was reserved before", &before, &(claimed, got.reserved.clone()))?;
-            return self.open(at, errand, got.reserved).await;
+            return self.open(at, call, got.reserved).await;
         }
-        self.check_taken(queue, errand, &claimed, &got.reserved)?;
-        if let Some(lot) = lot.filter(|_| !got.reserved.is_empty()) {
-            self.facts.reserve(queue, &lot, &got.reserved, &self.care)?;
-            return self.open(at, errand, got.reserved).await;
+        self.check_taken(queue, call, &claimed, &got.reserved)?;
+        if let Some(reservation) = reservation.filter(|_| !got.reserved.is_empty()) {
+            self.facts.reserve(queue, &reservation, &got.reserved, &self.care)?;
+            return self.open(at, call, got.reserved).await;
         }
         let locked_until = self.facts.now + self.lock_ms();
         for job in &got.claimed.jobs {
@@ -104,16 +106,16 @@ impl World {
     fn check_taken(
         &mut self,
         queue: usize,
-        errand: &Errand,
+        call: &SettleCall,
         claimed: &[String],
         reserved: &[String],
     ) -> Checks {
-        let (name, max) = (QUEUES[queue], errand.max);
+        let (name, max) = (QUEUES[queue], call.max);
         self.facts.promote(queue);
         let tenants = self.seen.map("tenants", name).into_iter();
         let standing = tenants.filter(|(_, jid)| !jid.is_empty()).map(|(tenant, _)| tenant);
         let expected = self.facts.claims(queue, max, &standing.collect());
-        let reserves = errand.reserve.is_some() && self.facts.may_reserve(queue);
+        let reserves = call.reserve.is_some() && self.facts.may_reserve(queue);
         same(
             &format!("how many of {max} jobs are claimed from {name}, and how many reserved"),
             &(if reserves { (0, expected) } else { (expected, 0) }),
@@ -175,9 +177,9 @@ impl World {
         let (settled, kept) = split(claims, &mut ends.iter().copied());
         self.workers[at].claims = kept;
         let Worker { id, queue, .. } = self.workers[at].clone();
-        let errand = Errand { settled, max, ..Errand::default() };
-        let (answer, _) = self.exchange(&id, queue, &errand).await?;
-        if max > 0 { self.take(at, &errand, answer).await } else { Ok(()) }
+        let call = SettleCall { settled, max, ..SettleCall::default() };
+        let (answer, _) = self.settle_and_claim(&id, queue, &call).await?;
+        if max > 0 { self.take(at, &call, answer).await } else { Ok(()) }
     }
 
     pub(super) async fn settle_late(&mut self, claim: u64, end: Ending) -> Checks {
@@ -186,8 +188,8 @@ impl World {
         }
         let claim = self.stale[(claim % self.stale.len() as u64) as usize].clone();
         let (worker, queue) = (claim.worker.clone(), claim.queue);
-        let errand = Errand { settled: vec![(claim, end)], ..Errand::default() };
-        self.exchange(&worker, queue, &errand).await?;
+        let call = SettleCall { settled: vec![(claim, end)], ..SettleCall::default() };
+        self.settle_and_claim(&worker, queue, &call).await?;
         Ok(())
     }
 
@@ -211,8 +213,8 @@ impl World {
         let given_back = self.hive.leave(&queue_name(queue), &id).await.map_err(failed)?;
         let running = self.facts.running(queue).filter(|(_, job)| job.worker == id.as_str());
         let mut expected: BTreeSet<String> = running.map(|(jid, _)| jid.clone()).collect();
-        for lot in self.facts.lots_of(id.as_str()) {
-            expected.extend(self.facts.dissolve(&lot));
+        for reservation in self.facts.reservations_of(id.as_str()) {
+            expected.extend(self.facts.dissolve(&reservation));
         }
         same("what was given back", &expected, &given_back.iter().cloned().collect())?;
         for jid in &given_back {
@@ -228,7 +230,7 @@ impl World {
         let fresh = self.new_worker(self.workers[at].queue);
         let dead = std::mem::replace(&mut self.workers[at], fresh);
         self.stale.extend(dead.claims.clone());
-        self.stale_lots.extend(dead.lots.clone());
+        self.stale_reservations.extend(dead.reservations.clone());
         self.dead.push(dead);
     }
 

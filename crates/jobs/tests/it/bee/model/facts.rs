@@ -9,7 +9,7 @@ use keyrack_jobs::bee::{Care, Verdict};
 
 use super::{
     limits::Limits,
-    reserved::{LotId, Reserved},
+    reserved::{ReservationId, Reserved},
     steps::{Ending, Request},
 };
 
@@ -23,7 +23,7 @@ pub(super) enum Place {
     Waiting,
     Delayed { due: u64, retried: bool },
     Ready,
-    Reserved { lot: LotId },
+    Reserved { reservation: ReservationId },
     Running { worker: String, locked_until: u64 },
     Completed,
     Failed,
@@ -51,7 +51,7 @@ pub(super) struct Fact {
     pub(super) attempts: u64,
     /// The end that counted last, with its attempt, unless the job was run again by hand since.
     pub(super) last_end: Option<(u64, Ending)>,
-    /// Attempts that nobody told of: it was in a lot, and the lot was given up.
+    /// Attempts that nobody told of: it was in a reservation, and the reservation was given up.
     pub(super) unseen: u64,
     pub(super) deaths: u64,
     pub(super) hash: Option<String>,
@@ -80,7 +80,7 @@ pub(super) struct Facts {
     pub(super) hashes: BTreeMap<(usize, String), Vec<String>>,
     /// How often a worker let the lock of a job expire, and until when that counts.
     pub(super) lock_waits: BTreeMap<(String, String), (u64, u64)>,
-    pub(super) lots: BTreeMap<LotId, Reserved>,
+    pub(super) reservations: BTreeMap<ReservationId, Reserved>,
     pub(super) limits: [Limits; 2],
 }
 
@@ -339,7 +339,7 @@ impl Facts {
         if !self.jobs.contains_key(jid) || !seen.insert(jid.into()) {
             return;
         }
-        self.leave_lot(jid);
+        self.leave_reservation(jid);
         let (now, job) = (self.now, &self.jobs[jid]);
         if let Place::Running { worker, .. } = &job.place {
             self.limits[job.asked.queue].await_stop(jid, job.attempts, worker, now);
@@ -407,7 +407,7 @@ impl Facts {
         true
     }
 
-    /// A worker gives a sign of life. Returns the jobs that it has.
+    /// A worker sends a heartbeat. Returns the jobs that it has.
     pub(super) fn heartbeat(
         &mut self,
         queue: usize,
@@ -437,7 +437,7 @@ impl Facts {
         for jid in &running {
             taken += u64::from(self.miss_lock(jid, care));
         }
-        taken += self.take_lots(queue, care, gone);
+        taken += self.take_reservations(queue, care, gone);
         for jid in &running {
             if let Place::Running { worker, .. } = &self.jobs[jid].place
                 && gone.contains(worker)

@@ -5,7 +5,7 @@ use keyrack_lint::{Options, lint};
 use super::{
     check::same,
     seen::{REGISTRY, SeenJob},
-    steps::{Ending, QUEUES, Report, Setting, TENANTS, Wish},
+    steps::{Ending, QUEUES, Report, ReserveRequest, Setting, TENANTS},
     world::{World, failed, queue_name},
 };
 
@@ -13,7 +13,7 @@ use super::{
 const ROUNDS_MAX: usize = 120;
 const ROUND_MS: u64 = 20_000;
 const DAY_MS: u64 = 86_400_000;
-/// Lots are told of while they end, as most of them are.
+/// Reservations are told of while they end, as most of them are.
 const LAST_ENDS: [Ending; 10] = [Ending::Complete { ttl: Some(60_000) }; 10];
 /// Families whose keys outlive all jobs.
 const PERMANENT: [&str; 1] = ["queues"];
@@ -41,8 +41,10 @@ async fn check_counts(world: &World) -> Result<(), String> {
     for queue in 0..QUEUES.len() {
         let stats = world.hive.stats(&queue_name(queue)).await.map_err(failed)?;
         let running = world.facts.running(queue).map(|(_, job)| job.worker.clone());
-        let lots = world.facts.lots.iter().filter(|(_, lot)| lot.queue == queue);
-        let reserved = lots.flat_map(|((worker, _), lot)| vec![worker.clone(); lot.jids.len()]);
+        let reservations =
+            world.facts.reservations.iter().filter(|(_, reservation)| reservation.queue == queue);
+        let reserved = reservations
+            .flat_map(|((worker, _), reservation)| vec![worker.clone(); reservation.jids.len()]);
         let holders: Vec<String> = running.chain(reserved).collect();
         same("how many jobs run", &(holders.len() as u64), &stats.running)?;
         for worker in &stats.workers {
@@ -88,11 +90,15 @@ async fn drain(world: &mut World) -> Result<(), String> {
         for at in 0..QUEUES.len() {
             match round % 2 {
                 0 => world.claim(at, 100).await?,
-                _ => world.reserve(at, Wish { max: 100, ..Wish::default() }).await?,
+                _ => {
+                    world
+                        .reserve(at, ReserveRequest { max: 100, ..ReserveRequest::default() })
+                        .await?
+                }
             }
         }
         for at in 0..QUEUES.len() {
-            while !world.workers[at].lots.is_empty() {
+            while !world.workers[at].reservations.is_empty() {
                 let report = Report { ends: LAST_ENDS.into(), ..Report::default() };
                 world.close_oldest(at, &report).await?;
             }

@@ -37,8 +37,9 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
             job.attempts, job.unseen
         ));
     }
-    let from_lots = events.windows(2).filter(|pair| is_out_of_a_lot(pair)).count() as u64;
-    if from_lots > job.unseen {
+    let from_reservations =
+        events.windows(2).filter(|pair| is_out_of_a_reservation(pair)).count() as u64;
+    if from_reservations > job.unseen {
         return Err(format!("{jid} lost a worker that it had not, {}: {events:?}", job.unseen));
     }
     let last = events.last().copied().unwrap_or_default();
@@ -49,7 +50,7 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
 }
 
 /// Whether a job was given back or taken away that nobody had seen to run.
-fn is_out_of_a_lot(pair: &[&str]) -> bool {
+fn is_out_of_a_reservation(pair: &[&str]) -> bool {
     matches!(pair, ["queued" | "released", "released" | "expiredLock"])
 }
 

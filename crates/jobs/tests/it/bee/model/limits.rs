@@ -24,7 +24,7 @@ pub(super) struct Limits {
     pub(super) set: bee::Limits,
     /// When jobs started since there is this rate.
     starts: Vec<u64>,
-    /// The last sign of life of each worker.
+    /// The last heartbeat of each worker.
     beats: BTreeMap<String, u64>,
     /// Workers that have told about themselves.
     infos: BTreeSet<String>,

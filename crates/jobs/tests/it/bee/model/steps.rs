@@ -41,19 +41,19 @@ pub(super) enum Step {
         ends: Vec<Ending>,
         max: usize,
     },
-    /// A worker takes jobs in a lot.
+    /// A worker takes jobs in a reservation.
     Reserve {
         worker: u64,
-        wish: Wish,
+        request: ReserveRequest,
     },
-    /// A worker tells of its oldest lot, and of its claims if there are ends left.
+    /// A worker tells of its oldest reservation, and of its claims if there are ends left.
     Close {
         worker: u64,
         report: Report,
     },
-    /// A worker tells of a lot that it has told of before, or that it had when it died.
+    /// A worker tells of a reservation that it has told of before, or that it had when it died.
     CloseLate {
-        lot: u64,
+        reservation: u64,
         ends: Vec<Ending>,
     },
     /// What a worker does that lost its jobs without knowing.
@@ -116,9 +116,9 @@ pub(super) struct Request {
     pub(super) data: u8,
 }
 
-/// How a worker takes jobs in a lot.
+/// How a worker takes jobs in a reservation.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Wish {
+pub(super) struct ReserveRequest {
     pub(super) max: usize,
     /// It has not heard what came of it when it did, and asks once more.
     pub(super) again: bool,
@@ -126,13 +126,13 @@ pub(super) struct Wish {
     pub(super) reads_late: bool,
 }
 
-/// How a worker tells of a lot.
+/// How a worker tells of a reservation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Report {
     pub(super) ends: Vec<Ending>,
     /// How many jobs it takes next.
     pub(super) max: usize,
-    /// Whether these are a lot, too.
+    /// Whether these are a reservation, too.
     pub(super) reserves: bool,
     /// Whether it does not hear the answer, and says the same again.
     pub(super) twice: bool,
@@ -179,18 +179,23 @@ impl Plan {
         let care = random.pick(&[Care::KEYRACK, Care::BEE, short]);
         let finds_duplicates = random.once_in(2);
         let listens = random.once_in(2);
-        let crowd =
-            random.pick(&[Crowd::Tenants, Crowd::Tenants, Crowd::Lots, Crowd::Lots, Crowd::Plain]);
+        let crowd = random.pick(&[
+            Crowd::Tenants,
+            Crowd::Tenants,
+            Crowd::Reservations,
+            Crowd::Reservations,
+            Crowd::Plain,
+        ]);
         let steps = (0..n_steps).map(|_| step(&mut random, crowd)).collect();
         Plan { care, finds_duplicates, listens, steps }
     }
 }
 
-/// What a run is mostly about: where there are tenants or limits, there are no lots.
+/// What a run is mostly about: where there are tenants or limits, there are no reservations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Crowd {
     Tenants,
-    Lots,
+    Reservations,
     Plain,
 }
 
@@ -202,7 +207,7 @@ fn step(random: &mut Random, crowd: Crowd) -> Step {
             Step::Submit((0..n).map(|_| request(random, crowd)).collect())
         }
         18..20 => Step::SubmitAgain { job },
-        20..28 if crowd == Crowd::Lots && !random.once_in(4) => reserve(random, worker),
+        20..28 if crowd == Crowd::Reservations && !random.once_in(4) => reserve(random, worker),
         20..28 => Step::Claim { worker, max: random.pick(&[1, 1, 2, 3, 10]) },
         28..36 => reserve(random, worker),
         36..42 => Step::Heartbeat { worker },
@@ -220,7 +225,9 @@ fn step(random: &mut Random, crowd: Crowd) -> Step {
             };
             Step::Close { worker, report }
         }
-        61..63 => Step::CloseLate { lot: job, ends: (0..3).map(|_| ending(random)).collect() },
+        61..63 => {
+            Step::CloseLate { reservation: job, ends: (0..3).map(|_| ending(random)).collect() }
+        }
         63..66 => Step::SettleLate { claim: job, end: ending(random) },
         66 => Step::CheckLate { claim: job },
         67..69 => Step::Leave { worker },
@@ -241,8 +248,8 @@ fn step(random: &mut Random, crowd: Crowd) -> Step {
 
 fn reserve(random: &mut Random, worker: u64) -> Step {
     let (again, reads_late) = (random.once_in(4), random.once_in(4));
-    let wish = Wish { max: random.pick(&[1, 2, 3, 5, 10]), again, reads_late };
-    Step::Reserve { worker, wish }
+    let request = ReserveRequest { max: random.pick(&[1, 2, 3, 5, 10]), again, reads_late };
+    Step::Reserve { worker, request }
 }
 
 fn request(random: &mut Random, crowd: Crowd) -> Request {
@@ -280,7 +287,7 @@ fn ending(random: &mut Random) -> Ending {
 }
 
 fn setting(random: &mut Random, crowd: Crowd) -> Setting {
-    if crowd == Crowd::Lots && !random.once_in(5) {
+    if crowd == Crowd::Reservations && !random.once_in(5) {
         return Setting::Paused(random.once_in(3));
     }
     match random.below(13) {

@@ -15,9 +15,9 @@ use keyrack_testkit::simulated_store;
 use super::{
     check::{check, same},
     crew::{Claim, Worker},
-    ears::Ears,
     facts::{Facts, Place},
-    lots::Lot,
+    listener::Listener,
+    reservations::Reservation,
     seen::Seen,
     steps::{Plan, QUEUES, Request, Setting, Step},
 };
@@ -30,7 +30,7 @@ pub(super) struct World {
     clock: SimulatedHost,
     pub(super) care: Care,
     pub(super) finds_duplicates: bool,
-    ears: Option<Ears>,
+    listener: Option<Listener>,
     pub(super) facts: Facts,
     /// The store as it was after the last step.
     pub(super) seen: Seen,
@@ -40,8 +40,8 @@ pub(super) struct World {
     n_jobs: usize,
     /// What workers believe to have that have lost it.
     pub(super) stale: Vec<Claim>,
-    /// Lots that were told of, or whose workers have died.
-    pub(super) stale_lots: Vec<Lot>,
+    /// Reservations that were told of, or whose workers have died.
+    pub(super) stale_reservations: Vec<Reservation>,
     /// Every job there ever was.
     submitted: Vec<String>,
 }
@@ -61,10 +61,10 @@ impl World {
     pub(super) async fn new(plan: &Plan, seed: u64) -> World {
         let (store, clock) = simulated_store(START_MS, seed).await;
         let hive = Hive::named(store, "sim:1:hive");
-        let ears = if plan.listens { Some(Ears::open(&hive).await) } else { None };
+        let listener = if plan.listens { Some(Listener::open(&hive).await) } else { None };
         let mut world = World {
             hive,
-            ears,
+            listener,
             clock,
             care: plan.care,
             finds_duplicates: plan.finds_duplicates,
@@ -75,7 +75,7 @@ impl World {
             n_workers: 0,
             n_jobs: 0,
             stale: Vec::new(),
-            stale_lots: Vec::new(),
+            stale_reservations: Vec::new(),
             submitted: Vec::new(),
         };
         for at in 0..WORKERS_PER_QUEUE * QUEUES.len() {
@@ -95,11 +95,11 @@ impl World {
             Step::Settle { worker, ends, max } => {
                 self.settle(self.nth_worker(*worker), ends, *max).await?;
             }
-            Step::Reserve { worker, wish } => {
-                self.reserve(self.nth_worker(*worker), *wish).await?;
+            Step::Reserve { worker, request } => {
+                self.reserve(self.nth_worker(*worker), *request).await?;
             }
             Step::Close { worker, report } => self.close(*worker, report).await?,
-            Step::CloseLate { lot, ends } => self.close_late(*lot, ends).await?,
+            Step::CloseLate { reservation, ends } => self.close_late(*reservation, ends).await?,
             Step::SettleLate { claim, end } => self.settle_late(*claim, *end).await?,
             Step::CheckLate { claim } => self.check_late(*claim).await?,
             Step::Leave { worker } => self.leave(self.nth_worker(*worker)).await?,
@@ -118,10 +118,10 @@ impl World {
     pub(super) async fn look(&mut self) -> Checks {
         self.seen = Seen::read(self.hive.store()).await?;
         check(&self.facts, &self.seen)?;
-        if let Some(ears) = &mut self.ears {
-            ears.listen(&self.hive).await?;
+        if let Some(listener) = &mut self.listener {
+            listener.listen(&self.hive).await?;
             let mut jobs = self.seen.jobs.iter();
-            jobs.try_for_each(|(jid, job)| ears.check(jid, &job.history))?;
+            jobs.try_for_each(|(jid, job)| listener.check(jid, &job.history))?;
         }
         let live = self.workers.iter().flat_map(|worker| &worker.claims);
         for claim in live.filter(|claim| claim.locked_until > self.facts.now) {
@@ -132,12 +132,15 @@ impl World {
                 &verdict,
             )?;
         }
-        let mut lots = self.workers.iter().flat_map(|worker| &worker.lots);
-        let is_taken = |lot: &&Lot| {
-            lot.locked_until > self.facts.now && !self.facts.lots.contains_key(&lot.id())
+        let mut reservations = self.workers.iter().flat_map(|worker| &worker.reservations);
+        let is_taken = |reservation: &&Reservation| {
+            reservation.locked_until > self.facts.now
+                && !self.facts.reservations.contains_key(&reservation.id())
         };
-        match lots.find(is_taken) {
-            Some(lot) => Err(format!("{:?} was taken from its worker in time", lot.id())),
+        match reservations.find(is_taken) {
+            Some(reservation) => {
+                Err(format!("{:?} was taken from its worker in time", reservation.id()))
+            }
             None => Ok(()),
         }
     }

@@ -25,7 +25,7 @@ pub(super) const FAILED_TTL_MS: u64 = 7 * 86_400_000;
 
 /// One queue of a store, and a worker for it.
 #[derive(Clone)]
-pub(super) struct Rig {
+pub(super) struct Fixture {
     pub(super) hive: Hive,
     pub(super) clock: SimulatedHost,
     pub(super) queue: QueueName,
@@ -33,24 +33,24 @@ pub(super) struct Rig {
 }
 
 /// Runs a test on every kind of store, beginning at [`NOW`].
-pub(super) async fn everywhere(test: impl AsyncFn(Rig)) {
-    on_every_store_at(NOW, async |store, clock| test(Rig::new(store, clock)).await).await;
+pub(super) async fn everywhere(test: impl AsyncFn(Fixture)) {
+    on_every_store_at(NOW, async |store, clock| test(Fixture::new(store, clock)).await).await;
 }
 
-impl Rig {
-    fn new(store: Store, clock: SimulatedHost) -> Rig {
+impl Fixture {
+    fn new(store: Store, clock: SimulatedHost) -> Fixture {
         let hive = Hive::named(store, HIVE);
-        Rig { hive, clock, queue: queue("emails"), worker: worker("w1", "emails") }
+        Fixture { hive, clock, queue: queue("emails"), worker: worker("w1", "emails") }
     }
 
     /// The same store, with a queue that nobody has used.
-    pub(super) fn on(&self, name: &str) -> Rig {
-        Rig { queue: queue(name), worker: worker("w1", name), ..self.clone() }
+    pub(super) fn on(&self, name: &str) -> Fixture {
+        Fixture { queue: queue(name), worker: worker("w1", name), ..self.clone() }
     }
 
     /// The same queue, with another worker.
-    pub(super) fn with_worker(&self, id: &str) -> Rig {
-        Rig { worker: worker(id, "emails"), ..self.clone() }
+    pub(super) fn with_worker(&self, id: &str) -> Fixture {
+        Fixture { worker: worker(id, "emails"), ..self.clone() }
     }
 
     pub(super) fn now(&self) -> u64 {
@@ -176,6 +176,17 @@ impl Rig {
 
     pub(super) async fn assert_stays(&self, key: &Key) {
         assert_eq!(self.ask::<i64>("PTTL", key, &[]).await, -1, "{} stays", key.name());
+    }
+
+    /// Writes what a Node hive writes when it starts.
+    pub(super) async fn note_node_hive(&self) {
+        // Only Node's hives write this key: keyrack's user may read it.
+        if self.hive.store().engine().is_none() {
+            let mut allow = redis::cmd("ACL");
+            allow.arg("SETUSER").arg("keyrack").arg("~bee:scripts");
+            allow.exec_async(&mut self.hive.store().connection()).await.expect("allowed");
+        }
+        self.ask::<()>("HSET", &keys::scripts(), &["cancel", "0"]).await;
     }
 
     /// Runs a command on a key.

@@ -1,4 +1,4 @@
-//! Lots of a worker: handlers that take next to no time, and what happens to those among them that do not.
+//! Reservations of a worker: handlers that take next to no time, and what happens to those among them that do not.
 
 mod frozen;
 
@@ -24,18 +24,18 @@ use tokio::sync::{Notify, mpsc};
 use super::bench::{Calls, Running, count, hive, queue, settings, wait_for_status};
 
 const CONCURRENCY: usize = 4;
-/// Far more than it takes to see a worker open a lot.
+/// Far more than it takes to see a worker open a reservation.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The entries of the open lots.
-async fn open_lots(hive: &Hive) -> Vec<String> {
+/// The entries of the open reservations.
+async fn open_reservations(hive: &Hive) -> Vec<String> {
     let key = keys::reserved(&queue(), &queue().group());
     let mut cmd = redis::cmd("HVALS");
     cmd.arg(&*hive.store().place(&key));
     cmd.query_async(&mut hive.store().connection()).await.expect("a reply")
 }
 
-/// A worker whose handlers end at once, except for the first job that comes in a lot: that is for `odd`.
+/// A worker whose handlers end at once, except for the first job that comes in a reservation: that is for `odd`.
 fn with_odd_one<R>(
     hive: &Hive,
     calls: &Calls,
@@ -47,7 +47,8 @@ where
     let (calls, has_begun) = (calls.clone(), AtomicBool::new(false));
     Worker::new(hive).on(queue(), settings(CONCURRENCY), move |context| {
         calls.note(&context);
-        let is_odd = context.job().lot().is_some() && !has_begun.swap(true, Ordering::SeqCst);
+        let is_odd =
+            context.job().reservation().is_some() && !has_begun.swap(true, Ordering::SeqCst);
         let odd = is_odd.then(|| odd(context));
         async move {
             match odd {
@@ -58,7 +59,7 @@ where
     })
 }
 
-/// Jobs without end, though never many at once: only a worker that is kept busy opens lots.
+/// Jobs without end, though never many at once: only a worker that is kept busy opens reservations.
 struct Feed {
     hive: Hive,
     jids: Vec<Jid>,
@@ -90,7 +91,7 @@ impl Feed {
             }
         };
         let happened = tokio::time::timeout(PATIENCE, feeding).await;
-        happened.expect("a worker that opens a lot").expect("it was told")
+        happened.expect("a worker that opens a reservation").expect("it was told")
     }
 
     /// Waits until nothing is left to do.
@@ -106,7 +107,7 @@ impl Feed {
     /// back that it did not get to.
     async fn check_all_completed(&self, but: Option<&Jid>) {
         self.drained().await;
-        assert_eq!(open_lots(&self.hive).await, Vec::<String>::new());
+        assert_eq!(open_reservations(&self.hive).await, Vec::<String>::new());
         for jid in self.jids.iter().filter(|jid| Some(*jid) != but) {
             let job = self.hive.job(jid).await.expect("the job");
             assert_eq!((job.status(), count(&job, "completed")), (Status::Completed, 1), "{jid}");
@@ -149,8 +150,8 @@ async fn a_job_that_takes_its_time_among_instant_ones_is_seen_running() {
         let jid = jid_of(&context);
         let job = wait_for_status(&hive, &jid, Status::Running).await;
         assert_eq!((job.worker(), job.attempts()), (context.job().worker(), 1));
-        let is_in_lot = |entry: &String| entry.split(' ').any(|word| word == jid.as_str());
-        assert!(!open_lots(&hive).await.iter().any(is_in_lot));
+        let is_in_reservation = |entry: &String| entry.split(' ').any(|word| word == jid.as_str());
+        assert!(!open_reservations(&hive).await.iter().any(is_in_reservation));
         may_end.notify_one();
         let job = wait_for_status(&hive, &jid, Status::Completed).await;
         assert_eq!((count(&job, "popped"), count(&job, "completed")), (1, 1));
@@ -162,7 +163,7 @@ async fn a_job_that_takes_its_time_among_instant_ones_is_seen_running() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_was_taken_in_a_lot_is_stopped_when_it_is_cancelled() {
+async fn a_job_that_was_taken_in_a_reservation_is_stopped_when_it_is_cancelled() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
         let (tell, mut told) = mpsc::unbounded_channel();
@@ -235,7 +236,7 @@ async fn handlers_that_all_report_at_once_all_go_on() {
     let worker = Worker::new(&hive).on(queue(), settings(CONCURRENCY), move |context| {
         let tell = tell.clone();
         async move {
-            if context.job().lot().is_some() {
+            if context.job().reservation().is_some() {
                 context.progress(50).await?;
                 let _ = tell.send(());
             }
@@ -252,7 +253,7 @@ async fn handlers_that_all_report_at_once_all_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_stops_with_open_lots_loses_nothing() {
+async fn a_worker_that_stops_with_open_reservations_loses_nothing() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
         let (mut feed, calls) = (Feed::new(&hive), Calls::default());
@@ -264,7 +265,7 @@ async fn a_worker_that_stops_with_open_lots_loses_nothing() {
             }));
             feed.until(told.recv()).await;
             running.stop().await;
-            assert_eq!(open_lots(&hive).await, Vec::<String>::new());
+            assert_eq!(open_reservations(&hive).await, Vec::<String>::new());
             let stats = hive.stats(&queue()).await.expect("stats");
             let left = feed.jids.len() as u64 - calls.all().len() as u64;
             assert_eq!((stats.running, stats.queued, stats.workers.len()), (0, left, 0));
@@ -297,16 +298,16 @@ async fn a_job_that_does_not_end_in_time_is_given_back_by_a_worker_that_stops() 
     running.stop().await;
     let job = hive.job(&jid).await.expect("the job");
     assert_eq!((job.status(), count(&job, "released"), job.retries()), (Status::Queued, 1, 0));
-    assert_eq!(open_lots(&hive).await, Vec::<String>::new());
+    assert_eq!(open_reservations(&hive).await, Vec::<String>::new());
     assert_eq!(hive.stats(&queue()).await.expect("stats").running, 0);
 }
 
-/// Runs a worker until it has a lot, and drops it. True if the lot is still open then.
-async fn crash_in_lot(feed: &mut Feed) -> bool {
+/// Runs a worker until it has a reservation, and drops it. True if the reservation is still open then.
+async fn crash_in_reservation(feed: &mut Feed) -> bool {
     let hive = feed.hive.clone();
     let (tell, mut told) = mpsc::unbounded_channel();
     let worker = Worker::new(&hive).on(queue(), settings(CONCURRENCY), move |context| {
-        let is_last = context.job().lot().is_some();
+        let is_last = context.job().reservation().is_some();
         if is_last {
             let _ = tell.send(WorkerId::new(context.job().worker()).expect("a worker"));
         }
@@ -324,32 +325,34 @@ async fn crash_in_lot(feed: &mut Feed) -> bool {
         !hive.is_listening(&queue(), &worker).await.expect("an answer")
     })
     .await;
-    !open_lots(&hive).await.is_empty()
+    !open_reservations(&hive).await.is_empty()
 }
 
-/// On one thread, where the crash comes before the worker's next turn: a lot is open for milliseconds only.
+/// On one thread, where the crash comes before the worker's next turn: a reservation is open for milliseconds only.
 #[tokio::test]
-async fn the_jobs_of_a_worker_that_crashed_with_an_open_lot_go_to_another() {
+async fn the_jobs_of_a_worker_that_crashed_with_an_open_reservation_go_to_another() {
     let hive = hive("embedded:memory").await;
     let mut feed = Feed::new(&hive);
-    wait_until_async("a lot that its worker left open", async || crash_in_lot(&mut feed).await)
-        .await;
-    let lots = open_lots(&hive).await;
-    let in_lots: Vec<Jid> = lots
+    wait_until_async("a reservation that its worker left open", async || {
+        crash_in_reservation(&mut feed).await
+    })
+    .await;
+    let reservations = open_reservations(&hive).await;
+    let in_reservations: Vec<Jid> = reservations
         .iter()
-        .flat_map(|lot| lot.split_whitespace().skip(1))
+        .flat_map(|reservation| reservation.split_whitespace().skip(1))
         .map(|jid| jid.parse().expect("an id"))
         .collect();
-    assert!(!in_lots.is_empty());
+    assert!(!in_reservations.is_empty());
     let calls = Calls::default();
     let running = Running::start(Worker::new(&hive).on(queue(), settings(1), calls.handler()));
-    for jid in &in_lots {
+    for jid in &in_reservations {
         let job = wait_for_status(&hive, jid, Status::Completed).await;
         assert_eq!((job.deaths(), count(&job, "expiredLock")), (1, 1));
     }
     feed.drained().await;
     running.stop().await;
-    assert_eq!(open_lots(&hive).await, Vec::<String>::new());
+    assert_eq!(open_reservations(&hive).await, Vec::<String>::new());
     for jid in &feed.jids {
         let job = hive.job(jid).await.expect("the job");
         assert_eq!((job.status(), count(&job, "completed")), (Status::Completed, 1));

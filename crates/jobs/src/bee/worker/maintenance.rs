@@ -17,7 +17,7 @@ use super::super::{
     settle::{End, Outcome},
     sweep::Care,
 };
-use super::{context::Stop, station::Shared};
+use super::{context::Stop, queue_worker::Shared};
 use crate::Error;
 
 /// The time between two sweeps of one worker.
@@ -147,21 +147,21 @@ impl Watch {
     }
 }
 
-/// Sends heartbeats for a station and sweeps its queue, until dropped.
-pub(super) async fn take_care(shared: &Shared, care: Care, info: WorkerInfo) {
+/// Sends heartbeats for a queue worker and sweeps its queue, until dropped.
+pub(super) async fn maintain(shared: &Shared, care: Care, info: WorkerInfo) {
     let mut watch = Watch::new(&shared.hive, shared.queue.clone(), care);
-    let mut beats = interval(care.heartbeat);
+    let mut heartbeats = interval(care.heartbeat);
     let mut sweeps = interval(SWEEP_EVERY);
     let mut questions = interval(SUSPECTS_EVERY);
     let mut adjustments = interval(ADJUST_CLOCK_EVERY);
-    for ticks in [&mut beats, &mut sweeps, &mut questions, &mut adjustments] {
+    for ticks in [&mut heartbeats, &mut sweeps, &mut questions, &mut adjustments] {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     }
     adjustments.reset();
     let mut orphans = HashSet::new();
     loop {
         let done = tokio::select! {
-            _ = beats.tick() => beat(shared, care, &info, &mut orphans).await,
+            _ = heartbeats.tick() => send_heartbeat(shared, care, &info, &mut orphans).await,
             _ = sweeps.tick() => watch.sweep().await,
             _ = questions.tick(), if watch.has_suspects() => watch.ask_suspects().await,
             _ = adjustments.tick() => shared.hive.adjust_clock().await,
@@ -175,7 +175,7 @@ pub(super) async fn take_care(shared: &Shared, care: Care, info: WorkerInfo) {
 
 /// One heartbeat. Jobs that are no longer ours are stopped; jobs that we have without knowing, because the answer to
 /// a claim was lost, are given back when they are still unknown the next time.
-async fn beat(
+async fn send_heartbeat(
     shared: &Shared,
     care: Care,
     info: &WorkerInfo,
@@ -224,7 +224,7 @@ pub(super) async fn why_gone(shared: &Shared, jid: &str) -> Stop {
 ///
 /// Node's hives know no such channel and announce what they cancel on that of the queue, so a worker that shares its queue
 /// with them listens there too.
-pub(super) async fn obey(shared: &Shared, shares_queue: bool) {
+pub(super) async fn follow_orders(shared: &Shared, shares_queue: bool) {
     let group = shared.queue.group();
     let mut channels = vec![keys::worker_events(&shared.worker, &group)];
     if shares_queue {
@@ -277,7 +277,7 @@ fn carry_out(shared: &Shared, order: &[u8]) {
     }
 }
 
-/// How long to wait for news after a claim.
+/// How long to wait for events after a claim.
 pub(super) fn wait_after(claimed: &Claimed, now_ms: u64) -> Option<Duration> {
     claimed.again_at.map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(1)))
 }

@@ -1,18 +1,20 @@
-//! What workers do with lots: reserve jobs, tell of them all at once, and tell too late or twice.
+//! What workers do with reservations: reserve jobs, tell of them all at once, and tell too late or twice.
 
-use keyrack_jobs::bee::{Closing, Exchange, Outcome, Settled, Verdict, keys::WorkerId};
+use keyrack_jobs::bee::{
+    Outcome, ReservationEnd, SettleAndClaim, Settled, Verdict, keys::WorkerId,
+};
 
 use super::{
     check::same,
     crew::{Claim, Worker, end_of},
-    reserved::LotId,
-    steps::{Ending, Report, Wish},
+    reserved::ReservationId,
+    steps::{Ending, Report, ReserveRequest},
     world::{Checks, World, failed, queue_name},
 };
 
-/// A lot that a worker believes to have.
+/// A reservation that a worker believes to have.
 #[derive(Debug, Clone)]
-pub(super) struct Lot {
+pub(super) struct Reservation {
     worker: WorkerId,
     queue: usize,
     number: u64,
@@ -22,17 +24,17 @@ pub(super) struct Lot {
     pub(super) locked_until: u64,
 }
 
-impl Lot {
-    pub(super) fn id(&self) -> LotId {
+impl Reservation {
+    pub(super) fn id(&self) -> ReservationId {
         (self.worker.to_string(), self.number)
     }
 }
 
 /// What a worker tells and asks for in one call.
 #[derive(Debug, Default)]
-pub(super) struct Errand {
+pub(super) struct SettleCall {
     pub(super) settled: Vec<(Claim, Ending)>,
-    /// The lot that it closes, by its number, and the jobs of it that run on.
+    /// The reservation that it closes, by its number, and the jobs of it that run on.
     pub(super) closes: Option<(u64, Vec<Claim>)>,
     pub(super) max: usize,
     pub(super) reserve: Option<u64>,
@@ -40,82 +42,92 @@ pub(super) struct Errand {
     pub(super) reads_late: bool,
 }
 
-impl Errand {
+impl SettleCall {
     fn outcomes(&self) -> Vec<Outcome> {
         let settled = self.settled.iter();
         settled.map(|(claim, end)| Outcome::of(&claim.job, end_of(*end))).collect()
     }
 
-    fn closing(&self) -> Option<Closing> {
-        let (lot, begun) = self.closes.as_ref()?;
+    fn closing(&self) -> Option<ReservationEnd> {
+        let (reservation, begun) = self.closes.as_ref()?;
         let begun = begun.iter().map(|claim| (claim.jid.clone(), claim.attempt));
-        Some(Closing { lot: *lot, begun: begun.collect() })
+        Some(ReservationEnd { reservation: *reservation, begun: begun.collect() })
     }
 }
 
 impl World {
     /// Reserves jobs. A worker that has not heard the answer to an earlier call asks with its number again.
-    pub(super) async fn reserve(&mut self, at: usize, wish: Wish) -> Checks {
-        let Wish { max, again, reads_late } = wish;
-        let unheard = if again { self.workers[at].lots.pop() } else { None };
-        let number = unheard.map_or_else(|| self.next_number(at), |lot| lot.number);
-        let errand = Errand { max, reserve: Some(number), reads_late, ..Errand::default() };
+    pub(super) async fn reserve(&mut self, at: usize, request: ReserveRequest) -> Checks {
+        let ReserveRequest { max, again, reads_late } = request;
+        let unheard = if again { self.workers[at].reservations.pop() } else { None };
+        let number = unheard.map_or_else(|| self.next_number(at), |reservation| reservation.number);
+        let call = SettleCall { max, reserve: Some(number), reads_late, ..SettleCall::default() };
         let Worker { id, queue, .. } = self.workers[at].clone();
-        let (settled, _) = self.exchange(&id, queue, &errand).await?;
-        self.take(at, &errand, settled).await
+        let (settled, _) = self.settle_and_claim(&id, queue, &call).await?;
+        self.take(at, &call, settled).await
     }
 
     fn next_number(&mut self, at: usize) -> u64 {
-        self.workers[at].n_lots += 1;
-        self.workers[at].n_lots
+        self.workers[at].n_reservations += 1;
+        self.workers[at].n_reservations
     }
 
-    /// Notes a lot that was just reserved.
-    pub(super) async fn open(&mut self, at: usize, errand: &Errand, jids: Vec<String>) -> Checks {
-        let (Worker { id, queue, .. }, number) = (self.workers[at].clone(), errand.reserve);
+    /// Notes a reservation that was just reserved.
+    pub(super) async fn open(&mut self, at: usize, call: &SettleCall, jids: Vec<String>) -> Checks {
+        let (Worker { id, queue, .. }, number) = (self.workers[at].clone(), call.reserve);
         let number = number.ok_or("jobs were reserved that nobody asked for")?;
         // It may be told for the second time.
-        self.workers[at].lots.retain(|lot| lot.number != number);
+        self.workers[at].reservations.retain(|reservation| reservation.number != number);
         // Of an empty one there is nothing to tell.
         if jids.is_empty() {
             return Ok(());
         }
-        let locked_until = self.facts.lots[&(id.to_string(), number)].locked_until;
-        let mut lot = Lot { worker: id, queue, number, jids, jobs: None, locked_until };
-        if !errand.reads_late {
-            self.read(&mut lot).await?;
+        let locked_until = self.facts.reservations[&(id.to_string(), number)].locked_until;
+        let mut reservation =
+            Reservation { worker: id, queue, number, jids, jobs: None, locked_until };
+        if !call.reads_late {
+            self.read(&mut reservation).await?;
         }
-        self.workers[at].lots.push(lot);
+        self.workers[at].reservations.push(reservation);
         Ok(())
     }
 
-    /// Reads the jobs of a lot, unless that was done before. What is in the lot has to be told as it is; the worker
+    /// Reads the jobs of a reservation, unless that was done before. What is in the reservation has to be told as it is; the worker
     /// cannot know what has left it meanwhile.
-    async fn read(&self, lot: &mut Lot) -> Result<Vec<Claim>, String> {
-        if let Some(jobs) = &lot.jobs {
+    async fn read(&self, reservation: &mut Reservation) -> Result<Vec<Claim>, String> {
+        if let Some(jobs) = &reservation.jobs {
             return Ok(jobs.clone());
         }
-        let queue = queue_name(lot.queue);
-        let jobs = self.hive.jobs_of_lot(&queue, &lot.worker, lot.number, &lot.jids).await;
+        let queue = queue_name(reservation.queue);
+        let jobs = self
+            .hive
+            .jobs_of_reservation(&queue, &reservation.worker, reservation.number, &reservation.jids)
+            .await;
         let jobs = jobs.map_err(failed)?;
-        let held = self.facts.lots.get(&lot.id()).map_or(&[][..], |lot| &lot.jids);
+        let held = self
+            .facts
+            .reservations
+            .get(&reservation.id())
+            .map_or(&[][..], |reservation| &reservation.jids);
         let told = jobs.iter().filter(|job| held.iter().any(|jid| jid == job.jid()));
         same(
-            &format!("the jobs of {:?}", lot.id()),
+            &format!("the jobs of {:?}", reservation.id()),
             &held.iter().map(|jid| (jid.as_str(), self.facts.jobs[jid].attempts + 1)).collect(),
             &told.map(|job| (job.jid(), job.attempts())).collect::<Vec<_>>(),
         )?;
-        let claim = |job| Claim::new(&lot.worker, lot.queue, job, lot.locked_until);
+        let claim =
+            |job| Claim::new(&reservation.worker, reservation.queue, job, reservation.locked_until);
         let jobs: Vec<Claim> = jobs.into_iter().map(claim).collect();
-        lot.jobs = Some(jobs.clone());
+        reservation.jobs = Some(jobs.clone());
         Ok(jobs)
     }
 
-    /// A worker closes its oldest lot, tells of its claims too, and takes the next jobs. Perhaps it does not hear the
+    /// A worker closes its oldest reservation, tells of its claims too, and takes the next jobs. Perhaps it does not hear the
     /// answer, and says and asks the same once more.
     pub(super) async fn close(&mut self, worker: u64, report: &Report) -> Checks {
-        let open: Vec<usize> =
-            (0..self.workers.len()).filter(|at| !self.workers[*at].lots.is_empty()).collect();
+        let open: Vec<usize> = (0..self.workers.len())
+            .filter(|at| !self.workers[*at].reservations.is_empty())
+            .collect();
         if open.is_empty() {
             return Ok(());
         }
@@ -125,8 +137,8 @@ impl World {
 
     pub(super) async fn close_oldest(&mut self, at: usize, report: &Report) -> Checks {
         let Report { ends, max, reserves, twice } = report;
-        let mut lot = self.workers[at].lots.remove(0);
-        let jobs = self.read(&mut lot).await?;
+        let mut reservation = self.workers[at].reservations.remove(0);
+        let jobs = self.read(&mut reservation).await?;
         let mut ends = ends.iter().copied();
         let (mut settled, begun) = split(jobs, &mut ends);
         let claims = std::mem::take(&mut self.workers[at].claims);
@@ -134,48 +146,57 @@ impl World {
         settled.extend(ended);
         self.workers[at].claims = kept;
         let reserve = (*reserves && *max > 0).then(|| self.next_number(at));
-        let closes = Some((lot.number, begun));
-        let errand = Errand { settled, closes, max: *max, reserve, ..Errand::default() };
-        self.tell_of_lot(&lot, &errand).await?;
+        let closes = Some((reservation.number, begun));
+        let call = SettleCall { settled, closes, max: *max, reserve, ..SettleCall::default() };
+        self.tell_of_reservation(&reservation, &call).await?;
         if *twice {
             self.look().await?;
-            self.tell_of_lot(&lot, &errand).await?;
+            self.tell_of_reservation(&reservation, &call).await?;
         }
-        self.stale_lots.push(lot);
+        self.stale_reservations.push(reservation);
         Ok(())
     }
 
-    /// A worker tells of a lot that it has closed before, or that it had when it was last heard of.
-    pub(super) async fn close_late(&mut self, lot: u64, ends: &[Ending]) -> Checks {
-        if self.stale_lots.is_empty() {
+    /// A worker tells of a reservation that it has closed before, or that it had when it was last heard of.
+    pub(super) async fn close_late(&mut self, reservation: u64, ends: &[Ending]) -> Checks {
+        if self.stale_reservations.is_empty() {
             return Ok(());
         }
-        let at = (lot % self.stale_lots.len() as u64) as usize;
-        let mut lot = self.stale_lots[at].clone();
-        let jobs = self.read(&mut lot).await?;
-        self.stale_lots[at] = lot.clone();
+        let at = (reservation % self.stale_reservations.len() as u64) as usize;
+        let mut reservation = self.stale_reservations[at].clone();
+        let jobs = self.read(&mut reservation).await?;
+        self.stale_reservations[at] = reservation.clone();
         let (settled, begun) = split(jobs, &mut ends.iter().copied());
-        let closes = Some((lot.number, begun));
-        self.tell_of_lot(&lot, &Errand { settled, closes, ..Errand::default() }).await
+        let closes = Some((reservation.number, begun));
+        self.tell_of_reservation(
+            &reservation,
+            &SettleCall { settled, closes, ..SettleCall::default() },
+        )
+        .await
     }
 
-    /// Makes a call that closes a lot. What runs on is an ordinary claim from then on.
-    async fn tell_of_lot(&mut self, lot: &Lot, errand: &Errand) -> Checks {
-        let (settled, begun) = self.exchange(&lot.worker, lot.queue, errand).await?;
-        let at = self.workers.iter().position(|worker| worker.id == lot.worker);
+    /// Makes a call that closes a reservation. What runs on is an ordinary claim from then on.
+    async fn tell_of_reservation(
+        &mut self,
+        reservation: &Reservation,
+        call: &SettleCall,
+    ) -> Checks {
+        let (settled, begun) =
+            self.settle_and_claim(&reservation.worker, reservation.queue, call).await?;
+        let at = self.workers.iter().position(|worker| worker.id == reservation.worker);
         let Some(at) = at else {
             self.stale.extend(begun);
             return Ok(());
         };
-        // A lot that is closed again may have left claims that have ended now.
-        self.forget(at, |claim| errand.settled.iter().any(|(ended, _)| ended.is_same(claim)));
+        // A reservation that is closed again may have left claims that have ended now.
+        self.forget(at, |claim| call.settled.iter().any(|(ended, _)| ended.is_same(claim)));
         let locked_until = self.facts.now + self.lock_ms();
         for claim in &begun {
             self.forget(at, |other| other.jid == claim.jid);
             self.workers[at].claims.push(Claim { locked_until, ..claim.clone() });
         }
-        if errand.max > 0 {
-            self.take(at, errand, settled).await?;
+        if call.max > 0 {
+            self.take(at, call, settled).await?;
         }
         let jobs: Vec<_> = begun.into_iter().map(|claim| claim.job).collect();
         if self.finds_duplicates { self.find_duplicates(at, &jobs).await } else { Ok(()) }
@@ -183,35 +204,37 @@ impl World {
 
     /// Makes a call and holds what it says of the jobs that the worker told of against the facts. Returns the answer,
     /// and the jobs that began to run by it.
-    pub(super) async fn exchange(
+    pub(super) async fn settle_and_claim(
         &mut self,
         worker: &WorkerId,
         queue: usize,
-        errand: &Errand,
+        call: &SettleCall,
     ) -> Result<(Settled, Vec<Claim>), String> {
-        let exchange = Exchange {
-            outcomes: &errand.outcomes(),
-            max: errand.max,
+        let request = SettleAndClaim {
+            outcomes: &call.outcomes(),
+            max: call.max,
             lock: self.care.lock,
-            reserve: errand.reserve,
-            closes: errand.closing(),
+            reserve: call.reserve,
+            closes: call.closing(),
         };
-        let answer = self.hive.exchange(&queue_name(queue), worker, &exchange).await;
+        let answer = self.hive.settle_and_claim(&queue_name(queue), worker, &request).await;
         let answer = answer.map_err(failed)?;
-        let in_lot = match &errand.closes {
-            Some((lot, _)) => self.facts.close(&(worker.to_string(), *lot), &self.care),
+        let in_reservation = match &call.closes {
+            Some((reservation, _)) => {
+                self.facts.close(&(worker.to_string(), *reservation), &self.care)
+            }
             None => Default::default(),
         };
-        let repeated = self.check_ends(errand, &answer)?;
-        let mut begun = self.check_begun(errand, &answer, &repeated)?;
-        begun.retain(|claim| in_lot.contains(&claim.jid));
+        let repeated = self.check_ends(call, &answer)?;
+        let mut begun = self.check_begun(call, &answer, &repeated)?;
+        begun.retain(|claim| in_reservation.contains(&claim.jid));
         Ok((answer, begun))
     }
 
     /// Only those ends count that the worker may still decide on. Returns the jobs whose end was reported before.
-    fn check_ends(&mut self, errand: &Errand, answer: &Settled) -> Result<Vec<String>, String> {
+    fn check_ends(&mut self, call: &SettleCall, answer: &Settled) -> Result<Vec<String>, String> {
         let (mut expected, mut repeated) = (Vec::new(), Vec::new());
-        for (claim, end) in &errand.settled {
+        for (claim, end) in &call.settled {
             let verdict = self.verdict_on(claim);
             let worker = claim.worker.as_str();
             if verdict == Verdict::Lost
@@ -227,7 +250,7 @@ impl World {
                 _ => self.facts.limits[claim.queue].has_stopped(&claim.jid, claim.attempt),
             }
         }
-        let what = format!("the verdicts on {:?}", errand.outcomes());
+        let what = format!("the verdicts on {:?}", call.outcomes());
         same(&what, &expected, &answer.verdicts)?;
         Ok(repeated)
     }
@@ -235,16 +258,16 @@ impl World {
     /// The worker is told which jobs are not its own any more. Returns those that run, perhaps for a while already.
     fn check_begun(
         &self,
-        errand: &Errand,
+        call: &SettleCall,
         answer: &Settled,
         repeated: &[String],
     ) -> Result<Vec<Claim>, String> {
-        let begun = errand.closes.iter().flat_map(|(_, begun)| begun).cloned();
+        let begun = call.closes.iter().flat_map(|(_, begun)| begun).cloned();
         let (running, lost): (Vec<Claim>, Vec<Claim>) =
             begun.partition(|claim| self.verdict_on(claim) == Verdict::Ok);
         let lost: Vec<&str> = lost.iter().map(|claim| claim.jid.as_str()).collect();
         // What fails or is given back has to begin for that, so it may be named, too.
-        let ended = errand.settled.iter().zip(&answer.verdicts);
+        let ended = call.settled.iter().zip(&answer.verdicts);
         let refused: Vec<&str> = ended
             .filter(|(_, verdict)| **verdict != Verdict::Ok)
             .map(|((claim, _), _)| claim.jid.as_str())

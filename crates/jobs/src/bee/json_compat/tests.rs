@@ -1,4 +1,4 @@
-//! The dialect against those who speak it: cjson on a Redis server and on the embedded engine, and Node.
+//! The form of JSON against those who speak it: cjson on a Redis server and on the embedded engine, and Node.
 
 use std::{io::Write, process::Stdio};
 

@@ -67,9 +67,9 @@ pub enum Error {
 /// point: a second pass may change it again.
 ///
 /// ```
-/// # use keyrack_jobs::bee::dialect::cjson_order;
+/// # use keyrack_jobs::bee::json_compat::cjson_order;
 /// assert_eq!(cjson_order(r#"{"name": 1, "id": [], "at": 2}"#)?, r#"{"id":[],"name":1,"at":2}"#);
-/// # Ok::<(), keyrack_jobs::bee::dialect::Error>(())
+/// # Ok::<(), keyrack_jobs::bee::json_compat::Error>(())
 /// ```
 ///
 /// # Errors
@@ -83,9 +83,9 @@ pub fn cjson_order(json: &str) -> Result<Cow<'_, str>, Error> {
 /// So empty lists are `{}`. Numbers have all the digits they were written with.
 ///
 /// ```
-/// # use keyrack_jobs::bee::dialect::js_stringify;
+/// # use keyrack_jobs::bee::json_compat::js_stringify;
 /// assert_eq!(js_stringify(r#"[1e2, "a\/b", {"b": [], "1": -0}]"#)?, r#"[100,"a/b",{"1":0,"b":{}}]"#);
-/// # Ok::<(), keyrack_jobs::bee::dialect::Error>(())
+/// # Ok::<(), keyrack_jobs::bee::json_compat::Error>(())
 /// ```
 ///
 /// # Errors
@@ -99,9 +99,9 @@ pub fn js_stringify(json: &str) -> Result<String, Error> {
 /// The field has been through cjson once; the claim that hands it to a worker is the second time.
 ///
 /// ```
-/// # use keyrack_jobs::bee::dialect::data_hash;
+/// # use keyrack_jobs::bee::json_compat::data_hash;
 /// assert_eq!(data_hash("[1]")?, "f629ae44b7b3dcfed444d363e626edf411ec69a8");
-/// # Ok::<(), keyrack_jobs::bee::dialect::Error>(())
+/// # Ok::<(), keyrack_jobs::bee::json_compat::Error>(())
 /// ```
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Settings, Unknown, counters::count, intake::Intake, put_down::shown};
+use super::{Settings, Unknown, counters::count, finish_entry::shown, intake::Intake};
 use crate::hot::entry::Entry;
 
 /// How long a worker pauses at most when it finds nothing but jobs for others.
@@ -17,7 +17,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(50);
 /// Entries that are taken at once: enough to make the way to the server cheap, few enough to leave some to other workers.
 const ENTRIES_MAX: usize = 16;
 
-pub(super) struct Shift {
+pub(super) struct HotLoop {
     settings: Arc<Settings>,
     intake: Intake,
     concurrency: u32,
@@ -28,16 +28,16 @@ pub(super) struct Shift {
     pause: Duration,
 }
 
-impl Shift {
+impl HotLoop {
     pub(super) fn new(
         settings: Arc<Settings>,
         intake: Intake,
         concurrency: u32,
         stopping: watch::Receiver<bool>,
-    ) -> Shift {
+    ) -> HotLoop {
         let places = Arc::new(Semaphore::new(concurrency as usize));
         let running = JoinSet::new();
-        Shift { settings, intake, concurrency, places, running, stopping, pause: PAUSE_MIN }
+        HotLoop { settings, intake, concurrency, places, running, stopping, pause: PAUSE_MIN }
     }
 
     /// Works until told to stop and everything that runs has ended.

@@ -1,12 +1,12 @@
-//! Lots: jobs that a worker takes at once, and of which it tells at once.
+//! Reservations: jobs that a worker takes at once, and of which it tells at once.
 //!
 //! A claim writes to each job that it runs, and its end is written a moment later. Where jobs take next to no time, the
 //! first is half of what they cost the store. So a worker may *reserve* jobs instead: they leave the queue, an entry in
 //! [`keys::reserved`](super::keys::reserved) says who has them, and they themselves are not touched. One call then *closes*
-//! the lot: jobs that have ended are stored as ended, and the others begin to run, as if they had been claimed.
+//! the reservation: jobs that have ended are stored as ended, and the others begin to run, as if they had been claimed.
 //!
-//! The entry is what fences a lot. If its worker has not closed it in time, the sweep removes the entry and lets the jobs
-//! into their queue again; whoever closes a lot without an entry changes nothing.
+//! The entry is what fences a reservation. If its worker has not closed it in time, the sweep removes the entry and lets the jobs
+//! into their queue again; whoever closes a reservation without an entry changes nothing.
 
 use std::time::Duration;
 
@@ -23,43 +23,43 @@ use crate::Error;
 
 /// What a worker tells, and what it asks for, in one call.
 #[derive(Debug, Clone, Default)]
-pub struct Exchange<'a> {
+pub struct SettleAndClaim<'a> {
     /// What became of jobs.
     pub outcomes: &'a [Outcome],
     /// How many jobs it would take.
     pub max: usize,
     /// For how long they are locked.
     pub lock: Duration,
-    /// The number of the lot in which to reserve them, if they are not to be claimed. Limits of the queue come first: they
+    /// The number of the reservation in which to reserve them, if they are not to be claimed. Limits of the queue come first: they
     /// may be claimed all the same. A worker uses each number once.
     pub reserve: Option<u64>,
-    /// The lot that this call closes.
-    pub closes: Option<Closing>,
+    /// The reservation that this call closes.
+    pub closes: Option<ReservationEnd>,
 }
 
-/// The end of a lot. Its jobs are among the outcomes of the call, or begin to run.
+/// The end of a reservation. Its jobs are among the outcomes of the call, or begin to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closing {
+pub struct ReservationEnd {
     /// Its number.
-    pub lot: u64,
+    pub reservation: u64,
     /// The jobs that begin, each with its attempt.
     pub begun: Vec<(String, u64)>,
 }
 
 impl Hive {
-    /// The jobs of a lot that was just reserved. Those that were cancelled meanwhile, or never were, are left out.
+    /// The jobs of a reservation that was just reserved. Those that were cancelled meanwhile, or never were, are left out.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn jobs_of_lot(
+    pub async fn jobs_of_reservation(
         &self,
         queue: &QueueName,
         worker: &WorkerId,
-        lot: u64,
+        reservation: u64,
         jids: &[String],
     ) -> Result<Vec<Job>, Error> {
         let jids: Vec<Jid> = jids.iter().filter_map(|jid| Jid::new(jid.as_str()).ok()).collect();
-        let names: Vec<&str> = job::names_for_lots().collect();
+        let names: Vec<&str> = job::names_for_reservations().collect();
         let names_bytes: usize = names.iter().map(|name| name.len()).sum();
         let mut reads = redis::Pipeline::with_capacity(jids.len());
         for jid in &jids {
@@ -76,7 +76,14 @@ impl Hive {
         // Converted by the crate they would be walked through three times.
         for (jid, reply) in jids.iter().zip(stored) {
             if let Value::Array(fields) = reply.extract_error()? {
-                jobs.extend(Job::from_lot(jid, fields, lot, queue, worker, &popped));
+                jobs.extend(Job::from_reservation(
+                    jid,
+                    fields,
+                    reservation,
+                    queue,
+                    worker,
+                    &popped,
+                ));
             }
         }
         Ok(jobs)

@@ -1,66 +1,66 @@
-//! One call of a station: what it tells, what it asks for, and what came of it.
+//! One call of a queue worker: what it tells, what it asks for, and what came of it.
 
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use super::{Duplicates, Settings, station::Shared};
+use super::{Duplicates, Settings, queue_worker::Shared};
 use crate::{
     Error,
     bee::{
         duplicates::Checked,
         job::Job,
         keys::JobHash,
-        lot::{Closing, Exchange},
+        reservation::{ReservationEnd, SettleAndClaim},
         settle::{End, Failure, Outcome, Settled},
     },
 };
 
 /// What a call is about.
-pub(super) struct Errand {
+pub(super) struct SettleCall {
     pub(super) outcomes: Vec<Outcome>,
     pub(super) max: usize,
     pub(super) reserve: Option<u64>,
-    pub(super) closes: Option<Closing>,
+    pub(super) closes: Option<ReservationEnd>,
 }
 
 /// A call that has ended, and what came of it.
-pub(super) struct Answer {
-    pub(super) errand: Errand,
+pub(super) struct SettleReply {
+    pub(super) call: SettleCall,
     pub(super) result: Result<Settled, Error>,
     /// How many jobs were claimed, those among them that are not to be run.
     pub(super) n_claimed: usize,
 }
 
 /// Settles and claims, and sorts out duplicates among what was claimed.
-pub(super) async fn call(
+pub(super) async fn send(
     shared: Arc<Shared>,
     settings: Arc<Settings>,
-    errand: Errand,
+    call: SettleCall,
     lock: Duration,
-) -> Answer {
+) -> SettleReply {
     shared.registry.begun.fetch_add(1, Ordering::SeqCst);
     let Shared { hive, queue, worker, .. } = &*shared;
-    let Errand { outcomes, max, reserve, closes } = &errand;
-    let exchange =
-        Exchange { outcomes, max: *max, lock, reserve: *reserve, closes: closes.clone() };
-    let mut result = hive.exchange(queue, worker, &exchange).await;
+    let SettleCall { outcomes, max, reserve, closes } = &call;
+    let request =
+        SettleAndClaim { outcomes, max: *max, lock, reserve: *reserve, closes: closes.clone() };
+    let mut result = hive.settle_and_claim(queue, worker, &request).await;
     let n_claimed = result.as_ref().map_or(0, |settled| settled.claimed.jobs.len());
     if let Ok(settled) = &mut result {
         let jobs = std::mem::take(&mut settled.claimed.jobs);
         settled.claimed.jobs = without_duplicates(&shared, &settings.duplicates, jobs, lock).await;
-        if let Some(lot) = *reserve
+        if let Some(reservation) = *reserve
             && !settled.reserved.is_empty()
         {
-            match hive.jobs_of_lot(queue, worker, lot, &settled.reserved).await {
+            match hive.jobs_of_reservation(queue, worker, reservation, &settled.reserved).await {
                 Ok(jobs) => settled.claimed.jobs = jobs,
                 Err(error) => result = Err(error),
             }
         }
     }
     shared.registry.ended.fetch_add(1, Ordering::SeqCst);
-    Answer { errand, result, n_claimed }
+    SettleReply { call, result, n_claimed }
 }
 
 /// The jobs that are to be run. Those whose hash cannot be made fail; those that could not be checked are run, since

@@ -2,7 +2,7 @@
 //!
 //! What has ended is settled in the same call that claims the next jobs. Two calls may be under way, each for half the
 //! jobs, so that neither the store nor the handlers wait for the other; under load each call is a batch by itself. A
-//! station whose handlers are quick takes some jobs ahead, which wait in line for a moment, and takes them in lots.
+//! queue worker whose handlers are quick takes some jobs ahead, which wait in line for a moment, and takes them in reservations.
 
 use std::{collections::VecDeque, panic::resume_unwind, sync::Arc, time::Duration};
 
@@ -13,16 +13,16 @@ use tokio::{
 };
 
 use super::{
-    Duplicates, OnSettled, Post, Settings,
-    caretaker::{obey, take_care, wait_after, why_gone},
+    Duplicates, OnSettled, QueueRegistration, Settings,
     context::{Context, Shutdown, Stop},
-    ears::{AskFor, Ears},
-    errand::{Answer, Errand, call},
-    gate::Gate,
-    lots::{Lots, News},
-    pace::Pace,
+    maintenance::{follow_orders, maintain, wait_after, why_gone},
+    prefetch::Prefetch,
+    quarantine::Quarantine,
     registry::Registry,
+    reservations::{Reservations, WorkerEvent},
     run::Runner,
+    settle_call::{SettleCall, SettleReply, send},
+    wakeups::{ClaimTime, Wakeups},
 };
 use crate::{
     Error,
@@ -55,7 +55,7 @@ const IN_LINE_MAX: Duration = Duration::from_millis(50);
 /// What a stopping worker waits for the store beyond the time its handlers have.
 const LAST_CALL: Duration = Duration::from_secs(2);
 
-/// What the loop, its caretaker and its calls share.
+/// What the loop, its maintenance and its calls share.
 pub(super) struct Shared {
     pub(super) hive: Hive,
     pub(super) queue: QueueName,
@@ -83,83 +83,83 @@ impl Shared {
 }
 
 /// A worker at one queue.
-pub(super) struct Station {
+pub(super) struct QueueWorker {
     shared: Arc<Shared>,
     settings: Arc<Settings>,
     runner: Arc<Runner>,
     care: Care,
     drain: Duration,
-    ears: Ears,
+    wakeups: Wakeups,
     /// Ends that are not settled yet.
     outcomes: Vec<Outcome>,
-    lots: Lots,
-    news: mpsc::UnboundedReceiver<News>,
+    reservations: Reservations,
+    events: mpsc::UnboundedReceiver<WorkerEvent>,
     /// Each in a task of its own: on an embedded store a call is work, which other cores can do meanwhile.
-    calls: JoinSet<Answer>,
+    calls: JoinSet<SettleReply>,
     /// Jobs whose handler runs.
     busy: usize,
     /// Jobs that were claimed ahead, and when, first to run first.
     line: VecDeque<(Instant, Context)>,
-    pace: Pace,
+    prefetch: Prefetch,
     /// Jobs that calls under way may still bring.
     reserved: usize,
     /// Whether there may be jobs to claim.
     hungry: bool,
     blocked: Option<Blocked>,
     ask_at: Instant,
-    /// When a delayed job is due that was announced. Kept apart: the answer to an earlier call knows nothing of it.
+    /// When a delayed job is due that was announced. Kept apart: the reply to an earlier call knows nothing of it.
     due_at: Option<Instant>,
     /// No call before that: the store could not be reached.
     not_before: Option<Instant>,
     backoff: Duration,
 }
 
-impl Station {
+impl QueueWorker {
     pub(super) fn new(
         hive: &Hive,
-        post: Post,
+        registration: QueueRegistration,
         care: Care,
         drain: Duration,
-        gate: Gate,
+        quarantine: Quarantine,
         settled: Option<Arc<OnSettled>>,
-    ) -> Result<Station, Error> {
-        let worker = hive.new_worker(&post.queue)?;
-        let (finish, news) = mpsc::unbounded_channel();
-        let ears = Ears::new(hive.clone(), post.queue.clone());
+    ) -> Result<QueueWorker, Error> {
+        let worker = hive.new_worker(&registration.queue)?;
+        let (finish, events) = mpsc::unbounded_channel();
+        let wakeups = Wakeups::new(hive.clone(), registration.queue.clone());
         let shared = Shared {
             hive: hive.clone(),
-            queue: post.queue,
+            queue: registration.queue,
             worker,
             registry: Registry::default(),
             shutdown: Arc::default(),
             settled,
         };
-        let concurrency = post.settings.concurrency;
+        let concurrency = registration.settings.concurrency;
         let ahead_max = (QUICK_CALLS_MAX * OUTCOMES_PER_CALL).saturating_sub(concurrency);
-        let pace = Pace::new(concurrency, ahead_max, Instant::now());
-        let (shared, settings) = (Arc::new(shared), Arc::new(post.settings));
+        let prefetch = Prefetch::new(concurrency, ahead_max, Instant::now());
+        let (shared, settings) = (Arc::new(shared), Arc::new(registration.settings));
         let runner = Runner {
             shared: Arc::clone(&shared),
             settings: Arc::clone(&settings),
             care,
-            handler: post.handler,
-            gate,
+            handler: registration.handler,
+            quarantine,
             finish,
         };
-        Ok(Station {
+        Ok(QueueWorker {
             shared,
             settings,
             runner: Arc::new(runner),
             care,
             drain,
-            ears,
+            wakeups,
             outcomes: Vec::new(),
-            lots: Lots::default(),
-            news,
+            reservations: Reservations::default(),
+            events,
             calls: JoinSet::new(),
             busy: 0,
             line: VecDeque::new(),
-            pace,
+            prefetch,
             reserved: 0,
             hungry: true,
             blocked: None,
@@ -188,8 +188,8 @@ impl Station {
         }
         tokio::select! {
             () = self.serve(&mut stopping) => {}
-            () = take_care(&shared, care, info) => {}
-            () = obey(&shared, shares_queue) => {}
+            () = maintain(&shared, care, info) => {}
+            () = follow_orders(&shared, shares_queue) => {}
         }
         if let Err(error) = shared.hive.leave(&shared.queue, &shared.worker).await {
             tracing::warn!(queue = %shared.queue, %error, "could not give jobs back; others will take them in a moment");
@@ -223,7 +223,7 @@ impl Station {
             if let Some(deadline) = deadline {
                 let is_idle = self.busy == 0
                     && self.outcomes.is_empty()
-                    && self.lots.is_empty()
+                    && self.reservations.is_empty()
                     && self.calls.is_empty();
                 if is_idle || deadline + self.settings.stop_grace + LAST_CALL <= Instant::now() {
                     return;
@@ -240,11 +240,11 @@ impl Station {
             let any_end = self.blocked == Some(Blocked::Concurrency);
             let wakes_at = self.wakes_at(deadline.filter(|_| !told_handlers));
             tokio::select! {
-                Some(news) = self.news.recv() => self.note(news),
-                Some(answer) = self.calls.join_next() => {
-                    self.take(answer.unwrap_or_else(|error| resume_unwind(error.into_panic()))).await;
+                Some(events) = self.events.recv() => self.note(events),
+                Some(reply) = self.calls.join_next() => {
+                    self.take(reply.unwrap_or_else(|error| resume_unwind(error.into_panic()))).await;
                 }
-                ask = self.ears.hear(any_end) => self.hear(ask),
+                ask = self.wakeups.next(any_end) => self.note_wakeup(ask),
                 () = sleep_until(wakes_at) => self.wake(),
                 _ = stopping.changed(), if deadline.is_none() => {}
             }
@@ -258,7 +258,7 @@ impl Station {
             .chain(self.not_before)
             .chain(line_until)
             .chain(self.due_at)
-            .chain(self.lots.due_at())
+            .chain(self.reservations.due_at())
             .fold(self.ask_at, Instant::min)
     }
 
@@ -276,31 +276,31 @@ impl Station {
     }
 
     fn n_ended(&self) -> usize {
-        self.outcomes.len() + self.lots.n_ended()
+        self.outcomes.len() + self.reservations.n_ended()
     }
 
     fn note_all(&mut self) {
-        while let Ok(news) = self.news.try_recv() {
-            self.note(news);
+        while let Ok(events) = self.events.try_recv() {
+            self.note(events);
         }
     }
 
-    fn note(&mut self, news: News) {
-        match news {
-            News::Ended(outcomes) => {
+    fn note(&mut self, events: WorkerEvent) {
+        match events {
+            WorkerEvent::Ended(outcomes) => {
                 self.busy -= outcomes.len();
-                self.pace.note_ends(outcomes.len());
+                self.prefetch.note_ends(outcomes.len());
                 outcomes.into_iter().for_each(|outcome| self.keep(outcome));
                 // The handlers' places are for the next in line.
                 self.run_line();
             }
-            News::Hurry(lot) => self.lots.hurry(lot),
+            WorkerEvent::Hurry(reservation) => self.reservations.hurry(reservation),
         }
     }
 
-    /// Keeps an end for the next call, or for the one that closes its lot.
+    /// Keeps an end for the next call, or for the one that closes its reservation.
     fn keep(&mut self, outcome: Outcome) {
-        self.outcomes.extend(self.lots.note(outcome));
+        self.outcomes.extend(self.reservations.note(outcome));
     }
 
     fn run_line(&mut self) {
@@ -310,13 +310,13 @@ impl Station {
         let mut next = self.line.drain(..n_next).map(|(_, context)| context).peekable();
         while let Some(context) = next.next() {
             let runner = Arc::clone(&self.runner);
-            if !context.is_of_lot() {
+            if !context.is_of_reservation() {
                 tokio::spawn(runner.run(context));
                 continue;
             }
             let mut in_turn = vec![context];
             while in_turn.len() < IN_TURN
-                && let Some(context) = next.next_if(Context::is_of_lot)
+                && let Some(context) = next.next_if(Context::is_of_reservation)
             {
                 in_turn.push(context);
             }
@@ -329,7 +329,7 @@ impl Station {
         for (_, context) in std::mem::take(&mut self.line) {
             self.keep(Outcome::of(context.job(), End::Released));
         }
-        self.pace.rest(Instant::now());
+        self.prefetch.rest(Instant::now());
     }
 
     fn wake(&mut self) {
@@ -350,10 +350,10 @@ impl Station {
         }
     }
 
-    fn hear(&mut self, ask: AskFor) {
+    fn note_wakeup(&mut self, ask: ClaimTime) {
         match ask {
-            AskFor::Now => self.hungry = true,
-            AskFor::At(ms) => {
+            ClaimTime::Now => self.hungry = true,
+            ClaimTime::At(ms) => {
                 let wait = Duration::from_millis(ms.saturating_sub(self.shared.hive.now_ms()));
                 let at = Instant::now() + wait;
                 self.due_at = Some(self.due_at.map_or(at, |earlier| earlier.min(at)));
@@ -368,7 +368,7 @@ impl Station {
             return false;
         }
         // A limit that is shared with others is not for holding jobs that do not run.
-        let ahead = if self.blocked.is_none() { self.pace.ahead(now) } else { 0 };
+        let ahead = if self.blocked.is_none() { self.prefetch.ahead(now) } else { 0 };
         let calls_max = if ahead > 0 { QUICK_CALLS_MAX } else { CALLS_MAX };
         if self.calls.len() >= calls_max {
             return false;
@@ -376,27 +376,27 @@ impl Station {
         let places = self.settings.concurrency + ahead;
         let free = places.saturating_sub(self.busy + self.line.len() + self.reserved);
         let batch = places.div_ceil(calls_max).min(OUTCOMES_PER_CALL);
-        let reserves = self.lots.has_unsure() || (ahead > 0 && self.may_reserve());
-        // A lot is worth its calls when it is a large one.
+        let reserves = self.reservations.has_unsure() || (ahead > 0 && self.may_reserve());
+        // A reservation is worth its calls when it is a large one.
         let is_waiting = self.busy == 0 && self.line.is_empty();
         let wants_jobs = !is_stopping && (!reserves || 2 * free >= batch || is_waiting);
         let max = if wants_jobs { free.min(batch) } else { 0 };
-        let has_due = self.lots.has_due(now);
+        let has_due = self.reservations.has_due(now);
         if self.outcomes.is_empty() && !has_due && (max == 0 || !self.hungry) {
             return false;
         }
-        let (closes, mut outcomes) = match self.lots.take_due(now) {
+        let (closes, mut outcomes) = match self.reservations.take_due(now) {
             Some((closing, ended)) => (Some(closing), ended),
             None => (None, Vec::new()),
         };
         let room = OUTCOMES_PER_CALL.saturating_sub(outcomes.len()).min(self.outcomes.len());
         outcomes.extend(self.outcomes.drain(..room));
-        let reserve = (reserves && max > 0).then(|| self.lots.number());
+        let reserve = (reserves && max > 0).then(|| self.reservations.number());
         self.reserved += max;
         self.hungry &= max == 0;
-        let errand = Errand { outcomes, max, reserve, closes };
+        let call = SettleCall { outcomes, max, reserve, closes };
         let (shared, settings) = (Arc::clone(&self.shared), Arc::clone(&self.settings));
-        self.calls.spawn(call(shared, settings, errand, self.care.lock));
+        self.calls.spawn(send(shared, settings, call, self.care.lock));
         true
     }
 
@@ -412,30 +412,30 @@ impl Station {
             && self.shared.hive.writes_history()
     }
 
-    async fn take(&mut self, answer: Answer) {
-        let Answer { errand, result, n_claimed } = answer;
-        self.reserved -= errand.max;
+    async fn take(&mut self, reply: SettleReply) {
+        let SettleReply { call, result, n_claimed } = reply;
+        self.reserved -= call.max;
         match result {
             Ok(settled) => {
                 if self.backoff > BACKOFF_MIN {
                     tracing::info!(queue = %self.shared.queue, "the store is back");
                 }
                 self.backoff = BACKOFF_MIN;
-                self.shared.registry.forget(&errand.outcomes);
-                self.shared.tell_settled(&errand.outcomes, &settled.verdicts);
-                if let Some(closing) = &errand.closes {
-                    self.closed(closing.lot, &settled.not_begun).await;
+                self.shared.registry.forget(&call.outcomes);
+                self.shared.tell_settled(&call.outcomes, &settled.verdicts);
+                if let Some(closing) = &call.closes {
+                    self.closed(closing.reservation, &settled.not_begun).await;
                 }
-                self.take_claimed(settled, &errand, n_claimed).await;
+                self.take_claimed(settled, &call, n_claimed).await;
             }
             Err(error) => {
-                if let Some(closing) = &errand.closes {
-                    self.lots.not_closed(closing.lot);
+                if let Some(closing) = &call.closes {
+                    self.reservations.not_closed(closing.reservation);
                 }
-                if let Some(lot) = errand.reserve {
-                    self.lots.is_unsure(lot);
+                if let Some(reservation) = call.reserve {
+                    self.reservations.is_unsure(reservation);
                 }
-                for outcome in errand.outcomes {
+                for outcome in call.outcomes {
                     self.keep(outcome);
                 }
                 // Told when it begins, not every time.
@@ -449,9 +449,9 @@ impl Station {
         }
     }
 
-    /// The jobs of a lot run for everybody now, or have ended, or are not ours any more.
-    async fn closed(&mut self, lot: u64, not_begun: &[String]) {
-        let (late, jobs) = self.lots.closed(lot);
+    /// The jobs of a reservation run for everybody now, or have ended, or are not ours any more.
+    async fn closed(&mut self, reservation: u64, not_begun: &[String]) {
+        let (late, jobs) = self.reservations.closed(reservation);
         self.outcomes.extend(late);
         if not_begun.is_empty() {
             return;
@@ -463,8 +463,8 @@ impl Station {
         }
     }
 
-    async fn take_claimed(&mut self, settled: Settled, errand: &Errand, n_claimed: usize) {
-        if errand.max == 0 {
+    async fn take_claimed(&mut self, settled: Settled, call: &SettleCall, n_claimed: usize) {
+        if call.max == 0 {
             return;
         }
         let Settled { claimed, reserved, .. } = settled;
@@ -476,32 +476,33 @@ impl Station {
             wait_after(&claimed, self.shared.hive.now_ms()).unwrap_or(ASK_EVERY).min(ASK_EVERY);
         self.ask_at = Instant::now() + wait;
         // Jobs that turned out to be duplicates were claimed too: there may be others behind them.
-        let is_full = n_claimed.max(reserved.len()) == errand.max;
-        let lot = errand.reserve.filter(|_| !reserved.is_empty());
-        self.take_in(claimed.jobs, lot);
+        let is_full = n_claimed.max(reserved.len()) == call.max;
+        let reservation = call.reserve.filter(|_| !reserved.is_empty());
+        self.take_in(claimed.jobs, reservation);
         if is_full {
             self.hungry = true;
-            self.ears.note_full_claim();
+            self.wakeups.note_full_claim();
             return;
         }
         // What was submitted before we listened is found by asking once more.
-        match self.ears.listen().await {
-            Ok(was_deaf) => self.hungry |= was_deaf,
+        match self.wakeups.listen().await {
+            Ok(was_closed) => self.hungry |= was_closed,
             Err(_) => self.ask_at = Instant::now() + BACKOFF_MAX,
         }
     }
 
     /// Lets jobs run, or wait in line when all handlers are busy.
-    fn take_in(&mut self, jobs: Vec<Job>, lot: Option<u64>) {
+    fn take_in(&mut self, jobs: Vec<Job>, reservation: Option<u64>) {
         let claimed_at = Instant::now();
-        let ticket = lot.map(|lot| Lots::ticket(lot, self.runner.finish.clone()));
+        let handle = reservation
+            .map(|reservation| Reservations::handle(reservation, self.runner.finish.clone()));
         let Shared { hive, shutdown, .. } = &*self.shared;
-        let context = |job| Context::new(hive.clone(), job, ticket.clone(), Arc::clone(shutdown));
+        let context = |job| Context::new(hive.clone(), job, handle.clone(), Arc::clone(shutdown));
         let contexts: Vec<Context> = jobs.into_iter().map(context).collect();
         self.shared.registry.add(&contexts);
         self.line.extend(contexts.iter().map(|context| (claimed_at, context.clone())));
-        if let Some(ticket) = ticket {
-            self.lots.open(ticket, contexts, claimed_at);
+        if let Some(handle) = handle {
+            self.reservations.open(handle, contexts, claimed_at);
         }
         self.run_line();
     }

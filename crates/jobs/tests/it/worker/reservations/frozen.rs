@@ -1,4 +1,4 @@
-//! A worker that stands still while it has a lot, so that the lot stays open for as long as a test looks at it.
+//! A worker that stands still while it has a reservation, so that the reservation stays open for as long as a test looks at it.
 
 use std::{
     sync::{
@@ -22,11 +22,11 @@ use tokio::{
 
 use super::{
     super::bench::{Calls, Running, count, hive, queue, settings, wait_for_status},
-    Feed, jid_of, open_lots, runs,
+    Feed, jid_of, open_reservations, runs,
 };
 
-/// A worker on a thread of its own, which stands still whenever it begins with a job of a lot. When it was found so with
-/// its lot open, that job's handler waits until it is stopped; all others end at once.
+/// A worker on a thread of its own, which stands still whenever it begins with a job of a reservation. When it was found so with
+/// its reservation open, that job's handler waits until it is stopped; all others end at once.
 struct Frozen {
     thread: JoinHandle<()>,
     thaw: blocking::Sender<bool>,
@@ -48,7 +48,7 @@ impl Frozen {
         let handler = move |context: Context| {
             noted.note(&context);
             let mut is_found = false;
-            if context.job().lot().is_some() && !was_found.load(Ordering::SeqCst) {
+            if context.job().reservation().is_some() && !was_found.load(Ordering::SeqCst) {
                 let _ = tell.send(context.clone());
                 // This holds the only thread that the worker has.
                 is_found = thawed.lock().expect("not poisoned").recv().expect("an answer");
@@ -77,14 +77,14 @@ impl Frozen {
         Frozen { thread, thaw, stop, calls, contexts, stopped }
     }
 
-    /// Feeds it until it stands still with an open lot. Returns a job in it, which has begun for nobody else.
+    /// Feeds it until it stands still with an open reservation. Returns a job in it, which has begun for nobody else.
     async fn freeze(&mut self, feed: &mut Feed) -> Context {
         loop {
             let context = feed.until(self.contexts.recv()).await;
-            if is_in_lot(&feed.hive, &jid_of(&context)).await {
+            if is_in_reservation(&feed.hive, &jid_of(&context)).await {
                 return context;
             }
-            // It was slow, and has told of the lot before the handler came to its turn.
+            // It was slow, and has told of the reservation before the handler came to its turn.
             self.thaw.send(false).expect("it waits");
         }
     }
@@ -101,12 +101,14 @@ impl Frozen {
     }
 }
 
-async fn is_in_lot(hive: &Hive, jid: &Jid) -> bool {
-    let lots = open_lots(hive).await;
-    lots.iter().any(|lot| lot.split_whitespace().any(|word| word == jid.as_str()))
+async fn is_in_reservation(hive: &Hive, jid: &Jid) -> bool {
+    let reservations = open_reservations(hive).await;
+    reservations
+        .iter()
+        .any(|reservation| reservation.split_whitespace().any(|word| word == jid.as_str()))
 }
 
-/// What is in an open lot is no secret.
+/// What is in an open reservation is no secret.
 async fn check_is_taken(hive: &Hive, jid: &Jid) {
     assert_eq!(hive.job(jid).await.expect("the job").status(), Status::Queued);
     let why = hive.why(jid).await.expect("an answer");
@@ -116,7 +118,7 @@ async fn check_is_taken(hive: &Hive, jid: &Jid) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_is_cancelled_while_its_lot_is_open_is_told_so() {
+async fn a_job_that_is_cancelled_while_its_reservation_is_open_is_told_so() {
     let server = RedisServer::start();
     let ours = hive(&server.url()).await;
     let mut frozen = Frozen::start(server.url());
@@ -143,7 +145,7 @@ async fn a_worker_that_comes_back_too_late_changes_nothing() {
     check_is_taken(&ours, &jid).await;
     let gone = WorkerId::new(context.job().worker()).expect("a worker");
     ours.sweep(&queue(), &Care::default(), "", &[gone]).await.expect("swept");
-    assert_eq!(open_lots(&ours).await, Vec::<String>::new());
+    assert_eq!(open_reservations(&ours).await, Vec::<String>::new());
     let calls = Calls::default();
     let running = Running::start(Worker::new(&ours).on(queue(), settings(4), calls.handler()));
     let job = wait_for_status(&ours, &jid, Status::Completed).await;
@@ -158,5 +160,5 @@ async fn a_worker_that_comes_back_too_late_changes_nothing() {
         let job = ours.job(jid).await.expect("the job");
         assert_eq!((job.status(), count(&job, "completed")), (Status::Completed, 1), "{jid}");
     }
-    assert_eq!(open_lots(&ours).await, Vec::<String>::new());
+    assert_eq!(open_reservations(&ours).await, Vec::<String>::new());
 }

@@ -15,18 +15,18 @@ use crate::Error;
 /// Full claims in a row after which a worker stops listening.
 const FULL_CLAIMS_MAX: u32 = 8;
 
-/// The subscription of one station.
+/// The subscription of one queue worker.
 #[derive(Debug)]
-pub(super) struct Ears {
+pub(super) struct Wakeups {
     hive: Hive,
     queue: QueueName,
     open: Option<Subscription>,
     full_claims: u32,
 }
 
-impl Ears {
-    pub(super) fn new(hive: Hive, queue: QueueName) -> Ears {
-        Ears { hive, queue, open: None, full_claims: 0 }
+impl Wakeups {
+    pub(super) fn new(hive: Hive, queue: QueueName) -> Wakeups {
+        Wakeups { hive, queue, open: None, full_claims: 0 }
     }
 
     /// Takes note of a claim that brought all it asked for.
@@ -54,16 +54,16 @@ impl Ears {
 
     /// Resolves when it is known when there may be something to claim. With `any_end`, also when a job of the queue has
     /// ended.
-    pub(super) async fn hear(&mut self, any_end: bool) -> AskFor {
+    pub(super) async fn next(&mut self, any_end: bool) -> ClaimTime {
         let Some(subscription) = &mut self.open else { return std::future::pending().await };
         loop {
             match subscription.next().await {
                 Some(Event::Message(message)) => {
-                    if let Some(ask) = AskFor::of(&message.payload, any_end) {
+                    if let Some(ask) = ClaimTime::of(&message.payload, any_end) {
                         return ask;
                     }
                 }
-                Some(Event::Gap) => return AskFor::Now,
+                Some(Event::Gap) => return ClaimTime::Now,
                 None => {
                     self.open = None;
                     return std::future::pending().await;
@@ -75,25 +75,25 @@ impl Ears {
 
 /// When it is worth asking for jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::bee) enum AskFor {
+pub(in crate::bee) enum ClaimTime {
     /// There may be one.
     Now,
     /// One is due at this time, in unix milliseconds.
     At(u64),
 }
 
-impl AskFor {
+impl ClaimTime {
     /// What a message says about that, if anything. Both Node and our scripts write JSON without spaces.
-    pub(in crate::bee) fn of(message: &[u8], any_end: bool) -> Option<AskFor> {
+    pub(in crate::bee) fn of(message: &[u8], any_end: bool) -> Option<ClaimTime> {
         let says = |what: &[u8]| message.windows(what.len()).any(|window| window == what);
         // The type stands at the very start or end; a snapshot between may hold any text, so a false alarm is possible.
         if says(br#""type":"new""#)
             || says(br#""type":"resumed""#)
             || (any_end && !says(br#""type":"progress""#))
         {
-            return Some(AskFor::Now);
+            return Some(ClaimTime::Now);
         }
-        due_in(message).map(AskFor::At)
+        due_in(message).map(ClaimTime::At)
     }
 }
 
@@ -111,14 +111,14 @@ mod tests {
 
     #[test]
     fn a_message_says_when_to_ask_for_jobs() {
-        let ask = |message: &str, any_end| AskFor::of(message.as_bytes(), any_end);
+        let ask = |message: &str, any_end| ClaimTime::of(message.as_bytes(), any_end);
         let delayed = r#"{"type":"delayed","jid":"j","queue":"q","till":1794709387100.5}"#;
-        assert_eq!(ask(delayed, false), Some(AskFor::At(1_794_709_387_101)));
-        assert_eq!(ask(delayed, true), Some(AskFor::Now), "an attempt may have ended");
-        assert_eq!(ask(r#"{"type":"new","jid":"j","queue":"q"}"#, false), Some(AskFor::Now));
-        assert_eq!(ask(r#"{"jid":"j","queue":"q","type":"new"}"#, false), Some(AskFor::Now));
+        assert_eq!(ask(delayed, false), Some(ClaimTime::At(1_794_709_387_101)));
+        assert_eq!(ask(delayed, true), Some(ClaimTime::Now), "an attempt may have ended");
+        assert_eq!(ask(r#"{"type":"new","jid":"j","queue":"q"}"#, false), Some(ClaimTime::Now));
+        assert_eq!(ask(r#"{"jid":"j","queue":"q","type":"new"}"#, false), Some(ClaimTime::Now));
         let completed = r#"{"type":"completed","jid":"j","queue":"q","job":{}}"#;
-        assert_eq!((ask(completed, false), ask(completed, true)), (None, Some(AskFor::Now)));
+        assert_eq!((ask(completed, false), ask(completed, true)), (None, Some(ClaimTime::Now)));
         assert_eq!(ask(r#"{"type":"progress","jid":"j","queue":"q"}"#, true), None);
         assert_eq!(ask(r#"{"type":"delayed","jid":"j","queue":"q","till":soon}"#, false), None);
     }

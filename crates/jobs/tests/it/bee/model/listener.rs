@@ -9,17 +9,17 @@ use super::{check::same, seen::Entry, world::queue_name};
 /// Ends that are announced with the whole job, by the name that they have in its history.
 const ENDS: [&str; 4] = ["completed", "failed", "duplicate", "canceled"];
 
-pub(super) struct Ears {
+pub(super) struct Listener {
     stream: EventStream,
     /// How often each end of each job was heard of.
     ends: BTreeMap<(String, &'static str), usize>,
     n_marks: usize,
 }
 
-impl Ears {
-    pub(super) async fn open(hive: &Hive) -> Ears {
+impl Listener {
+    pub(super) async fn open(hive: &Hive) -> Listener {
         let stream = hive.events(&[queue_name(0), queue_name(1)]).await.expect("events");
-        Ears { stream, ends: BTreeMap::new(), n_marks: 0 }
+        Listener { stream, ends: BTreeMap::new(), n_marks: 0 }
     }
 
     /// Takes in everything that was told up to now.

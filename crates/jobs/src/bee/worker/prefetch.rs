@@ -1,7 +1,7 @@
-//! How far ahead of its handlers a station claims.
+//! How far ahead of its handlers a queue worker claims.
 //!
 //! A call costs the store as much as a few jobs, and a worker as much as a few more. When handlers take next to no time,
-//! calls for as many jobs as run at once are mostly overhead; so a quick station also claims the jobs that it will get to in
+//! calls for as many jobs as run at once are mostly overhead; so a quick queue worker also claims the jobs that it will get to in
 //! a moment. They are running for everybody else, which is why it must be a moment only.
 
 use std::time::Duration;
@@ -10,14 +10,14 @@ use tokio::time::Instant;
 
 /// What is claimed ahead is what was handled in this time.
 const AHEAD: Duration = Duration::from_millis(20);
-/// A station is quick when every handler gets to so many jobs in that time.
+/// A queue worker is quick when every handler gets to so many jobs in that time.
 const QUICK: usize = 5;
 /// For so long nothing is claimed ahead after a job had to wait for too long.
 const REST: Duration = Duration::from_secs(1);
 
-/// The speed of a station, as far as it matters for claiming.
+/// The speed of a queue worker, as far as it matters for claiming.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct Prefetch {
     concurrency: usize,
     /// The most jobs that are claimed ahead: what is lost with a worker should not be much.
     ahead_max: usize,
@@ -27,9 +27,9 @@ pub(super) struct Pace {
     n_ended: usize,
 }
 
-impl Pace {
-    pub(super) fn new(concurrency: usize, ahead_max: usize, now: Instant) -> Pace {
-        Pace { concurrency, ahead_max, ahead: 0, since: now, n_ended: 0 }
+impl Prefetch {
+    pub(super) fn new(concurrency: usize, ahead_max: usize, now: Instant) -> Prefetch {
+        Prefetch { concurrency, ahead_max, ahead: 0, since: now, n_ended: 0 }
     }
 
     /// Takes note of handlers that have ended.
@@ -39,7 +39,7 @@ impl Pace {
 
     /// Claims nothing ahead for some time.
     pub(super) fn rest(&mut self, now: Instant) {
-        *self = Pace::new(self.concurrency, self.ahead_max, now + REST);
+        *self = Prefetch::new(self.concurrency, self.ahead_max, now + REST);
     }
 
     /// How many jobs to have beyond those that run.
@@ -63,12 +63,12 @@ mod tests {
 
     const AHEAD_MAX: usize = 1_000;
 
-    /// What a station claims ahead after it handled so many jobs in so many milliseconds.
+    /// What a queue worker claims ahead after it handled so many jobs in so many milliseconds.
     fn ahead_after(concurrency: usize, n_jobs: usize, ms: u64) -> usize {
         let start = Instant::now();
-        let mut pace = Pace::new(concurrency, AHEAD_MAX, start);
-        pace.note_ends(n_jobs);
-        pace.ahead(start + Duration::from_millis(ms))
+        let mut prefetch = Prefetch::new(concurrency, AHEAD_MAX, start);
+        prefetch.note_ends(n_jobs);
+        prefetch.ahead(start + Duration::from_millis(ms))
     }
 
     #[test]
@@ -92,13 +92,13 @@ mod tests {
     #[test]
     fn who_had_jobs_wait_rests_before_it_is_measured_again() {
         let start = Instant::now();
-        let mut pace = Pace::new(1, AHEAD_MAX, start);
+        let mut prefetch = Prefetch::new(1, AHEAD_MAX, start);
         let mut ahead_at = |at: Instant, rests: bool| {
             if rests {
-                pace.rest(at);
+                prefetch.rest(at);
             }
-            pace.note_ends(100);
-            pace.ahead(at)
+            prefetch.note_ends(100);
+            prefetch.ahead(at)
         };
         assert_eq!(ahead_at(start + AHEAD, false), 100);
         assert_eq!(ahead_at(start + AHEAD, true), 0);

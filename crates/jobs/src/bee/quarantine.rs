@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Error;
 
-static ALONE: Script = bee_script!("alone.lua");
+static QUARANTINE: Script = bee_script!("quarantine.lua");
 
 impl Care {
     /// Whether a job that has lost so many workers must run alone.
@@ -42,7 +42,7 @@ impl Hive {
         job: &Job,
     ) -> Result<Verdict, Error> {
         let call = self
-            .call_on_queue(&ALONE, queue)
+            .call_on_queue(&QUARANTINE, queue)
             .arg("worker", worker.as_str())
             .arg("jid", job.jid())
             .arg("attempt", job.attempts());

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{Settings, outage::Outage};
 use crate::hot::keys;
 
-static PUT_DOWN: Script = keyrack_store::script!("put_down.lua");
+static FINISH_ENTRY: Script = keyrack_store::script!("finish_entry.lua");
 
 /// How many entries are kept for an operator to look at; at a few hundred bytes each, a few megabytes.
 const UNKNOWN_MAX: usize = 10_000;
@@ -116,8 +116,8 @@ impl Settings {
             End::Head => "head",
             End::Tail => "tail",
         };
-        let call = PUT_DOWN.call(&self.store).key("to", to).keys("taken", &taken);
-        call.arg("entry", entry).arg("end", end).arg("max", max).run().await
+        let call = FINISH_ENTRY.call(&self.store).key("to", to).keys("taken", &taken);
+        call.arg("entry", entry).arg("side", end).arg("max", max).run().await
     }
 
     /// In reliable mode the entry still stands in the worker's list, from where it is put back after an outage, or when the worker stops.
