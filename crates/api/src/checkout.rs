@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State, http::HeaderMap};
-use keyrack_entitlements::{Buyer, Checkout, keys::CheckoutUid};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+};
+use keyrack_entitlements::{Buyer, Checkout, Error, keys::CheckoutUid};
 use keyrack_web::{
     App, Problem,
     error::bad_name,
@@ -81,7 +85,14 @@ pub(super) async fn webhook(
     RawBody(body): RawBody,
 ) -> Result<Json<Nothing>, Problem> {
     let signature = headers.get("stripe-signature").and_then(|value| value.to_str().ok());
-    checkout(&app)?.webhook(signature.unwrap_or_default(), &body).await?;
+    let accepted = checkout(&app)?.webhook(signature.unwrap_or_default(), &body).await;
+    // Stripe repeats a webhook that is answered otherwise; a bad signature stays bad.
+    accepted.map_err(|error| match error {
+        error @ Error::NotStripes { .. } => {
+            Problem::from(error).with_status(StatusCode::BAD_REQUEST)
+        }
+        error => error.into(),
+    })?;
     Ok(Json(Nothing {}))
 }
 

@@ -21,7 +21,7 @@ use keyrack_web::{
 use serde::{Deserialize, Serialize};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
-use super::{talk, talk::Line, talk::Talk};
+use super::{websocket, websocket::Socket, websocket::SocketFlow};
 
 /// What stands before every text that comes back.
 const PREFIX: &str = "Message text was: ";
@@ -62,14 +62,14 @@ async fn login(
 async fn socket(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
-    request: talk::Request,
+    request: websocket::Request,
 ) -> Result<Response, Problem> {
     check(&app)?;
-    talk::begin(&app.clone(), &headers, request, |line, place| echo(line, app, place))
+    websocket::begin(&app.clone(), &headers, request, |line, place| echo(line, app, place))
 }
 
 /// Repeats what the client says until one of the two has had enough.
-async fn echo(mut line: Line, app: Arc<App>, _place: OwnedSemaphorePermit) -> Talk<()> {
+async fn echo(mut line: Socket, app: Arc<App>, _place: OwnedSemaphorePermit) -> SocketFlow<()> {
     loop {
         let said = tokio::select! {
             said = timeout(IDLE_MAX, line.said()) => said,

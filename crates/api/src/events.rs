@@ -8,7 +8,7 @@ use keyrack_web::{
     App, Problem,
     error::{bad_name, invalid},
     extract::Query,
-    stream::{Seat, Sent, Source, stream},
+    stream::{Sent, Source, stream_with_gaps},
 };
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep_until};
@@ -24,7 +24,7 @@ const QUEUES_MAX: usize = 1000;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct What {
+pub(super) struct EventsQuery {
     /// A queue; give it several times for more than one. Without any, all queues.
     #[serde(default)]
     queue: Vec<String>,
@@ -59,17 +59,17 @@ pub(super) struct JobEvent {
 /// Events are not stored. A client that comes back with `Last-Event-ID` gets a `gap` event first, and so does one that
 /// could not follow.
 #[utoipa::path(get, path = "/jobs/events", tag = "jobs", operation_id = "jobEvents",
-    params(What, ("Last-Event-ID" = Option<String>, Header, description = "The last event that the client has seen")),
+    params(EventsQuery, ("Last-Event-ID" = Option<String>, Header, description = "The last event that the client has seen")),
     responses(
         (status = OK, body = JobEvent, content_type = "text/event-stream", description = "The data of each event"),
     ))]
 pub(super) async fn events(
     State(app): State<Arc<App>>,
-    Query(what): Query<What>,
+    Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let seat = Seat::take(&app)?;
-    let queues = what.queue.iter().map(|name| QueueName::new(name.as_str()));
+    let permit = app.permit_to_wait()?;
+    let queues = query.queue.iter().map(|name| QueueName::new(name.as_str()));
     let queues: Vec<QueueName> =
         queues.collect::<Result<_, _>>().map_err(|error| bad_name(&error).field("queue"))?;
     let hive = app.services.jobs().await?.hive.clone();
@@ -85,9 +85,9 @@ pub(super) async fn events(
         follows_all,
         look_at: Instant::now() + LOOK_EVERY,
         hive,
-        what,
+        query,
     };
-    Ok(stream(seat, &headers, listener))
+    Ok(stream_with_gaps(app, permit, &headers, listener))
 }
 
 /// What one client hears.
@@ -98,7 +98,7 @@ struct Listener {
     /// Whether queues that are new are to be followed too.
     follows_all: bool,
     look_at: Instant,
-    what: What,
+    query: EventsQuery,
 }
 
 impl Source for Listener {
@@ -125,9 +125,9 @@ impl Source for Listener {
 
 impl Listener {
     fn is_wanted(&self, event: &Event) -> bool {
-        let kinds = &self.what.kind;
+        let kinds = &self.query.kind;
         (kinds.is_empty() || kinds.contains(&event.kind))
-            && self.what.jid.as_ref().is_none_or(|jid| *jid == event.jid)
+            && self.query.jid.as_ref().is_none_or(|jid| *jid == event.jid)
     }
 
     /// Listens to queues that have come into being. True if there are any.
@@ -144,7 +144,7 @@ impl Listener {
     }
 
     fn event(&self, event: Event) -> Sent {
-        let wants_job = self.what.job.unwrap_or(true);
+        let wants_job = self.query.job.unwrap_or(true);
         let body = JobEvent {
             kind: event.kind,
             queue: event.queue,

@@ -20,7 +20,7 @@ const PAGE: usize = 50;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Which {
+pub(super) struct JobsQuery {
     /// Where the jobs are.
     place: Place,
     /// Text that is in their data, their id or one of their tags.
@@ -43,21 +43,21 @@ pub(super) struct Jobs {
 }
 
 /// Looks through the jobs of a queue.
-#[utoipa::path(get, path = "/queues/{queue}/jobs", tag = "jobs", operation_id = "listJobs", params(("queue" = String, Path), Which),
+#[utoipa::path(get, path = "/queues/{queue}/jobs", tag = "jobs", operation_id = "listJobs", params(("queue" = String, Path), JobsQuery),
     responses((status = OK, body = Jobs)))]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Queue(queue): Queue,
-    Query(which): Query<Which>,
+    Query(query): Query<JobsQuery>,
 ) -> Result<Json<Jobs>, Problem> {
-    let limit = which.limit.unwrap_or(PAGE);
+    let limit = query.limit.unwrap_or(PAGE);
     if !(1..=PAGE_MAX).contains(&limit) {
         return Err(invalid("limit", format!("{limit}; give 1 to {PAGE_MAX}")));
     }
     let hive = &app.services.jobs().await?.hive;
     hive.check_queue(&queue).await?;
-    let filter = Filter { place: which.place, text: which.text, tag: which.tag };
-    let page = hive.list(&queue, &filter, which.cursor.as_deref(), limit).await?;
+    let filter = Filter { place: query.place, text: query.text, tag: query.tag };
+    let page = hive.list(&queue, &filter, query.cursor.as_deref(), limit).await?;
     Ok(Json(Jobs { jobs: page.jobs.into_iter().map(Into::into).collect(), next: page.next }))
 }
 
@@ -134,7 +134,7 @@ pub(super) async fn set_tags(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Patience {
+pub(super) struct WaitQuery {
     /// How many seconds to wait for the end of the job, at most 60.
     wait_s: Option<f64>,
 }
@@ -149,19 +149,19 @@ pub(super) struct Outcome {
 }
 
 /// Waits until a job has ended, or as long as asked to.
-#[utoipa::path(get, path = "/jobs/{jid}/outcome", tag = "jobs", operation_id = "outcome", params(("jid" = String, Path), Patience),
+#[utoipa::path(get, path = "/jobs/{jid}/outcome", tag = "jobs", operation_id = "outcome", params(("jid" = String, Path), WaitQuery),
     responses((status = OK, body = Outcome)))]
 pub(super) async fn outcome(
     State(app): State<Arc<App>>,
     Job(jid): Job,
-    Query(patience): Query<Patience>,
+    Query(query): Query<WaitQuery>,
 ) -> Result<Json<Outcome>, Problem> {
-    let patience = wait::time(patience.wait_s)?;
+    let query = wait::time(query.wait_s)?;
     let hive = &app.services.jobs().await?.hive;
     let ended = {
-        let _place = wait::place(&app)?;
+        let _permit = app.permit_to_wait()?;
         tokio::select! {
-            ended = hive.outcome(&jid, patience) => ended?,
+            ended = hive.outcome(&jid, query) => ended?,
             () = app.stopped() => None,
         }
     };

@@ -26,6 +26,7 @@ mod jobs;
 mod journeys;
 mod limits;
 mod listing;
+mod maintenance;
 mod progress;
 mod queues;
 mod recommendations;
@@ -34,13 +35,12 @@ mod routes;
 mod search;
 mod statuses;
 mod submit;
-mod talk;
-mod upkeep;
 mod usages;
 mod users;
 mod view;
 mod wait;
 mod watch;
+mod websocket;
 mod worker;
 
 use std::sync::Arc;
@@ -63,7 +63,7 @@ use utoipa::{
 };
 use utoipa_axum::routes;
 
-use self::{routes::Routes, watch::Rooms};
+use self::{routes::Routes, watch::TraceBroadcasts};
 
 /// What the description says about the API as a whole.
 #[derive(OpenApi)]
@@ -97,7 +97,7 @@ struct Description;
 
 /// The routes of the API, with its description.
 pub fn router(app: &App) -> web::Routes<Arc<App>> {
-    let rooms = Arc::new(Rooms::new(app.services.progress.clone()));
+    let broadcasts = Arc::new(TraceBroadcasts::new(app.services.progress.clone()));
     let (router, description, permissions) = described().into_parts();
     let description: Arc<str> = text(description).into();
     let show = async move || {
@@ -108,7 +108,7 @@ pub fn router(app: &App) -> web::Routes<Arc<App>> {
         .get("/api/2/journeys/live", Permission::own_read(), journeys::socket)
         .merge(dev::router())
         .get("/openapi.json", Permission::anybody(), show)
-        .map(|router| router.layer(Extension(rooms)))
+        .map(|router| router.layer(Extension(broadcasts)))
 }
 
 /// The description of the API as OpenAPI 3.1, as it stands in `docs/openapi.json`.
@@ -205,9 +205,9 @@ fn shared_routes() -> Routes {
         .add(Permission::change(Operator, "recurring_run"), routes!(recurring::run))
         .add(Permission::change(Operator, "recurring_paused"), routes!(recurring::pause))
         .add(Permission::change(Operator, "recurring_resumed"), routes!(recurring::resume))
-        .add(Permission::change(Operator, "files_swept"), routes!(upkeep::sweep))
-        .add(Permission::change(Operator, "file_kept"), routes!(upkeep::keep))
-        .add(Permission::change(Operator, "entitlements_purged"), routes!(upkeep::purge))
+        .add(Permission::change(Operator, "files_swept"), routes!(maintenance::sweep))
+        .add(Permission::change(Operator, "file_kept"), routes!(maintenance::keep))
+        .add(Permission::change(Operator, "entitlements_purged"), routes!(maintenance::purge))
         .add(Permission::read(Admin), routes!(audit::list))
         .add(Permission::unaudited_change(Operator), routes!(progress::examples::start))
         .add(Permission::read(Viewer), routes!(progress::examples::result))

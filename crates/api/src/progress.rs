@@ -7,9 +7,18 @@ pub(super) mod examples;
 pub(super) mod steps;
 pub(super) mod traces;
 
-use keyrack_progress::{StepConfig, Technique};
+use keyrack_progress::{Error, StepConfig, Technique};
+use keyrack_web::Problem;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// The problem of a request about a bar as a whole, in which an unknown bar is `not_found`.
+fn of_bar(error: Error) -> Problem {
+    match error {
+        error @ Error::BarNotFound { .. } => Problem::from(error).with_kind("not_found"),
+        error => error.into(),
+    }
+}
 
 /// How a step's times are to be estimated.
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, ToSchema)]

@@ -94,7 +94,7 @@ impl AppUser {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct Wish {
+struct RecommendationsQuery {
     /// How many posts, up to 500; 100 unless said.
     limit: Option<usize>,
     /// Where to go on, as the page before said.
@@ -107,14 +107,14 @@ struct Wish {
 ///
 /// Somebody who is not known gets what is good for everybody. What is told as shown, liked or hidden counts at once.
 #[utoipa::path(get, path = "/recommendations/{user_id}", tag = "recommendations", operation_id = "listRecommendations",
-    params(("user_id" = String, Path, description = "The user of the app"), Wish), responses((status = OK, body = Page)))]
+    params(("user_id" = String, Path, description = "The user of the app"), RecommendationsQuery), responses((status = OK, body = Page)))]
 async fn list(
     State(app): State<Arc<App>>,
     User(user): User,
-    Query(wish): Query<Wish>,
+    Query(query): Query<RecommendationsQuery>,
 ) -> Result<Json<Page>, Problem> {
-    let limit = wish.limit.unwrap_or(LIMIT_DEFAULT);
-    let request = Request { user, limit, cursor: wish.cursor, seed: wish.seed };
+    let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
+    let request = Request { user, limit, cursor: query.cursor, seed: query.seed };
     Ok(Json(app.services.recommendations.recommender.recommend(&request).await?))
 }
 
@@ -247,7 +247,7 @@ async fn blocked(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct HowMany {
+struct CountQuery {
     /// How many posts, up to 200; 20 unless said.
     limit: Option<usize>,
 }
@@ -261,11 +261,11 @@ struct SimilarPosts {
 
 /// Lists the posts most like one of the pool.
 #[utoipa::path(get, path = "/recommender/posts/{post_id}/similar", tag = "recommendations", operation_id = "listSimilarPosts",
-    params(("post_id" = u64, Path, description = "The post"), HowMany), responses((status = OK, body = SimilarPosts)))]
+    params(("post_id" = u64, Path, description = "The post"), CountQuery), responses((status = OK, body = SimilarPosts)))]
 async fn similar(
     State(app): State<Arc<App>>,
     Number(post): Number,
-    Query(how_many): Query<HowMany>,
+    Query(how_many): Query<CountQuery>,
 ) -> Result<Json<SimilarPosts>, Problem> {
     let limit = how_many.limit.unwrap_or(SIMILAR_DEFAULT);
     if !(1..=SIMILAR_MAX).contains(&limit) {

@@ -2,16 +2,10 @@
 
 use std::time::Duration;
 
-use keyrack_web::{App, Problem, error::invalid, stream::no_place};
-use tokio::sync::SemaphorePermit;
+use keyrack_web::{Problem, error::invalid};
 
 /// The longest wait: proxies hang up on requests that take longer.
 pub(super) const WAIT_S_MAX: f64 = 60.0;
-
-/// A place to wait or to stream, for as long as the request lasts.
-pub(super) fn place(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
-    app.waiting.try_acquire().map_err(|_| no_place())
-}
 
 /// The time that a request is willing to wait.
 pub(super) fn time(wait_s: Option<f64>) -> Result<Duration, Problem> {
@@ -31,7 +25,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use keyrack_web::WAITING_MAX;
+    use keyrack_web::{App, WAITING_MAX};
 
     use super::*;
 
@@ -41,11 +35,11 @@ mod tests {
         let services = keyrack_services::Services::new(store, Default::default());
         let app = App::new(Arc::new(services), Default::default());
         let others = app.waiting.try_acquire_many(WAITING_MAX as u32).expect("all places");
-        let refused = place(&app).expect_err("no place").into_response();
+        let refused = app.permit_to_wait().expect_err("no place").into_response();
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
         drop(others);
-        assert!(place(&app).is_ok());
+        assert!(app.permit_to_wait().is_ok());
     }
 
     #[test]

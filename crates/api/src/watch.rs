@@ -1,12 +1,12 @@
 //! Watching a trace: one room for each trace that is watched, however many look on.
 //!
 //! A room listens to its trace, reads it once for every change, and shows what it has read to all in it. It opens with the first
-//! watcher and closes with the last. In reading order: `room` is that; `scene` is what is seen; [`Watcher`] is somebody in a room,
+//! watcher and closes with the last. In reading order: `room` is that; `snapshot` is what is seen; [`Watcher`] is somebody in a room,
 //! to whom `socket` sends over a WebSocket and `events` as server-sent events.
 
+mod broadcast;
 mod events;
-mod room;
-mod scene;
+mod snapshot;
 mod socket;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
@@ -20,19 +20,19 @@ use keyrack_progress::{
 use keyrack_web::{App, Problem, access};
 use serde::Deserialize;
 use tokio::{
-    sync::{OwnedSemaphorePermit, watch},
+    sync::watch,
     time::{Instant, Sleep, sleep_until, timeout},
 };
 use utoipa::IntoParams;
 
 use self::{
-    room::{Room, Target},
-    scene::Scene,
+    broadcast::{Target, TraceBroadcast},
+    snapshot::TraceSnapshot,
 };
 
 // The described route's hidden companions have to be found beside it.
+pub(crate) use self::broadcast::TraceBroadcasts;
 pub(super) use self::events::*;
-pub(crate) use self::room::Rooms;
 pub(super) use self::socket::socket;
 
 /// A trace has to begin within this time of the watch.
@@ -45,7 +45,7 @@ const FIRST_LOOK_MAX: Duration = Duration::from_secs(10);
 /// Which trace to watch. Knowing these three is all it takes where traces are public; elsewhere it takes a token too.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Wanted {
+pub(super) struct WatchQuery {
     /// Whose trace it is.
     sub: String,
     /// The bar; `pbar_name` is taken too.
@@ -75,7 +75,7 @@ impl From<PartError> for Refusal {
 }
 
 /// What a client has shown to say who it is.
-struct Shown<'a> {
+struct Credentials<'a> {
     headers: &'a HeaderMap,
     /// A token, where no header can be sent: browsers cannot with a WebSocket.
     token: Option<&'a str>,
@@ -83,9 +83,8 @@ struct Shown<'a> {
 
 /// Somebody in a room.
 struct Watcher {
-    app: Arc<App>,
-    room: Arc<Room>,
-    latest: watch::Receiver<Option<Arc<Scene>>>,
+    broadcast: Arc<TraceBroadcast>,
+    latest: watch::Receiver<Option<Arc<TraceSnapshot>>>,
     stopping: watch::Receiver<bool>,
     ready_at: Instant,
     /// When to give up, unless something happens.
@@ -95,7 +94,6 @@ struct Watcher {
     is_first: bool,
     /// How the trace ended that was told last, if it was not completed.
     failed: Option<Outcome>,
-    _place: OwnedSemaphorePermit,
 }
 
 /// What a watcher is to be told.
@@ -127,55 +125,42 @@ impl Ending {
     }
 }
 
-/// A place among those who watch.
-pub(super) fn place(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    const RETRY_AFTER_S: u32 = 5;
-    app.watching.clone().try_acquire_owned().map_err(|_| {
-        Problem::new(axum::http::StatusCode::TOO_MANY_REQUESTS, "too_many_watching")
-            .title("too many watch already")
-            .detail("come back in a moment")
-            .retry_after(RETRY_AFTER_S)
-    })
-}
-
 impl Watcher {
     /// Enters the room of a trace, and has the first look.
     async fn enter(
-        app: Arc<App>,
-        rooms: &Rooms,
-        wanted: Wanted,
-        shown: Shown<'_>,
-        place: OwnedSemaphorePermit,
+        app: &App,
+        broadcasts: &TraceBroadcasts,
+        wanted: WatchQuery,
+        credentials: Credentials<'_>,
     ) -> Result<Watcher, Refusal> {
         let target = Target {
             sub: UserSub::new(wanted.sub)?,
             bar: BarName::new(wanted.progress_bar_name)?,
             trace: TraceUid::new(wanted.progress_bar_trace_uid)?,
         };
-        access::check_watcher(&app, shown.headers, shown.token, &target.sub)
+        access::check_watcher(app, credentials.headers, credentials.token, &target.sub)
             .await
             .map_err(Refusal::Denied)?;
-        let room = rooms.join(target);
-        let mut latest = room.latest();
-        let scene = match timeout(FIRST_LOOK_MAX, latest.wait_for(Option::is_some)).await {
-            Ok(Ok(scene)) => scene.clone(),
+        let broadcast = broadcasts.join(target);
+        let mut latest = broadcast.latest();
+        let snapshot = match timeout(FIRST_LOOK_MAX, latest.wait_for(Option::is_some)).await {
+            Ok(Ok(snapshot)) => snapshot.clone(),
             Ok(Err(_)) | Err(_) => None,
         };
-        let Some(scene) = scene else {
+        let Some(snapshot) = snapshot else {
             let problem =
                 Problem::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
                     .title("the store does not answer")
                     .retry_after(1);
             return Err(Refusal::Unavailable(problem));
         };
-        if scene.bar_has_no_steps() {
+        if snapshot.bar_has_no_steps() {
             return Err(Refusal::NoSteps);
         }
         let now = Instant::now();
         Ok(Watcher {
             stopping: app.stopping(),
-            app,
-            room,
+            broadcast,
             latest,
             ready_at: now,
             deadline: now,
@@ -183,7 +168,6 @@ impl Watcher {
             alarm: Box::pin(sleep_until(now + BEGINS_WITHIN)),
             is_first: true,
             failed: None,
-            _place: place,
         })
     }
 
@@ -198,7 +182,7 @@ impl Watcher {
         }
         loop {
             tokio::select! {
-                // A room closes after the last scene of a trace, which everybody has seen who asks on.
+                // A room closes after the last snapshot of a trace, which everybody has seen who asks on.
                 changed = self.latest.changed() => return match changed {
                     Ok(()) => self.look(false),
                     Err(_) => Next::End(Ending::Stopping),
@@ -215,21 +199,21 @@ impl Watcher {
     }
 
     fn has_begun(&self) -> bool {
-        self.latest.borrow().as_ref().is_some_and(|scene| scene.has_begun())
+        self.latest.borrow().as_ref().is_some_and(|snapshot| snapshot.has_begun())
     }
 
-    /// Tells the latest scene, and how long to wait for the next. Who comes later sees the time that has passed.
+    /// Tells the latest snapshot, and how long to wait for the next. Who comes later sees the time that has passed.
     fn look(&mut self, is_first: bool) -> Next {
-        let scene = self.latest.borrow_and_update().clone();
-        let Some(scene) = scene else { return Next::End(Ending::Stopping) };
-        self.deadline = if scene.has_begun() {
+        let snapshot = self.latest.borrow_and_update().clone();
+        let Some(snapshot) = snapshot else { return Next::End(Ending::Stopping) };
+        self.deadline = if snapshot.has_begun() {
             Instant::now() + IDLE_MAX
         } else {
             self.ready_at + BEGINS_WITHIN
         };
-        self.failed = scene.failed();
-        let text = if is_first { scene.text_at(self.room.now()) } else { scene.text() };
-        Next::Update { text, done: scene.is_done() }
+        self.failed = snapshot.failed();
+        let text = if is_first { snapshot.text_at(self.broadcast.now()) } else { snapshot.text() };
+        Next::Update { text, done: snapshot.is_done() }
     }
 }
 

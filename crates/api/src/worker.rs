@@ -56,7 +56,7 @@ pub(super) async fn claim(
     let info = info(&jobs.hive, &claim).await?;
     let kept = jobs.hive.heartbeat(&claim.queue, &claim.worker, claim.lock, Some(&info)).await?;
     give_back_unknown(&jobs.hive, &claim, kept, wish.holding).await?;
-    let _place = wait::place(&app)?;
+    let _permit = app.permit_to_wait()?;
     let claimed = keep(claim_unless_stopped(&app, jobs, &claim, wait).await?);
     visit.is_over = visit.is_over || !claimed.jobs.is_empty();
     Ok(Json(ClaimedJobs::new(&claim.worker, &claimed)))
@@ -141,7 +141,7 @@ pub(super) async fn settle(
         }
     }
     if caught.is_empty() && claim.max > 0 && !wait.is_zero() {
-        let _place = wait::place(&app)?;
+        let _permit = app.permit_to_wait()?;
         // What was settled is, whatever becomes of the claim.
         if let Ok(Some(later)) = claim_unless_stopped(&app, jobs, &claim, wait).await {
             caught = later;

@@ -1,6 +1,6 @@
 //! Changing all jobs that meet a filter: first how many there are, then a bar that shows how far it is.
 
-mod errand;
+mod run;
 
 use std::{
     sync::Arc,
@@ -19,8 +19,8 @@ use keyrack_jobs::bee::{Bulk, Filter, Hive, Place, keys::QueueName};
 use keyrack_web::{Problem, access::Subject};
 use serde::Deserialize;
 
-use self::errand::Errand;
-pub(crate) use self::errand::Errands;
+use self::run::BulkRun;
+pub(crate) use self::run::BulkRuns;
 use super::{
     Frame, Visit, assets, form,
     frame::{go, go_and_tell},
@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What is wanted, as it stands in the address and in the form.
 #[derive(Debug, Clone, Deserialize)]
-struct Wanted {
+struct BulkQuery {
     what: String,
     queue: String,
     place: String,
@@ -57,7 +57,7 @@ struct Plan {
 #[template(path = "bulk.html")]
 struct BulkPage {
     frame: Frame,
-    wanted: Wanted,
+    wanted: BulkQuery,
     verb: &'static str,
     /// How many jobs match, for people.
     count: String,
@@ -68,7 +68,7 @@ struct BulkPage {
 /// `GET /bulk`
 pub(crate) async fn ask(State(site): State<Arc<Site>>, visit: Visit) -> Response {
     let asked = async {
-        let wanted: Wanted = visit.query()?;
+        let wanted: BulkQuery = visit.query()?;
         let plan = wanted.plan()?;
         let hive = &site.services.jobs().await?.hive;
         hive.check_queue(&plan.queue).await?;
@@ -92,12 +92,12 @@ pub(crate) async fn ask(State(site): State<Arc<Site>>, visit: Visit) -> Response
 /// `POST /bulk`
 pub(crate) async fn start(State(site): State<Arc<Site>>, visit: Visit, body: Bytes) -> Response {
     let started = async {
-        let plan = form::read::<Wanted>(&body)?.plan()?;
+        let plan = form::read::<BulkQuery>(&body)?.plan()?;
         let hive = &site.services.jobs().await?.hive;
         hive.check_queue(&plan.queue).await?;
         let (total, _) = count(hive, &plan).await?;
         let subject = plan.told();
-        let id = site.errands.start(site.clone(), hive.clone(), plan, total)?;
+        let id = site.bulk_runs.start(site.clone(), hive.clone(), plan, total)?;
         Ok::<_, Problem>((id, subject))
     };
     match started.await {
@@ -111,8 +111,8 @@ pub(crate) async fn start(State(site): State<Arc<Site>>, visit: Visit, body: Byt
 }
 
 #[derive(Template)]
-#[template(path = "errand.html", blocks = ["live"])]
-struct ErrandPage {
+#[template(path = "bulk_run.html", blocks = ["live"])]
+struct BulkRunPage {
     frame: Frame,
     verb: &'static str,
     queue: String,
@@ -125,19 +125,19 @@ struct ErrandPage {
     trouble: Option<String>,
     back: String,
 }
-live_page!(ErrandPage);
+live_page!(BulkRunPage);
 
 /// What the page of a running change shows.
-struct OneErrand(Arc<Errand>);
+struct OneBulkRun(Arc<BulkRun>);
 
-impl View for OneErrand {
-    type Page = ErrandPage;
+impl View for OneBulkRun {
+    type Page = BulkRunPage;
 
-    async fn look(&self, _: &Site, frame: Frame) -> Result<ErrandPage, Problem> {
+    async fn look(&self, _: &Site, frame: Frame) -> Result<BulkRunPage, Problem> {
         let (errand, plan) = (&self.0, &self.0.plan);
         let (matched, changed) = errand.done();
         let outcome = errand.outcome();
-        Ok(ErrandPage {
+        Ok(BulkRunPage {
             frame,
             verb: verb(plan.what),
             queue: plan.queue.to_string(),
@@ -165,8 +165,8 @@ pub(crate) async fn errand(
     Path(id): Path<u64>,
     visit: Visit,
 ) -> Response {
-    match site.errands.get(id) {
-        Some(errand) => show(site, visit, OneErrand(errand)).await,
+    match site.bulk_runs.get(id) {
+        Some(errand) => show(site, visit, OneBulkRun(errand)).await,
         None => Problem::new(StatusCode::NOT_FOUND, "errand_not_found")
             .title("this is not known any more")
             .detail("only the last changes of many jobs are kept, until the server stops")
@@ -176,7 +176,7 @@ pub(crate) async fn errand(
 
 /// `POST /bulk/{id}/stop`
 pub(crate) async fn stop(State(site): State<Arc<Site>>, Path(id): Path<u64>) -> Response {
-    if let Some(errand) = site.errands.get(id) {
+    if let Some(errand) = site.bulk_runs.get(id) {
         errand.stop();
     }
     go_and_tell(&format!("/bulk/{id}"), true, "Stopped: what was changed stays changed.")
@@ -189,7 +189,7 @@ fn verb(what: Bulk) -> &'static str {
     }
 }
 
-impl Wanted {
+impl BulkQuery {
     fn plan(&self) -> Result<Plan, Problem> {
         let what = match self.what.as_str() {
             "cancel" => Bulk::Cancel,

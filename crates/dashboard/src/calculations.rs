@@ -90,12 +90,12 @@ struct Row {
 
 /// What the page shows.
 #[derive(Debug, Default, Deserialize)]
-struct Everything {
+struct CalculationsView {
     #[serde(default)]
     account: String,
 }
 
-impl View for Everything {
+impl View for CalculationsView {
     type Page = CalculationsPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<CalculationsPage, Problem> {
@@ -136,7 +136,7 @@ async fn row(ledger: &Ledger, project: &Project, db: i64) -> Result<Row, Error> 
 
 /// `GET /calculations`
 async fn calculations(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    match visit.query::<Everything>() {
+    match visit.query::<CalculationsView>() {
         Ok(view) => show(site, visit, view).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }

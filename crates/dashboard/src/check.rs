@@ -115,9 +115,9 @@ impl Row {
     }
 }
 
-struct Everything;
+struct LintView;
 
-impl View for Everything {
+impl View for LintView {
     type Page = LintPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<LintPage, Problem> {
@@ -175,7 +175,7 @@ impl LintPage {
 
 /// `GET /lint`
 pub(crate) async fn lint(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    show(site, visit, Everything).await
+    show(site, visit, LintView).await
 }
 
 /// `POST /lint`

@@ -93,7 +93,7 @@ impl BreakerView {
                 (
                     "open",
                     format!(
-                        "The source fails and is not asked; what is known has to do. Tried again {until}."
+                        "The billing provider is failing; cached entitlements are used. Next try {until}."
                     ),
                 )
             }
@@ -127,7 +127,7 @@ impl BreakerView {
 /// Whom to look up, as it stands in the address.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct EntitlementsQuery {
     user: String,
 }
 
@@ -164,7 +164,7 @@ impl View for LookUp {
 
 /// `GET /entitlements`
 pub(crate) async fn page(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    let wanted = visit.query::<Wanted>().and_then(|wanted| match wanted.user.trim() {
+    let wanted = visit.query::<EntitlementsQuery>().and_then(|wanted| match wanted.user.trim() {
         "" => Ok(LookUp { user: None }),
         user => Ok(LookUp { user: Some(user_sub(user)?) }),
     });
@@ -177,7 +177,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, visit: Visit) -> Respons
 /// `POST /entitlements/purge`
 pub(crate) async fn purge(State(site): State<Arc<Site>>, visit: Visit, body: Bytes) -> Response {
     let purged = async {
-        let user = user_sub(form::read::<Wanted>(&body)?.user.trim())?;
+        let user = user_sub(form::read::<EntitlementsQuery>(&body)?.user.trim())?;
         site.services.entitlements()?.purge(&user).await?;
         Ok::<_, Problem>(user)
     };

@@ -75,13 +75,13 @@ struct Row {
 /// What is wanted, as it stands in the address.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct FilesQuery {
     /// How many to leave out; more than this nobody pages through.
     from: u32,
     due: bool,
 }
 
-impl View for Wanted {
+impl View for FilesQuery {
     type Page = FilesPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<FilesPage, Problem> {
@@ -118,7 +118,7 @@ impl View for Wanted {
 
 /// `GET /files`
 pub(crate) async fn files(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    match visit.query::<Wanted>() {
+    match visit.query::<FilesQuery>() {
         Ok(wanted) => show(site, visit, wanted).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }

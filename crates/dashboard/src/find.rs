@@ -41,7 +41,7 @@ const PLACES: [Place; 6] =
 /// The filter, as it stands in the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct FindQuery {
     queue: String,
     place: String,
     tag: String,
@@ -53,7 +53,7 @@ struct Wanted {
 #[template(path = "find.html")]
 struct FindPage {
     frame: Frame,
-    wanted: Wanted,
+    wanted: FindQuery,
     found: Found,
     next: Option<String>,
     retry: Option<String>,
@@ -64,7 +64,7 @@ struct FindPage {
 /// What pages have looked for a moment ago.
 #[derive(Debug)]
 pub(super) struct Searches {
-    found: Cache<Wanted, Found>,
+    found: Cache<FindQuery, Found>,
     running: Semaphore,
 }
 
@@ -118,7 +118,7 @@ struct Matches {
 
 /// `GET /find`
 pub(crate) async fn find(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    let wanted: Wanted = match visit.query() {
+    let wanted: FindQuery = match visit.query() {
         Ok(wanted) => wanted,
         Err(problem) => return problem.for_reader(&visit.headers),
     };
@@ -157,7 +157,7 @@ async fn job_of_that_id(hive: &Hive, text: &str) -> Option<String> {
     hive.job(&jid).await.ok().map(|job| link::job(job.jid()))
 }
 
-impl Wanted {
+impl FindQuery {
     fn link(&self, path: &str, more: &[(&str, &str)]) -> String {
         let mut pairs = vec![
             ("queue", self.queue.as_str()),
@@ -263,7 +263,7 @@ impl Wanted {
         spots: &[(&QueueName, Place)],
         started: Instant,
     ) -> Result<Matches, Problem> {
-        let mut from = Spot::read(&self.cursor);
+        let mut from = JobPlace::read(&self.cursor);
         let first = from.as_ref().and_then(|from| spots.iter().position(|spot| from.is(spot)));
         let text = Some(self.text.clone()).filter(|text| !text.is_empty());
         let (mut found, mut looked_at) = (Matches::default(), 0);
@@ -273,7 +273,8 @@ impl Wanted {
         {
             let occupied = hive.occupied(chunk).await?;
             // A place that has emptied since is not gone on with.
-            let is_still_there = |from: &Spot| occupied.first().is_some_and(|spot| from.is(spot));
+            let is_still_there =
+                |from: &JobPlace| occupied.first().is_some_and(|spot| from.is(spot));
             let mut at =
                 from.take().filter(is_still_there).map(|from| from.at).filter(|at| !at.is_empty());
             let next_chunk = later.first();
@@ -288,11 +289,11 @@ impl Wanted {
                     let is_full = found.jobs.len() >= PAGE;
                     if is_full || looked_at >= LOOKED_AT_MAX || started.elapsed() > PATIENCE {
                         found.next = match at {
-                            Some(at) => Some(Spot::write(queue, *place, &at)),
+                            Some(at) => Some(JobPlace::write(queue, *place, &at)),
                             None => occupied
                                 .get(spot + 1)
                                 .or(next_chunk)
-                                .map(|next| Spot::write(next.0, next.1, "")),
+                                .map(|next| JobPlace::write(next.0, next.1, "")),
                         };
                         return Ok(found);
                     }
@@ -302,7 +303,7 @@ impl Wanted {
                 }
             }
             if let Some(next) = next_chunk.filter(|_| started.elapsed() > PATIENCE) {
-                found.next = Some(Spot::write(next.0, next.1, ""));
+                found.next = Some(JobPlace::write(next.0, next.1, ""));
                 return Ok(found);
             }
             rest = later;
@@ -313,19 +314,19 @@ impl Wanted {
 
 /// A place to go on from.
 #[derive(Debug, Serialize, Deserialize)]
-struct Spot {
+struct JobPlace {
     queue: String,
     place: Place,
     at: String,
 }
 
-impl Spot {
-    fn read(text: &str) -> Option<Spot> {
+impl JobPlace {
+    fn read(text: &str) -> Option<JobPlace> {
         serde_json::from_str(text).ok()
     }
 
     fn write(queue: &QueueName, place: Place, at: &str) -> String {
-        let spot = Spot { queue: queue.to_string(), place, at: at.to_owned() };
+        let spot = JobPlace { queue: queue.to_string(), place, at: at.to_owned() };
         serde_json::to_string(&spot).unwrap_or_default()
     }
 

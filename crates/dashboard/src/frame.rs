@@ -63,7 +63,7 @@ impl Theme {
 
 /// Something to tell at the top of the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct FlashMessage {
     pub(crate) is_good: bool,
     pub(crate) text: String,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Frame {
     pub(crate) theme: Theme,
     /// Who looks at it: pages offer nothing that would be refused.
     pub(crate) caller: Caller,
-    pub(crate) told: Option<Told>,
+    pub(crate) told: Option<FlashMessage>,
     /// Path and query of this page, for forms that lead back here.
     pub(crate) here: String,
     /// How a command begins that reaches the store behind this page.
@@ -87,7 +87,7 @@ impl Frame {
         Frame {
             theme: cookie(headers, THEME).map(|word| Theme::parse(&word)).unwrap_or_default(),
             caller: Caller::default(),
-            told: cookie(headers, TOLD).and_then(|coded| read_told(&coded)),
+            told: cookie(headers, TOLD).and_then(|coded| read_flash_message(&coded)),
             here: here.to_owned(),
             keyrack: "keyrack".into(),
         }
@@ -183,10 +183,10 @@ fn add_cookie(response: &mut Response, name: &str, value: &str, age_s: u32) {
     }
 }
 
-fn read_told(coded: &str) -> Option<Told> {
+fn read_flash_message(coded: &str) -> Option<FlashMessage> {
     let (mark, rest) = coded.split_at_checked(1)?;
     let text = form_urlencoded::parse(rest.as_bytes()).next()?.0.into_owned();
-    Some(Told { is_good: mark == "+", text })
+    Some(FlashMessage { is_good: mark == "+", text })
 }
 
 #[cfg(test)]

@@ -85,11 +85,11 @@ struct EventRow {
     when: String,
 }
 
-struct One {
+struct JourneyView {
     uid: JourneyUid,
 }
 
-impl View for One {
+impl View for JourneyView {
     type Page = JourneyPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<JourneyPage, Problem> {
@@ -130,7 +130,7 @@ pub(crate) async fn journey(
     visit: Visit,
 ) -> Response {
     match JourneyUid::new(uid) {
-        Ok(uid) => show(site, visit, One { uid }).await,
+        Ok(uid) => show(site, visit, JourneyView { uid }).await,
         Err(error) => form::wrong("uid", &error.to_string()).for_reader(&visit.headers),
     }
 }

@@ -47,12 +47,12 @@ struct Row {
 /// Where the page begins, as it stands in the address.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct JourneysQuery {
     /// How many to leave out; more than this nobody pages through.
     from: u32,
 }
 
-impl View for Wanted {
+impl View for JourneysQuery {
     type Page = JourneysPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<JourneysPage, Problem> {
@@ -73,7 +73,7 @@ impl View for Wanted {
 
 /// `GET /journeys`
 pub(crate) async fn journeys(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    match visit.query::<Wanted>() {
+    match visit.query::<JourneysQuery>() {
         Ok(wanted) => show(site, visit, wanted).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }

@@ -18,7 +18,7 @@ use crate::Site;
 
 /// Which key.
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct KeyQuery {
     name: String,
     #[serde(default)]
     db: String,
@@ -58,7 +58,7 @@ struct Found {
 /// `GET /key`
 pub(crate) async fn key(State(site): State<Arc<Site>>, visit: Visit) -> Response {
     let looked = async {
-        let wanted: Wanted = visit.query()?;
+        let wanted: KeyQuery = visit.query()?;
         let name = wanted.name.trim().to_owned();
         check_reader(&name, &visit.frame)?;
         let explanation = keyrack_contract::registry().explain(name.as_bytes());

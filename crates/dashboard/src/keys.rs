@@ -46,9 +46,9 @@ struct Row {
     is_empty: bool,
 }
 
-struct Everything;
+struct KeysView;
 
-impl View for Everything {
+impl View for KeysView {
     type Page = KeysPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<KeysPage, Problem> {
@@ -65,7 +65,7 @@ impl View for Everything {
 
 /// `GET /keys`
 pub(crate) async fn keys(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    show(site, visit, Everything).await
+    show(site, visit, KeysView).await
 }
 
 fn note(counts: Option<&Counts>) -> Option<&'static str> {

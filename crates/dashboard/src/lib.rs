@@ -3,7 +3,7 @@
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
 //! `alerts` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
-//! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `chart`, `graph`, `plot` and `pulse` work out pictures that the templates draw;
+//! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
 //! `link` and `form` are small tools. Pages change nothing that the API cannot.
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
@@ -45,7 +45,7 @@ mod reference;
 mod chart;
 mod graph;
 mod plot;
-mod pulse;
+mod sampler;
 
 mod form;
 mod link;
@@ -98,11 +98,11 @@ pub struct Site {
     describe: fn() -> String,
     bars: progress::Bars,
     courses: journey::Courses,
-    glances: overview::Glances,
+    summaries: overview::ServiceSummaries,
     sweeping: files::Sweeping,
-    errands: bulk::Errands,
+    bulk_runs: bulk::BulkRuns,
     check: check::Check,
-    pulse: pulse::Pulse,
+    sampler: sampler::Sampler,
     searches: find::Searches,
 }
 
@@ -115,11 +115,11 @@ impl Site {
             describe,
             bars: Default::default(),
             courses: Default::default(),
-            glances: Default::default(),
+            summaries: Default::default(),
             sweeping: Default::default(),
-            errands: Default::default(),
+            bulk_runs: Default::default(),
             check: Default::default(),
-            pulse: Default::default(),
+            sampler: Default::default(),
             searches: Default::default(),
         }
     }

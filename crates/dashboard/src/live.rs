@@ -4,20 +4,16 @@
 //! again each time that it has. What is sent is made from the present state, so nothing piles up however much
 //! happens, and whoever was away for a while misses nothing.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{
     http::StatusCode,
-    response::{
-        Html, IntoResponse as _, Response, Sse,
-        sse::{Event, KeepAlive},
-    },
+    response::{Html, IntoResponse as _, Response},
 };
-use futures_util::stream;
 use keyrack_web::{
     Problem,
-    stream::{KEEP_ALIVE, Seat},
+    stream::{Sent, Source, stream},
 };
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -97,33 +93,25 @@ struct Follower<V> {
     view: V,
     ticks: Interval,
     sent: String,
-    /// Given up with the stream.
-    _seat: Seat,
 }
 
 fn follow<V: View>(site: Arc<Site>, frame: Frame, view: V) -> Response {
-    let seat = match Seat::take(&site.app) {
-        Ok(seat) => seat,
+    let permit = match site.app.permit_to_wait() {
+        Ok(permit) => permit,
         Err(problem) => return problem.into_response(),
     };
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let follower = Follower { site, frame, view, ticks, sent: String::new(), _seat: seat };
-    let events = stream::unfold(follower, async |mut follower| {
-        let event = follower.next().await?;
-        Some((Ok::<_, Infallible>(event), follower))
-    });
-    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+    let app = site.app.clone();
+    stream(app, permit, Follower { site, frame, view, ticks, sent: String::new() })
 }
 
-impl<V: View> Follower<V> {
-    /// What has changed; `None` when the server is about to stop.
-    async fn next(&mut self) -> Option<Event> {
+impl<V: View> Source for Follower<V> {
+    const HAS_IDS: bool = false;
+
+    async fn next(&mut self) -> Option<Sent> {
         loop {
-            tokio::select! {
-                _ = self.ticks.tick() => {}
-                () = self.site.app.stopped() => return None,
-            }
+            self.ticks.tick().await;
             let look = self.view.look(&self.site, self.frame.clone()).await;
             let (kind, text) = match look.map(|page| page.live()) {
                 Ok(Ok(text)) => ("live", text),
@@ -134,9 +122,8 @@ impl<V: View> Follower<V> {
                 Err(problem) => ("trouble", problem.message().to_owned()),
             };
             if text != self.sent {
-                let event = Event::default().event(kind).data(&text);
-                self.sent = text;
-                return Some(event);
+                self.sent.clone_from(&text);
+                return Some(Sent::Event { kind, data: text });
             }
         }
     }

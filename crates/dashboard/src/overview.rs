@@ -12,15 +12,15 @@ use keyrack_store::{Info, Kind};
 use keyrack_web::Problem;
 use tokio::time::MissedTickBehavior;
 
-pub(crate) use self::services::Glances;
-use self::services::{Glance, Service, services};
+pub(crate) use self::services::ServiceSummaries;
+use self::services::{Service, ServiceSummary, services};
 use super::{
     Frame, Visit,
     alerts::AlertRow,
     assets,
     chart::Spark,
     live::{View, live_page, show},
-    pulse::APART,
+    sampler::APART,
 };
 use crate::Site;
 
@@ -59,7 +59,7 @@ impl View for Overview {
         let (info, mut facts, glance) = match &ping {
             Ok(_) => {
                 let info = async { site.services.store.info().await.ok() };
-                tokio::join!(info, AlertFacts::read(&site.services), Glance::take(site))
+                tokio::join!(info, AlertFacts::read(&site.services), ServiceSummary::take(site))
             }
             Err(reason) => {
                 let store_error = Some(reason.clone());
@@ -86,7 +86,7 @@ pub(crate) async fn overview(State(site): State<Arc<Site>>, visit: Visit) -> Res
     show(site, visit, Overview).await
 }
 
-/// Takes the pulse of the store for the lines of this page, whether or not somebody looks at it, for as long as it is polled.
+/// Samples the store for the lines of this page, whether or not somebody looks at it, for as long as it is polled.
 pub async fn take_pulse(site: &Site) {
     let mut moments = tokio::time::interval(APART);
     moments.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -94,8 +94,8 @@ pub async fn take_pulse(site: &Site) {
         moments.tick().await;
         // Keys are counted only for somebody who looks, because all of them have to be walked.
         if let Ok(info) = site.services.store.info().await {
-            let (glance, counts) = (Glance::take(site).await, site.services.census.known());
-            site.pulse.note(&info, counts.as_deref(), glance.levels());
+            let (glance, counts) = (ServiceSummary::take(site).await, site.services.census.known());
+            site.sampler.note(&info, counts.as_deref(), glance.levels());
         }
     }
 }
@@ -103,7 +103,7 @@ pub async fn take_pulse(site: &Site) {
 fn cards(site: &Site, info: Option<&Info>) -> Vec<Card> {
     let mut cards = Vec::new();
     if let Some(info) = info {
-        let rates = site.pulse.commands_per_second();
+        let rates = site.sampler.commands_per_second();
         let now =
             rates.last().map_or_else(|| "…".into(), |rate| format::count(rate.round() as u64));
         cards.push(Card {

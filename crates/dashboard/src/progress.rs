@@ -45,7 +45,7 @@ const LIST_AGE: Duration = Duration::from_secs(2);
 /// What pages about progress bars remember.
 #[derive(Debug)]
 pub(crate) struct Bars {
-    lists: Cache<Wanted, Arc<List>>,
+    lists: Cache<ProgressQuery, Arc<List>>,
     pasts: Pasts,
 }
 
@@ -58,7 +58,7 @@ impl Default for Bars {
 /// What is wanted, as it stands in the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct ProgressQuery {
     user: String,
     bar: String,
     cursor: String,
@@ -75,7 +75,7 @@ struct List {
 #[template(path = "progress.html", blocks = ["live"])]
 pub(super) struct ProgressPage {
     frame: Frame,
-    wanted: Wanted,
+    wanted: ProgressQuery,
     underway: Vec<Row>,
     /// How many more there are.
     underway_left_out: String,
@@ -95,7 +95,7 @@ struct BarRow {
     last: String,
 }
 
-impl View for Wanted {
+impl View for ProgressQuery {
     type Page = ProgressPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<ProgressPage, Problem> {
@@ -117,7 +117,7 @@ impl View for Wanted {
 
 /// `GET /progress`
 pub(crate) async fn progress(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    let wanted = visit.query::<Wanted>().and_then(|wanted| {
+    let wanted = visit.query::<ProgressQuery>().and_then(|wanted| {
         wanted.user()?;
         Ok(wanted)
     });
@@ -127,7 +127,7 @@ pub(crate) async fn progress(State(site): State<Arc<Site>>, visit: Visit) -> Res
     }
 }
 
-impl Wanted {
+impl ProgressQuery {
     fn is_all(&self) -> bool {
         self.user.is_empty() && self.bar.is_empty()
     }

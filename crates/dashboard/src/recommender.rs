@@ -52,9 +52,9 @@ struct Finding {
     figures: Vec<(&'static str, String)>,
 }
 
-struct Everything;
+struct RecommenderView;
 
-impl View for Everything {
+impl View for RecommenderView {
     type Page = RecommenderPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<RecommenderPage, Problem> {
@@ -141,18 +141,18 @@ impl Finding {
 
 /// Whom to look at.
 #[derive(Debug, Deserialize)]
-struct Whom {
+struct UserQuery {
     #[serde(default)]
     user: String,
 }
 
 /// `GET /recommender`
 pub(crate) async fn recommender(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    match visit.query::<Whom>() {
+    match visit.query::<UserQuery>() {
         Ok(whom) if !whom.user.trim().is_empty() => {
             frame::go(&format!("/recommender/{}", link::segment(whom.user.trim())))
         }
-        Ok(_) => show(site, visit, Everything).await,
+        Ok(_) => show(site, visit, RecommenderView).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }

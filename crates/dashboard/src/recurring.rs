@@ -45,9 +45,9 @@ struct Row {
     paused: bool,
 }
 
-struct Everything;
+struct RecurringView;
 
-impl View for Everything {
+impl View for RecurringView {
     type Page = RecurringPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<RecurringPage, Problem> {
@@ -67,7 +67,7 @@ impl View for Everything {
 
 /// `GET /recurring`
 pub(crate) async fn recurring(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    show(site, visit, Everything).await
+    show(site, visit, RecurringView).await
 }
 
 /// `POST /recurring/{name}/run`

@@ -47,13 +47,13 @@ struct SignInPage {
 /// What stands behind the `?`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct SignInQuery {
     next: String,
 }
 
 /// `GET /sign-in`
 pub(crate) async fn ask(visit: Visit) -> Response {
-    let wanted: Wanted = visit.query().unwrap_or_default();
+    let wanted: SignInQuery = visit.query().unwrap_or_default();
     let next = own_path(&wanted.next);
     if visit.frame.caller.is_signed_in() {
         return go(next);
@@ -63,7 +63,7 @@ pub(crate) async fn ask(visit: Visit) -> Response {
 
 /// What was typed.
 #[derive(Deserialize)]
-struct Typed {
+struct SignInForm {
     token: String,
     #[serde(default)]
     next: String,
@@ -77,7 +77,7 @@ pub(crate) async fn sign_in(
     client: Option<Extension<ClientAddress>>,
     body: Bytes,
 ) -> Response {
-    let typed: Typed = match form::read(&body) {
+    let typed: SignInForm = match form::read(&body) {
         Ok(typed) => typed,
         Err(problem) => return problem.for_reader(&visit.headers),
     };

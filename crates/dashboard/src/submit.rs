@@ -20,7 +20,7 @@ use crate::Site;
 /// The form, as the browser sends it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct SubmitForm {
     queue: String,
     data: String,
     priority: String,
@@ -37,14 +37,14 @@ struct Wanted {
 #[template(path = "submit.html")]
 struct SubmitPage {
     frame: Frame,
-    wanted: Wanted,
+    wanted: SubmitForm,
     queues: Vec<String>,
     problem: String,
 }
 
 /// `GET /submit`
 pub(crate) async fn form(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    match visit.query::<Wanted>() {
+    match visit.query::<SubmitForm>() {
         Ok(wanted) => page(&site, visit.frame, wanted, String::new()).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
@@ -52,7 +52,7 @@ pub(crate) async fn form(State(site): State<Arc<Site>>, visit: Visit) -> Respons
 
 /// `POST /submit`
 pub(crate) async fn submit(State(site): State<Arc<Site>>, visit: Visit, body: Bytes) -> Response {
-    let wanted: Wanted = match form::read(&body) {
+    let wanted: SubmitForm = match form::read(&body) {
         Ok(wanted) => wanted,
         Err(problem) => return problem.for_reader(&visit.headers),
     };
@@ -70,7 +70,7 @@ pub(crate) async fn submit(State(site): State<Arc<Site>>, visit: Visit, body: By
 }
 
 /// The form with what was typed before, and what was wrong with it.
-async fn page(site: &Site, frame: Frame, wanted: Wanted, problem: String) -> Response {
+async fn page(site: &Site, frame: Frame, wanted: SubmitForm, problem: String) -> Response {
     let status = match problem.is_empty() {
         true => StatusCode::OK,
         false => StatusCode::UNPROCESSABLE_ENTITY,
@@ -85,7 +85,7 @@ async fn page(site: &Site, frame: Frame, wanted: Wanted, problem: String) -> Res
     still(&page, &page.frame, status)
 }
 
-impl Wanted {
+impl SubmitForm {
     async fn submit(&self, site: &Site) -> Result<Jid, Problem> {
         let job = self.submission()?;
         Ok(site.services.jobs().await?.hive.submit(job).await?)

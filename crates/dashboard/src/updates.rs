@@ -39,9 +39,9 @@ struct Row {
     earlier: Vec<String>,
 }
 
-struct Everything;
+struct UpdatesView;
 
-impl View for Everything {
+impl View for UpdatesView {
     type Page = UpdatesPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<UpdatesPage, Problem> {
@@ -64,7 +64,7 @@ impl View for Everything {
 
 /// `GET /updates`
 pub(crate) async fn updates(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    show(site, visit, Everything).await
+    show(site, visit, UpdatesView).await
 }
 
 impl Row {

@@ -5,10 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::http::StatusCode;
 use keyrack_services::Services;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::{
+    Problem,
     access::Access,
     metrics::{QUEUES_MAX, Totals},
     observe::Requests,
@@ -21,6 +23,12 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 
 /// How many requests may wait or stream at once: each holds a connection.
 pub const WAITING_MAX: usize = 5_000;
+
+/// Seconds after which a request that may not wait comes back.
+const WAITING_RETRY_S: u32 = 1;
+
+/// Seconds after which a client that may not watch comes back.
+const WATCHING_RETRY_S: u32 = 5;
 
 /// How many may watch traces at once. Each costs a connection and five kilobytes, as `cargo xtask bench watch` measures, so that all of them take
 /// a tenth of a gigabyte; the system allows a process about as many connections.
@@ -40,7 +48,7 @@ pub struct App {
     pub(crate) requests: Requests,
     pub(crate) totals: Totals,
     /// A place for each request that waits or streams.
-    pub waiting: Semaphore,
+    pub waiting: Arc<Semaphore>,
     /// A place for each who watches a trace.
     pub watching: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
@@ -59,7 +67,7 @@ impl App {
             metrics_queues: QUEUES_MAX,
             requests: Requests::new(),
             totals: Totals::default(),
-            waiting: Semaphore::new(WAITING_MAX),
+            waiting: Arc::new(Semaphore::new(WAITING_MAX)),
             watching: Arc::new(Semaphore::new(WATCHING_MAX)),
             stopping: watch::Sender::new(false),
             started: Instant::now(),
@@ -81,6 +89,26 @@ impl App {
     pub async fn stopped(&self) {
         // The sender is a field of this very value, so there is no other end than being told.
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+    }
+
+    /// A permit to wait or to stream, for as long as it is held.
+    pub fn permit_to_wait(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.waiting.clone().try_acquire_owned().map_err(|_| {
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting")
+                .title("too many requests wait already")
+                .detail("come back in a moment, or ask without waiting")
+                .retry_after(WAITING_RETRY_S)
+        })
+    }
+
+    /// A permit to watch a trace or a journey, for as long as it is held.
+    pub fn permit_to_watch(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.watching.clone().try_acquire_owned().map_err(|_| {
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_watching")
+                .title("too many watch already")
+                .detail("come back in a moment")
+                .retry_after(WATCHING_RETRY_S)
+        })
     }
 
     /// For how long the server has been up.

@@ -58,6 +58,18 @@ impl Problem {
         Problem { kind, title, status, detail: String::new(), field: None, retry_after_s: None }
     }
 
+    /// The same problem with another status.
+    pub fn with_status(mut self, status: StatusCode) -> Problem {
+        self.status = status;
+        self
+    }
+
+    /// The same problem by another short word.
+    pub fn with_kind(mut self, kind: &'static str) -> Problem {
+        self.kind = kind;
+        self
+    }
+
     /// What happened, in a few words that are always the same.
     pub fn title(mut self, title: &'static str) -> Problem {
         self.title = title;

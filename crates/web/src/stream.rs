@@ -1,70 +1,64 @@
-//! Streams of server-sent events: a place among those who stream, ids, gaps, and an end when the server stops.
+//! Streams of server-sent events: ids, gaps, and an end when the server stops.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, mem, sync::Arc, time::Duration};
 
 use axum::{
-    http::{HeaderMap, StatusCode},
+    http::HeaderMap,
     response::{
         IntoResponse as _, Response, Sse,
         sse::{Event, KeepAlive},
     },
 };
 use futures_util::stream;
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{App, Problem};
+use crate::App;
 
-/// A comment that keeps proxies from hanging up.
-pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How soon to come back when there is no place.
-const RETRY_AFTER_S: u32 = 1;
+/// Interval of comments that keep proxies from closing the connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// A place among the requests that wait or stream, given up when it is dropped.
-#[derive(Debug)]
-pub struct Seat(Arc<App>);
-
-impl Seat {
-    /// A place, if there is one.
-    pub fn take(app: &Arc<App>) -> Result<Seat, Problem> {
-        app.waiting.try_acquire().map_err(|_| no_place())?.forget();
-        Ok(Seat(app.clone()))
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.waiting.add_permits(1);
-    }
-}
-
-/// What is told to those for whom there is no place.
-pub fn no_place() -> Problem {
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting")
-        .title("too many requests wait already")
-        .detail("come back in a moment, or ask without waiting")
-        .retry_after(RETRY_AFTER_S)
-}
-
-/// Something to send.
+/// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sent {
-    /// Something may have been missed: whoever hears it reads what they need to know.
+    /// Events may have been missed, so the client reads the state it needs.
     Gap,
-    /// Something happened.
-    Event { kind: &'static str, data: String },
+    Event {
+        kind: &'static str,
+        data: String,
+    },
 }
 
-/// What a stream is made of.
+/// Where the events of a stream come from.
 pub trait Source: Send + 'static {
-    /// What to send next; `None` at the end. It is dropped when the server stops.
+    /// Whether events have ids.
+    const HAS_IDS: bool = true;
+
+    /// The next event; `None` ends the stream. The future is dropped when the server stops.
     fn next(&mut self) -> impl Future<Output = Option<Sent>> + Send;
+
+    /// The last event when the server stops.
+    fn stopping(&self) -> Option<Sent> {
+        None
+    }
 }
 
-/// Streams what a source has to send.
-///
-/// Events are not stored, so that a client that comes back with `Last-Event-ID` gets a `gap` first.
-pub fn stream(seat: Seat, headers: &HeaderMap, source: impl Source) -> Response {
+/// Streams the events of a source.
+pub fn stream(app: Arc<App>, permit: OwnedSemaphorePermit, source: impl Source) -> Response {
+    send(Sender { app, source, sent: 0, owes_gap: false, is_over: false, _permit: permit })
+}
+
+/// Streams the events of a source that stores none: a client that comes back with `Last-Event-ID` gets a `gap` first.
+pub fn stream_with_gaps(
+    app: Arc<App>,
+    permit: OwnedSemaphorePermit,
+    headers: &HeaderMap,
+    source: impl Source,
+) -> Response {
     let owes_gap = headers.contains_key("last-event-id");
-    let sender = Sender { seat, source, sent: 0, owes_gap };
+    send(Sender { app, source, sent: 0, owes_gap, is_over: false, _permit: permit })
+}
+
+fn send(sender: Sender<impl Source>) -> Response {
     let events = stream::unfold(sender, async |mut sender| {
         let event = sender.next().await?;
         Some((Ok::<_, Infallible>(event), sender))
@@ -74,29 +68,40 @@ pub fn stream(seat: Seat, headers: &HeaderMap, source: impl Source) -> Response 
 
 /// One client's stream.
 struct Sender<S> {
-    seat: Seat,
+    app: Arc<App>,
     source: S,
     sent: u64,
     owes_gap: bool,
+    is_over: bool,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl<S: Source> Sender<S> {
     async fn next(&mut self) -> Option<Event> {
-        let next = if std::mem::take(&mut self.owes_gap) {
+        if self.is_over {
+            return None;
+        }
+        let next = if mem::take(&mut self.owes_gap) {
             Sent::Gap
         } else {
             tokio::select! {
                 next = self.source.next() => next?,
-                () = self.seat.0.stopped() => return None,
+                () = self.app.stopped() => {
+                    self.is_over = true;
+                    self.source.stopping()?
+                }
             }
         };
-        // Ids say when and in which order; they are not the same for two streams.
-        self.sent += 1;
-        let id = format!("{}-{}", self.seat.0.services.store.now_ms(), self.sent);
         let (kind, data) = match next {
             Sent::Gap => ("gap", "{}".to_owned()),
             Sent::Event { kind, data } => (kind, data),
         };
-        Some(Event::default().id(id).event(kind).data(data))
+        let mut event = Event::default();
+        if S::HAS_IDS {
+            // Ids say when and in which order; they are not the same for two streams.
+            self.sent += 1;
+            event = event.id(format!("{}-{}", self.app.services.store.now_ms(), self.sent));
+        }
+        Some(event.event(kind).data(data))
     }
 }

@@ -11,7 +11,7 @@ use keyrack_web::{
     App, Problem,
     error::invalid,
     extract::Query,
-    stream::{Seat, Sent, Source, stream},
+    stream::{Sent, Source, stream_with_gaps},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -20,7 +20,7 @@ use super::{caller::Caller, caller::calculation, caller::interval};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct What {
+pub(super) struct ChangesQuery {
     /// Only keys of this dimension.
     dimension: Option<String>,
     /// Only this key.
@@ -46,18 +46,18 @@ pub(super) struct ChangeView {
 /// Events are not stored. A client that comes back with `Last-Event-ID` gets a `gap` event first, and so does one that
 /// could not follow.
 #[utoipa::path(get, path = "/calculations/live/events", tag = "calculations", operation_id = "calculationEvents",
-    params(What, ("Last-Event-ID" = Option<String>, Header, description = "The last event that the client has seen")),
+    params(ChangesQuery, ("Last-Event-ID" = Option<String>, Header, description = "The last event that the client has seen")),
     responses(
         (status = OK, body = ChangeView, content_type = "text/event-stream", description = "The data of each event"),
     ))]
 pub(super) async fn events(
     caller: Caller,
     State(app): State<Arc<App>>,
-    Query(what): Query<What>,
+    Query(query): Query<ChangesQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let seat = Seat::take(&app)?;
-    let result = match (&what.calculation, &what.interval) {
+    let permit = app.permit_to_wait()?;
+    let result = match (&query.calculation, &query.interval) {
         (Some(of), Some(over)) => Some((calculation(of)?, interval(over)?)),
         (None, None) => None,
         _ => {
@@ -65,14 +65,14 @@ pub(super) async fn events(
         }
     };
     let live = caller.ledger.live(&caller.project).await?;
-    Ok(stream(seat, &headers, Listener { caller, live, what, result }))
+    Ok(stream_with_gaps(app, permit, &headers, Listener { caller, live, query, result }))
 }
 
 /// What one client hears.
 struct Listener {
     caller: Caller,
     live: Live,
-    what: What,
+    query: ChangesQuery,
     result: Option<(Calculation, Interval)>,
 }
 
@@ -96,8 +96,8 @@ impl Source for Listener {
 
 impl Listener {
     fn is_wanted(&self, changed: &Changed) -> bool {
-        self.what.dimension.as_ref().is_none_or(|dimension| *dimension == changed.dimension)
-            && self.what.key.as_ref().is_none_or(|key| *key == changed.key)
+        self.query.dimension.as_ref().is_none_or(|dimension| *dimension == changed.dimension)
+            && self.query.key.as_ref().is_none_or(|key| *key == changed.key)
     }
 
     async fn read(&self, changed: &Changed) -> Option<BTreeMap<String, String>> {

@@ -21,7 +21,7 @@ use tokio::{
 use uuid::Uuid;
 
 use super::stream::batch_text;
-use crate::talk::{self, Line, Talk};
+use crate::websocket::{self, Socket, SocketFlow};
 
 /// How often the client can find out how late packets come.
 const LATENCY_EVERY: Duration = Duration::from_secs(2);
@@ -30,9 +30,9 @@ const LATENCY_EVERY: Duration = Duration::from_secs(2);
 pub(crate) async fn socket(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
-    request: talk::Request,
+    request: websocket::Request,
 ) -> Result<Response, Problem> {
-    talk::begin(&app.clone(), &headers, request, |line, place| Client(line).serve(app, place))
+    websocket::begin(&app.clone(), &headers, request, |line, place| Client(line).serve(app, place))
 }
 
 /// A packet of the client.
@@ -68,10 +68,10 @@ enum Refusal {
 }
 
 /// The other end of the connection. Everything breaks off when it is gone.
-struct Client(Line);
+struct Client(Socket);
 
 impl Client {
-    async fn serve(mut self, app: Arc<App>, place: OwnedSemaphorePermit) -> Talk<()> {
+    async fn serve(mut self, app: Arc<App>, place: OwnedSemaphorePermit) -> SocketFlow<()> {
         let (watcher, ends_at) = match self.handshake(&app).await? {
             Ok(ready) => ready,
             Err(refusal) => return self.refuse(refusal).await,
@@ -83,14 +83,14 @@ impl Client {
     }
 
     /// From the first packet to the one before events begin.
-    async fn handshake(&mut self, app: &App) -> Talk<Result<(Watcher, Instant), Refusal>> {
+    async fn handshake(&mut self, app: &App) -> SocketFlow<Result<(Watcher, Instant), Refusal>> {
         let wanted = match self.answer::<Authorize>("authorize").await? {
             Ok(wanted) => wanted,
-            Err(reason) => return Talk::Continue(Err(Refusal::Unprocessable(reason))),
+            Err(reason) => return SocketFlow::Continue(Err(Refusal::Unprocessable(reason))),
         };
         let (uid, duration) = match admit(app, &wanted).await {
             Ok(admitted) => admitted,
-            Err(refusal) => return Talk::Continue(Err(refusal)),
+            Err(refusal) => return SocketFlow::Continue(Err(refusal)),
         };
         let sent = Instant::now();
         self.send("sync_request", "{}").await?;
@@ -108,16 +108,21 @@ impl Client {
         });
         let SyncResponse { receive_timestamp, transmit_timestamp } = match answer {
             Ok(answer) => answer,
-            Err(reason) => return Talk::Continue(Err(Refusal::Unprocessable(reason))),
+            Err(reason) => return SocketFlow::Continue(Err(Refusal::Unprocessable(reason))),
         };
         let sync = Sync { sent, received, receive_timestamp, transmit_timestamp };
         let view = View::synced(wanted.wish, sync);
         let ends_at = view.ends_at(duration);
         let watcher = app.services.live.watch(&uid, view).await.map_err(|_| Refusal::Unavailable);
-        Talk::Continue(watcher.map(|watcher| (watcher, ends_at)))
+        SocketFlow::Continue(watcher.map(|watcher| (watcher, ends_at)))
     }
 
-    async fn stream(&mut self, app: &App, mut watcher: Watcher, ends_at: Instant) -> Talk<()> {
+    async fn stream(
+        &mut self,
+        app: &App,
+        mut watcher: Watcher,
+        ends_at: Instant,
+    ) -> SocketFlow<()> {
         let mut latency = interval_at(Instant::now() + LATENCY_EVERY, LATENCY_EVERY);
         latency.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -141,10 +146,10 @@ impl Client {
     }
 
     /// The next packet, which has to be of that type.
-    async fn answer<T: DeserializeOwned>(&mut self, kind: &str) -> Talk<Result<T, String>> {
+    async fn answer<T: DeserializeOwned>(&mut self, kind: &str) -> SocketFlow<Result<T, String>> {
         let said = self.0.answer().await?;
         let packet = serde_json::from_str::<Packet>(&said).map_err(|error| error.to_string());
-        Talk::Continue(packet.and_then(|packet| {
+        SocketFlow::Continue(packet.and_then(|packet| {
             if packet.kind != kind {
                 return Err(format!("type: \"{}\"; send \"{kind}\" first", packet.kind));
             }
@@ -152,7 +157,7 @@ impl Client {
         }))
     }
 
-    async fn refuse(&mut self, refusal: Refusal) -> Talk<()> {
+    async fn refuse(&mut self, refusal: Refusal) -> SocketFlow<()> {
         let (code, kind, message) = match &refusal {
             Refusal::Unprocessable(reason) => (422, "unprocessable_entity", reason.as_str()),
             Refusal::Forbidden => (403, "forbidden", "the ticket is not valid"),
@@ -164,11 +169,11 @@ impl Client {
         self.0.close(close_code::POLICY, kind).await
     }
 
-    async fn send(&mut self, kind: &str, data: &str) -> Talk<()> {
+    async fn send(&mut self, kind: &str, data: &str) -> SocketFlow<()> {
         self.packet(true, kind, data).await
     }
 
-    async fn packet(&mut self, success: bool, kind: &str, data: &str) -> Talk<()> {
+    async fn packet(&mut self, success: bool, kind: &str, data: &str) -> SocketFlow<()> {
         let uid = Uuid::new_v4().simple();
         let text = format!(
             r#"{{"success":{success},"type":"{kind}","uid":"oseh_packet_{uid}","data":{data}}}"#
@@ -179,7 +184,7 @@ impl Client {
 
 /// The journey, and how long it lasts, if the client may watch it.
 async fn admit(app: &App, wanted: &Authorize) -> Result<(JourneyUid, f64), Refusal> {
-    wanted.wish.check().map_err(Refusal::Unprocessable)?;
+    wanted.wish.check().map_err(|error| Refusal::Unprocessable(error.to_string()))?;
     let uid = JourneyUid::new(wanted.journey_uid.as_str());
     let uid = uid.map_err(|error| Refusal::Unprocessable(format!("journey_uid: {error}")))?;
     let tickets = app.services.tickets.as_ref().ok_or(Refusal::Forbidden)?;

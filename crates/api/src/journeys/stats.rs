@@ -14,7 +14,7 @@ use crate::auth::Viewer;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct When {
+pub(super) struct StatsQuery {
     /// The second of the journey; its end unless said.
     second: Option<u64>,
 }
@@ -33,15 +33,15 @@ pub(super) struct Stats {
 
 /// Shows how a journey stands at one second, and how much happened in each.
 #[utoipa::path(get, path = "/journeys/{uid}/stats", tag = "journeys", operation_id = "journeyStats",
-    params(("uid" = String, Path, description = "The journey"), When), responses((status = OK, body = Stats)))]
+    params(("uid" = String, Path, description = "The journey"), StatsQuery), responses((status = OK, body = Stats)))]
 pub(super) async fn stats(
     State(app): State<Arc<App>>,
     _: Viewer,
     Uid(uid): Uid,
-    Query(when): Query<When>,
+    Query(query): Query<StatsQuery>,
 ) -> Result<Json<Stats>, Problem> {
     let journey = app.services.journeys.journey(&uid).await?;
-    let second = when.second.unwrap_or(journey.duration_seconds.ceil() as u64);
+    let second = query.second.unwrap_or(journey.duration_seconds.ceil() as u64);
     let totals = app.services.journeys.totals(&uid, second).await?;
     let histogram = app.services.journeys.histogram(&uid).await?;
     Ok(Json(Stats { second, totals, histogram }))

@@ -1,29 +1,20 @@
 //! Watching a journey as server-sent events, for whoever has HTTP and nothing else.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use axum::{
-    extract::State,
-    response::{
-        IntoResponse as _, Response, Sse,
-        sse::{Event, KeepAlive},
-    },
-};
-use futures_util::{Stream, stream};
+use axum::{extract::State, response::Response};
 use keyrack_journeys::{ReceivedEvent, View, ViewRequest, Watcher};
-use keyrack_web::{App, Problem, error::invalid, extract::Query};
-use serde::Deserialize;
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, sleep_until},
+use keyrack_web::{
+    App, Problem,
+    error::invalid,
+    extract::Query,
+    stream::{Sent, Source, stream},
 };
+use serde::Deserialize;
+use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 
 use super::{Uid, check_ticket};
-use crate::watch;
-
-/// A comment that keeps proxies from hanging up.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -58,21 +49,16 @@ pub(super) async fn live(
         lookback: request.lookback.unwrap_or(2.0),
         lookahead: request.lookahead.unwrap_or(2.0),
     };
-    if let Err(reason) = wish.check() {
-        let (field, reason) = reason.split_once(": ").unwrap_or(("", &reason));
-        return Err(invalid(field, reason));
-    }
+    wish.check()?;
     check_ticket(&app, &request.jwt, &uid)?;
-    let place = watch::place(&app)?;
+    let permit = app.permit_to_watch()?;
     let journey = app.services.journeys.journey(&uid).await?;
     View::check_time(request.journey_time, journey.duration_seconds)
         .map_err(|reason| invalid("journey_time", reason))?;
     let view = View::at(wish, Instant::now(), request.journey_time);
     let ends_at = view.ends_at(journey.duration_seconds);
     let watcher = app.services.live.watch(&uid, view).await?;
-    let batches = Batches { app, watcher, ends_at, sent: 0, is_over: false, _place: place };
-    let stream = Sse::new(batches.into_stream());
-    Ok(stream.keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    Ok(stream(app, permit, Batches { watcher, ends_at, is_over: false }))
 }
 
 /// The events of a batch, as all watchers get them.
@@ -82,36 +68,24 @@ pub(super) fn batch_text(batch: &[Arc<ReceivedEvent>]) -> String {
 }
 
 struct Batches {
-    app: Arc<App>,
     watcher: Watcher,
     ends_at: Instant,
-    sent: u64,
     is_over: bool,
-    _place: OwnedSemaphorePermit,
 }
 
-impl Batches {
-    fn into_stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
-        stream::unfold(self, async |mut batches| {
-            let event = batches.next().await?;
-            Some((Ok(event), batches))
-        })
-    }
-
-    async fn next(&mut self) -> Option<Event> {
+impl Source for Batches {
+    async fn next(&mut self) -> Option<Sent> {
         if self.is_over {
             return None;
         }
-        self.sent += 1;
-        let event =
-            Event::default().id(format!("{}-{}", self.app.services.store.now_ms(), self.sent));
         tokio::select! {
-            batch = self.watcher.batch() => Some(event.event("event_batch").data(batch_text(&batch))),
+            batch = self.watcher.batch() => {
+                Some(Sent::Event { kind: "event_batch", data: batch_text(&batch) })
+            }
             () = sleep_until(self.ends_at) => {
                 self.is_over = true;
-                Some(event.event("end").data("{}"))
+                Some(Sent::Event { kind: "end", data: "{}".into() })
             }
-            () = self.app.stopped() => None,
         }
     }
 }

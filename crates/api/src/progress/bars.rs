@@ -6,7 +6,6 @@ use axum::{Json, extract::State, http::StatusCode};
 use keyrack_progress::{Bar, BarSettings, DEFAULT_STEP, Sampling, Step};
 use keyrack_web::{
     App, Problem,
-    error::as_not_found,
     extract::{Body, Query},
 };
 use serde::{Deserialize, Serialize};
@@ -156,7 +155,7 @@ pub(crate) async fn update(
         settings(body.sampling_max_count, body.sampling_max_age_seconds, body.sampling_technique);
     let config = body.default_step_config.into();
     let updated = app.services.progress.update_bar(&sub, &name, settings, config).await;
-    let bar = updated.map_err(as_not_found)?;
+    let bar = updated.map_err(super::of_bar)?;
     Ok(Json(UpdatedBar {
         sampling_max_count: bar.settings.sampling_max_count,
         sampling_max_age_seconds: bar.settings.sampling_max_age_seconds,
@@ -173,7 +172,7 @@ pub(crate) async fn delete(
     Editor(sub): Editor,
     Query(Name { name }): Query<Name>,
 ) -> Result<StatusCode, Problem> {
-    app.services.progress.delete_bar(&sub, &name).await.map_err(as_not_found)?;
+    app.services.progress.delete_bar(&sub, &name).await.map_err(super::of_bar)?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -8,7 +8,7 @@ use keyrack_keys::UserSub;
 use keyrack_progress::{HANDLE_EXAMPLE_JOB, NewTrace};
 use keyrack_web::{
     App, Problem,
-    error::{broken, invalid},
+    error::invalid,
     extract::{Body, Query},
 };
 use serde::{Deserialize, Serialize};
@@ -68,17 +68,13 @@ pub(crate) async fn start(
     let kwargs = json!({
         "sub": EXAMPLE_USER, "pbar_name": pbar_name, "uid": uid, "duration": duration, "stdev": stdev,
     });
-    let pushed = Producer::new(app.services.store.clone()).push(HANDLE_EXAMPLE_JOB, &kwargs).await;
-    pushed.map_err(|error| match error {
-        keyrack_jobs::hot::Error::Store(error) => error.into(),
-        error => broken(&error),
-    })?;
+    Producer::new(app.services.store.clone()).push(HANDLE_EXAMPLE_JOB, &kwargs).await?;
     Ok(Json(StartedExample { uid, sub: EXAMPLE_USER.into(), pbar_name }))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ExampleQuery {
     /// The trace, as it was given when the example was started.
     uid: String,
 }
@@ -99,11 +95,11 @@ pub(crate) struct ExampleData {
 }
 
 /// What an example job found.
-#[utoipa::path(get, path = "/examples/job", tag = "examples", operation_id = "exampleResult", params(Which),
+#[utoipa::path(get, path = "/examples/job", tag = "examples", operation_id = "exampleResult", params(ExampleQuery),
     responses((status = OK, body = ExampleResult)))]
 pub(crate) async fn result(
     State(app): State<Arc<App>>,
-    Query(Which { uid }): Query<Which>,
+    Query(ExampleQuery { uid }): Query<ExampleQuery>,
 ) -> Result<Json<ExampleResult>, Problem> {
     let number = app.services.progress.example(&uid).await?;
     let status = if number.is_some() { "complete" } else { "incomplete" };

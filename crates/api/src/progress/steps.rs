@@ -6,7 +6,6 @@ use axum::{Json, extract::State, http::StatusCode};
 use keyrack_progress::Step;
 use keyrack_web::{
     App, Problem,
-    error::as_not_found,
     extract::{Body, Query},
 };
 use serde::Deserialize;
@@ -20,7 +19,7 @@ use crate::{
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct StepQuery {
     /// The bar.
     pbar_name: String,
     /// The step.
@@ -58,43 +57,43 @@ impl CreateStep {
 }
 
 /// Adds a step to the end of a bar, which begins a new version without retained traces.
-#[utoipa::path(post, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "createStep", params(Which),
+#[utoipa::path(post, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "createStep", params(StepQuery),
     request_body = CreateStep, responses((status = CREATED, body = Step)))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,
-    Query(which): Query<Which>,
+    Query(query): Query<StepQuery>,
     Body(body): Body<CreateStep>,
 ) -> Result<(StatusCode, Json<Step>), Problem> {
     let config = body.techniques().into();
-    let (bar, step) = (&which.pbar_name, &which.step_name);
+    let (bar, step) = (&query.pbar_name, &query.step_name);
     let created = app.services.progress.create_step(&sub, bar, step, body.iterated, config).await;
-    Ok((StatusCode::CREATED, Json(created.map_err(as_not_found)?)))
+    Ok((StatusCode::CREATED, Json(created.map_err(super::of_bar)?)))
 }
 
 /// Changes how a step's times are estimated. The default step is changed with its bar.
-#[utoipa::path(put, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "updateStep", params(Which),
+#[utoipa::path(put, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "updateStep", params(StepQuery),
     request_body = Techniques, responses((status = OK, body = Techniques)))]
 pub(crate) async fn update(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,
-    Query(which): Query<Which>,
+    Query(query): Query<StepQuery>,
     Body(techniques): Body<Techniques>,
 ) -> Result<Json<Techniques>, Problem> {
-    let (bar, step) = (&which.pbar_name, &which.step_name);
+    let (bar, step) = (&query.pbar_name, &query.step_name);
     let step = app.services.progress.update_step(&sub, bar, step, techniques.into()).await?;
     Ok(Json(step.config.into()))
 }
 
 /// Deletes a step, which begins a new version without retained traces.
-#[utoipa::path(delete, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "deleteStep", params(Which),
+#[utoipa::path(delete, path = "/progress_bars/steps/", tag = "progress bars", operation_id = "deleteStep", params(StepQuery),
     responses((status = NO_CONTENT)))]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,
-    Query(which): Query<Which>,
+    Query(query): Query<StepQuery>,
 ) -> Result<StatusCode, Problem> {
-    app.services.progress.delete_step(&sub, &which.pbar_name, &which.step_name).await?;
+    app.services.progress.delete_step(&sub, &query.pbar_name, &query.step_name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

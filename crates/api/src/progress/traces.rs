@@ -42,7 +42,7 @@ pub(crate) async fn update(
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct TraceQuery {
     /// The bar.
     pbar_name: String,
     /// The retained trace.
@@ -50,14 +50,14 @@ pub(crate) struct Which {
 }
 
 /// Deletes a retained trace, so that it is no sample any more.
-#[utoipa::path(delete, path = "/progress_bars/traces/", tag = "traces", operation_id = "deleteTrace", params(Which),
+#[utoipa::path(delete, path = "/progress_bars/traces/", tag = "traces", operation_id = "deleteTrace", params(TraceQuery),
     responses((status = NO_CONTENT)))]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
     Editor(sub): Editor,
-    Query(which): Query<Which>,
+    Query(query): Query<TraceQuery>,
 ) -> Result<StatusCode, Problem> {
-    app.services.progress.delete_trace(&sub, &which.pbar_name, &which.trace_uid).await?;
+    app.services.progress.delete_trace(&sub, &query.pbar_name, &query.trace_uid).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

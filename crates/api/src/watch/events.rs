@@ -1,21 +1,24 @@
 //! Watching as server-sent events: the same updates, for whoever has HTTP and nothing else.
 
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Extension,
     extract::State,
     http::{HeaderMap, StatusCode},
-    response::{
-        IntoResponse as _, Response, Sse,
-        sse::{Event, KeepAlive},
-    },
+    response::Response,
 };
-use futures_util::{Stream, stream};
-use keyrack_web::{App, Problem, error::bad_name, extract::Query, stream::KEEP_ALIVE};
+use keyrack_web::{
+    App, Problem,
+    error::bad_name,
+    extract::Query,
+    stream::{Sent, Source, stream},
+};
 use serde_json::json;
 
-use super::{Next, Refusal, Rooms, Shown, Wanted, Watcher, place, scene::TraceUpdate};
+use super::{
+    Credentials, Ending, Next, Refusal, TraceBroadcasts, WatchQuery, Watcher, snapshot::TraceUpdate,
+};
 
 /// How soon to come back to a bar that has no steps yet.
 const NO_STEPS_RETRY_S: u32 = 1;
@@ -26,43 +29,58 @@ const NO_STEPS_RETRY_S: u32 = 1;
 /// then, or it would begin anew. When a run fails, or its process no longer reports, the last update says so in `outcome`. A stream
 /// that ends for another reason than `done` says why in an `end` event. Each update tells all there is to
 /// know, so that nothing is lost by coming back.
-#[utoipa::path(get, path = "/progress_bars/traces/events", tag = "traces", operation_id = "watchTrace", params(Wanted),
+#[utoipa::path(get, path = "/progress_bars/traces/events", tag = "traces", operation_id = "watchTrace", params(WatchQuery),
     responses(
         (status = OK, body = TraceUpdate, content_type = "text/event-stream", description = "The data of each event"),
     ))]
 pub(crate) async fn events(
     State(app): State<Arc<App>>,
-    Extension(rooms): Extension<Arc<Rooms>>,
+    Extension(broadcasts): Extension<Arc<TraceBroadcasts>>,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<WatchQuery>,
 ) -> Result<Response, Problem> {
-    let place = place(&app)?;
-    let shown = Shown { headers: &headers, token: None };
+    let permit = app.permit_to_watch()?;
+    let credentials = Credentials { headers: &headers, token: None };
     let watcher =
-        Watcher::enter(app, &rooms, wanted, shown, place).await.map_err(
-            |refusal| match refusal {
+        Watcher::enter(&app, &broadcasts, wanted, credentials).await.map_err(|refusal| {
+            match refusal {
                 Refusal::Invalid(error) => bad_name(&error),
                 Refusal::NoSteps => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_steps")
                     .title("the progress bar has no steps yet")
                     .retry_after(NO_STEPS_RETRY_S),
                 Refusal::Denied(problem) | Refusal::Unavailable(problem) => problem,
-            },
-        )?;
-    let stream = Sse::new(updates(watcher));
-    Ok(stream.keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+            }
+        })?;
+    Ok(stream(app, permit, Updates { watcher, is_over: false }))
 }
 
-fn updates(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
-    stream::unfold((Some(watcher), 0_u64), async |(watcher, sent)| {
-        let mut watcher = watcher?;
-        let event = Event::default().id(format!("{}-{sent}", watcher.app.services.store.now_ms()));
-        let (event, is_last) = match watcher.next().await {
-            Next::Update { text, done } => (event.event("update").data(text.as_str()), done),
-            Next::End(ending) => {
-                let data = json!({ "reason": ending.reason() }).to_string();
-                (event.event("end").data(data), true)
+struct Updates {
+    watcher: Watcher,
+    is_over: bool,
+}
+
+impl Source for Updates {
+    async fn next(&mut self) -> Option<Sent> {
+        if self.is_over {
+            return None;
+        }
+        match self.watcher.next().await {
+            Next::Update { text, done } => {
+                self.is_over = done;
+                Some(Sent::Event { kind: "update", data: text.to_string() })
             }
-        };
-        Some((Ok(event), ((!is_last).then_some(watcher), sent + 1)))
-    })
+            Next::End(ending) => {
+                self.is_over = true;
+                Some(end(ending))
+            }
+        }
+    }
+
+    fn stopping(&self) -> Option<Sent> {
+        (!self.is_over).then(|| end(Ending::Stopping))
+    }
+}
+
+fn end(ending: Ending) -> Sent {
+    Sent::Event { kind: "end", data: json!({ "reason": ending.reason() }).to_string() }
 }

@@ -16,18 +16,18 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Ending, Next, Refusal, Rooms, Shown, Wanted, Watcher};
-use crate::talk::{self, Line, Talk};
+use super::{Credentials, Ending, Next, Refusal, TraceBroadcasts, WatchQuery, Watcher};
+use crate::websocket::{self, Socket, SocketFlow};
 
 /// `/api/2/progress_bars/traces/`
 pub(crate) async fn socket(
     State(app): State<Arc<App>>,
-    Extension(rooms): Extension<Arc<Rooms>>,
+    Extension(broadcasts): Extension<Arc<TraceBroadcasts>>,
     headers: HeaderMap,
-    request: talk::Request,
+    request: websocket::Request,
 ) -> Result<Response, Problem> {
-    talk::begin(&app.clone(), &headers.clone(), request, |line, place| {
-        Client(line).serve(app, rooms, headers, place)
+    websocket::begin(&app.clone(), &headers.clone(), request, |line, place| {
+        Client(line).serve(app, broadcasts, headers, place)
     })
 }
 
@@ -35,24 +35,24 @@ pub(crate) async fn socket(
 #[derive(Debug, Deserialize)]
 struct Packet {
     #[serde(flatten)]
-    wanted: Wanted,
+    wanted: WatchQuery,
     token: Option<String>,
 }
 
 /// The other end of the connection. Everything breaks off when it is gone.
-struct Client(Line);
+struct Client(Socket);
 
 impl Client {
     async fn serve(
         mut self,
         app: Arc<App>,
-        rooms: Arc<Rooms>,
+        broadcasts: Arc<TraceBroadcasts>,
         headers: HeaderMap,
-        place: OwnedSemaphorePermit,
-    ) -> Talk<()> {
+        _permit: OwnedSemaphorePermit,
+    ) -> SocketFlow<()> {
         let Packet { wanted, token } = self.wanted().await?;
-        let shown = Shown { headers: &headers, token: token.as_deref() };
-        let mut watcher = match Watcher::enter(app, &rooms, wanted, shown, place).await {
+        let credentials = Credentials { headers: &headers, token: token.as_deref() };
+        let mut watcher = match Watcher::enter(&app, &broadcasts, wanted, credentials).await {
             Ok(watcher) => watcher,
             Err(refusal) => return self.refuse(refusal).await,
         };
@@ -85,17 +85,17 @@ impl Client {
     }
 
     /// What the client wants to watch.
-    async fn wanted(&mut self) -> Talk<Packet> {
+    async fn wanted(&mut self) -> SocketFlow<Packet> {
         match serde_json::from_str(&self.0.answer().await?) {
-            Ok(packet) => Talk::Continue(packet),
+            Ok(packet) => SocketFlow::Continue(packet),
             Err(error) => {
                 self.fail(400, "invalid_packet", &error.to_string()).await?;
-                Talk::Break(())
+                SocketFlow::Break(())
             }
         }
     }
 
-    async fn refuse(&mut self, refusal: Refusal) -> Talk<()> {
+    async fn refuse(&mut self, refusal: Refusal) -> SocketFlow<()> {
         match refusal {
             Refusal::Invalid(error) => self.fail(400, "invalid_packet", &error.to_string()).await,
             Refusal::Denied(problem) => {
@@ -110,7 +110,7 @@ impl Client {
         }
     }
 
-    async fn fail(&mut self, category: u16, kind: &str, message: &str) -> Talk<()> {
+    async fn fail(&mut self, category: u16, kind: &str, message: &str) -> SocketFlow<()> {
         let packet = json!({
             "success": false, "error_category": category, "error_type": kind, "error_message": message,
         });

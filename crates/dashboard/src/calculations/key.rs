@@ -97,12 +97,12 @@ struct OneKey {
     project: String,
     dimension: String,
     key: String,
-    wanted: Wanted,
+    wanted: ResultsQuery,
 }
 
 /// What of the key.
 #[derive(Debug, Default, Deserialize)]
-struct Wanted {
+struct ResultsQuery {
     #[serde(default)]
     calculation: String,
     #[serde(default)]
@@ -195,7 +195,7 @@ struct Chosen {
     interval: Interval,
 }
 
-impl Wanted {
+impl ResultsQuery {
     /// What was asked for if it is there, else what says most.
     fn among(&self, declared: &[(Calculation, Interval)]) -> Option<Chosen> {
         let intervals = || declared.iter().map(|pair| pair.1);
@@ -338,7 +338,7 @@ pub(super) async fn key(
     Path((account, project, dimension, key)): Path<(String, String, String, String)>,
     visit: Visit,
 ) -> Response {
-    match visit.query::<Wanted>() {
+    match visit.query::<ResultsQuery>() {
         Ok(wanted) => show(site, visit, OneKey { account, project, dimension, key, wanted }).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
@@ -355,7 +355,7 @@ mod tests {
 
         let declared = [(Sum, Months), (Count, Days), (Sum, Days), (Average, Hours)];
         let chosen = |calculation: &str, interval: &str| {
-            let wanted = Wanted {
+            let wanted = ResultsQuery {
                 calculation: calculation.into(),
                 interval: interval.into(),
                 last: String::new(),
@@ -366,6 +366,6 @@ mod tests {
         assert_eq!(chosen("count", "days"), Some((Some(Count), Days)));
         assert_eq!(chosen("count", "months"), Some((Some(Sum), Months)));
         assert_eq!(chosen("<b>", "hours"), Some((None, Hours)));
-        assert_eq!(Wanted::default().among(&[]), None);
+        assert_eq!(ResultsQuery::default().among(&[]), None);
     }
 }

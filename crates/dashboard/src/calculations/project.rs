@@ -156,7 +156,7 @@ async fn row(
     let (values, declared) = tokio::try_join!(ledger.values_len(&id), ledger.declared(&id))?;
     let glance = match telling(&declared) {
         Some(pair) => glance(ledger, &id, pair).await?,
-        None => Glance::default(),
+        None => ProjectSummary::default(),
     };
     Ok(KeyRow {
         key: key.to_string(),
@@ -171,7 +171,7 @@ async fn row(
 
 /// What is seen of a key at a glance.
 #[derive(Default)]
-struct Glance {
+struct ProjectSummary {
     what: String,
     last: String,
     trend: &'static str,
@@ -182,14 +182,14 @@ async fn glance(
     ledger: &Ledger,
     id: &KeyId,
     (calculation, interval): (Calculation, Interval),
-) -> Result<Glance, Error> {
+) -> Result<ProjectSummary, Error> {
     let (series, trend) = tokio::try_join!(
         ledger.series(id, calculation, interval, SPARK_POINTS),
         ledger.trend(id, interval, true)
     )?;
     let values: Vec<String> = series.into_iter().filter_map(|point| point.value).collect();
     let number = |text: &String| text.parse().ok().filter(|n: &f64| n.is_finite());
-    Ok(Glance {
+    Ok(ProjectSummary {
         what: format!("{calculation} by {interval}"),
         heights: values.iter().filter_map(number).collect(),
         last: values.last().cloned().unwrap_or_default(),

@@ -45,17 +45,17 @@ pub(super) struct Service {
 
 /// What was read a moment ago.
 #[derive(Debug)]
-pub(crate) struct Glances(Cache<(), Arc<Glance>>);
+pub(crate) struct ServiceSummaries(Cache<(), Arc<ServiceSummary>>);
 
-impl Default for Glances {
-    fn default() -> Glances {
-        Glances(Cache::new(AGE))
+impl Default for ServiceSummaries {
+    fn default() -> ServiceSummaries {
+        ServiceSummaries(Cache::new(AGE))
     }
 }
 
 /// What the services are doing; what could not be read is left out, and the page is shown without.
 #[derive(Debug, Default)]
-pub(super) struct Glance {
+pub(super) struct ServiceSummary {
     running: Option<u64>,
     breaker: Option<BreakerReport>,
     lookups: Option<u64>,
@@ -72,13 +72,14 @@ struct Travel {
     watched: usize,
 }
 
-impl Glance {
-    pub(super) async fn take(site: &Site) -> Arc<Glance> {
-        let read = async { Ok::<_, std::convert::Infallible>(Arc::new(Glance::read(site).await)) };
-        site.glances.0.get((), read).await.unwrap_or_default()
+impl ServiceSummary {
+    pub(super) async fn take(site: &Site) -> Arc<ServiceSummary> {
+        let read =
+            async { Ok::<_, std::convert::Infallible>(Arc::new(ServiceSummary::read(site).await)) };
+        site.summaries.0.get((), read).await.unwrap_or_default()
     }
 
-    async fn read(site: &Site) -> Glance {
+    async fn read(site: &Site) -> ServiceSummary {
         let updates = Updates::new(site.services.store.clone());
         let breaker = async {
             let entitlements = site.services.entitlements().ok()?;
@@ -92,7 +93,7 @@ impl Glance {
             updates.repos()
         );
         let (breaker, counts) = breaker.unzip();
-        Glance {
+        ServiceSummary {
             running: running.ok(),
             breaker,
             lookups: counts.map(|counts| {
@@ -179,7 +180,7 @@ impl Travel {
 pub(super) fn services(
     site: &Site,
     stats: &[Stats],
-    glance: &Glance,
+    glance: &ServiceSummary,
     counts: Option<&Counts>,
     now: u64,
 ) -> Vec<Service> {
@@ -189,11 +190,11 @@ pub(super) fn services(
             Some((value, note, line)) => (value, format!("{note} · keys: {keys}"), line),
             None => (keys, format!("keys · {what}"), "keys".to_owned()),
         };
-        let pulse = &site.pulse;
+        let sampler = &site.sampler;
         let levels = match line.as_str() {
-            "keys" => pulse.keys(name),
-            "reads a second" => pulse.rates(name),
-            _ => pulse.levels(name),
+            "keys" => sampler.keys(name),
+            "reads a second" => sampler.rates(name),
+            _ => sampler.levels(name),
         };
         let label = format!("{line} of {name} in the last minutes");
         Service {
@@ -266,6 +267,8 @@ mod tests {
 
     #[test]
     fn what_could_not_be_read_leaves_the_count_of_keys() {
-        assert!(SERVICES.iter().all(|(name, _)| Glance::default().figure(name, 0).is_none()));
+        assert!(
+            SERVICES.iter().all(|(name, _)| ServiceSummary::default().figure(name, 0).is_none())
+        );
     }
 }

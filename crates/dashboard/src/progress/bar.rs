@@ -78,12 +78,12 @@ struct Part {
 }
 
 /// A bar.
-struct One {
+struct BarView {
     user: UserSub,
     bar: String,
 }
 
-impl View for One {
+impl View for BarView {
     type Page = BarPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<BarPage, Problem> {
@@ -115,7 +115,7 @@ impl View for One {
     }
 }
 
-impl One {
+impl BarView {
     async fn underway(&self, site: &Site) -> Result<Vec<Row>, Problem> {
         let mut found = site.services.progress.running(0, UNDERWAY_LOOK).await?;
         found.retain(|trace| trace.user == self.user && trace.bar == self.bar);
@@ -132,7 +132,7 @@ pub(crate) async fn bar(
     visit: Visit,
 ) -> Response {
     match user_sub(&user) {
-        Ok(user) => show(site, visit, One { user, bar }).await,
+        Ok(user) => show(site, visit, BarView { user, bar }).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }

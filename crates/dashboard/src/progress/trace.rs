@@ -52,7 +52,7 @@ struct StepRow {
 }
 
 /// A step of any trace, in seconds from the trace's begin.
-struct Leg {
+struct StepSpan {
     name: String,
     done: String,
     from: f64,
@@ -60,13 +60,13 @@ struct Leg {
     is_current: bool,
 }
 
-struct One {
+struct TraceView {
     user: UserSub,
     bar: String,
     trace: String,
 }
 
-impl View for One {
+impl View for TraceView {
     type Page = TracePage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<TracePage, Problem> {
@@ -108,14 +108,14 @@ pub(crate) async fn trace(
     visit: Visit,
 ) -> Response {
     match user_sub(&user) {
-        Ok(user) => show(site, visit, One { user, bar, trace }).await,
+        Ok(user) => show(site, visit, TraceView { user, bar, trace }).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }
 
-impl One {
+impl TraceView {
     /// The page of a trace with these steps, as if it were through.
-    fn page(&self, frame: Frame, legs: Vec<Leg>) -> TracePage {
+    fn page(&self, frame: Frame, legs: Vec<StepSpan>) -> TracePage {
         let whole = legs.iter().map(|leg| leg.until).fold(0.001, f64::max);
         let steps = legs.into_iter().map(|leg| StepRow {
             x: 100.0 * leg.from.max(0.0) / whole,
@@ -161,18 +161,18 @@ impl TracePage {
             }
         }
         self.facts.push(("Began", format::utc(ms(trace.created_at))));
-        self.facts.push(("Heard of", format::relative(ms(trace.last_updated_at), ms(now))));
+        self.facts.push(("Last seen", format::relative(ms(trace.last_updated_at), ms(now))));
     }
 }
 
-fn legs(trace: &Trace, now: f64) -> Vec<Leg> {
+fn legs(trace: &Trace, now: f64) -> Vec<StepSpan> {
     let begun = trace.created_at;
     let last = trace.steps.len().saturating_sub(1);
     let (is_running, end) = (trace.is_running(now), trace.until(now));
     let legs = trace.steps.iter().enumerate().map(|(at, step)| {
         let next = trace.steps.get(at + 1).map(|next| next.started_at);
         let until = step.finished_at.or(next).unwrap_or(end);
-        Leg {
+        StepSpan {
             name: step.step_name.clone(),
             done: match step.iterations {
                 0 => String::new(),
@@ -187,11 +187,11 @@ fn legs(trace: &Trace, now: f64) -> Vec<Leg> {
 }
 
 /// When a past trace began, and its steps.
-fn past_legs(samples: &Samples, uid: &str) -> Option<(f64, Vec<Leg>)> {
+fn past_legs(samples: &Samples, uid: &str) -> Option<(f64, Vec<StepSpan>)> {
     let trace = samples.traces.iter().find(|trace| trace.uid == uid)?;
     let begun = trace.created_at;
     let steps = trace.steps.iter().zip(samples.steps.iter().skip(1));
-    let legs = steps.map(|(taken, step)| Leg {
+    let legs = steps.map(|(taken, step)| StepSpan {
         name: step.name.clone(),
         done: taken.iterations.map(format::count).unwrap_or_default(),
         from: taken.started_at - begun,

@@ -6,12 +6,12 @@
   Returns nothing.
 ]]
 local call = redis.call
-call('HDEL', KEYS[1], ARGV[1])
-local database = tonumber(ARGV[2])
-if database ~= 0 and tonumber(call('GET', KEYS[2]) or '0') == database + 1 then
+call('HDEL', KEYS[1], account)
+local given = tonumber(database)
+if given ~= 0 and tonumber(call('GET', KEYS[2]) or '0') == given + 1 then
   if call('EXISTS', KEYS[1]) == 0 then
     call('DEL', KEYS[2])
   else
-    call('SET', KEYS[2], ARGV[2])
+    call('SET', KEYS[2], database)
   end
 end

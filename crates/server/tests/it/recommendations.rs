@@ -33,7 +33,8 @@ impl AppTables for Tables {
 
 /// Recommendations for an app of three challenges, one of them private, and 30 posts.
 pub(crate) fn recommendations(store: &Store) -> Recommendations {
-    let recommender = Recommender::new(store.clone(), Settings::default());
+    let settings = Settings { break_text: "I have a break today".into(), ..Settings::default() };
+    let recommender = Recommender::new(store.clone(), settings);
     let ago = |days: u64| {
         let day = recommender.today().saturating_sub(jiff::Span::new().days(days as i64));
         format!("{day} 01:00:00")

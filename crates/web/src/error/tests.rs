@@ -1,6 +1,10 @@
 use axum::{http::header, response::IntoResponse as _};
 use keyrack_jobs::bee::keys::QueueName;
 
+use keyrack_jobs::{Error, recurring};
+use keyrack_recommender as recommender;
+use keyrack_store as store;
+
 use super::*;
 
 /// What a client gets: status, type, field and the seconds to wait.

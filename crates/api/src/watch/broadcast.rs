@@ -19,7 +19,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::scene::{Known, Scene};
+use super::snapshot::{BarHistory, TraceSnapshot};
 
 /// How soon a store that did not answer is asked again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -43,62 +43,62 @@ pub(super) struct Target {
 
 /// All rooms that are open.
 #[derive(Debug)]
-pub(crate) struct Rooms {
+pub(crate) struct TraceBroadcasts {
     progress: Progress,
-    open: Arc<Mutex<HashMap<Target, Weak<Room>>>>,
+    open: Arc<Mutex<HashMap<Target, Weak<TraceBroadcast>>>>,
 }
 
 /// What is seen of a trace, for all who watch it. Closes when nobody does any more.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct TraceBroadcast {
     target: Target,
     progress: Progress,
-    latest: watch::Receiver<Option<Arc<Scene>>>,
+    latest: watch::Receiver<Option<Arc<TraceSnapshot>>>,
     listening: AbortHandle,
-    rooms: Arc<Mutex<HashMap<Target, Weak<Room>>>>,
+    broadcasts: Arc<Mutex<HashMap<Target, Weak<TraceBroadcast>>>>,
 }
 
-impl Rooms {
-    pub(crate) fn new(progress: Progress) -> Rooms {
-        Rooms { progress, open: Arc::default() }
+impl TraceBroadcasts {
+    pub(crate) fn new(progress: Progress) -> TraceBroadcasts {
+        TraceBroadcasts { progress, open: Arc::default() }
     }
 
     /// The room of a trace, opened if need be.
-    pub(super) fn join(&self, target: Target) -> Arc<Room> {
+    pub(super) fn join(&self, target: Target) -> Arc<TraceBroadcast> {
         let mut open = self.open.lock();
-        let room = open.get(&target).and_then(Weak::upgrade);
-        match room {
+        let broadcast = open.get(&target).and_then(Weak::upgrade);
+        match broadcast {
             // The trace may have been created anew since it ended.
-            Some(room) if !room.is_over() => room,
+            Some(broadcast) if !broadcast.is_over() => broadcast,
             ended => {
-                let room = Arc::new(self.open_room(target.clone()));
-                open.insert(target, Arc::downgrade(&room));
+                let broadcast = Arc::new(self.open_broadcast(target.clone()));
+                open.insert(target, Arc::downgrade(&broadcast));
                 drop(open);
                 // Not while the rooms are locked: the end of a room locks them too.
                 drop(ended);
-                room
+                broadcast
             }
         }
     }
 
-    fn open_room(&self, target: Target) -> Room {
+    fn open_broadcast(&self, target: Target) -> TraceBroadcast {
         let (sender, latest) = watch::channel(None);
         let progress = self.progress.clone();
         let listener =
             Listener { progress, target: target.clone(), sender, known: None, seen: None };
         let listening = tokio::spawn(listener.run()).abort_handle();
-        Room {
+        TraceBroadcast {
             target,
             progress: self.progress.clone(),
             latest,
             listening,
-            rooms: self.open.clone(),
+            broadcasts: self.open.clone(),
         }
     }
 }
 
-impl Room {
-    pub(super) fn latest(&self) -> watch::Receiver<Option<Arc<Scene>>> {
+impl TraceBroadcast {
+    pub(super) fn latest(&self) -> watch::Receiver<Option<Arc<TraceSnapshot>>> {
         self.latest.clone()
     }
 
@@ -108,16 +108,16 @@ impl Room {
     }
 
     fn is_over(&self) -> bool {
-        self.latest.borrow().as_ref().is_some_and(|scene| scene.is_over())
+        self.latest.borrow().as_ref().is_some_and(|snapshot| snapshot.is_over())
     }
 }
 
-impl Drop for Room {
+impl Drop for TraceBroadcast {
     fn drop(&mut self) {
         self.listening.abort();
-        let mut open = self.rooms.lock();
+        let mut open = self.broadcasts.lock();
         // Another room for the same trace may be open by now.
-        if open.get(&self.target).is_some_and(|room| room.strong_count() == 0) {
+        if open.get(&self.target).is_some_and(|broadcast| broadcast.strong_count() == 0) {
             open.remove(&self.target);
         }
     }
@@ -127,9 +127,9 @@ impl Drop for Room {
 struct Listener {
     progress: Progress,
     target: Target,
-    sender: watch::Sender<Option<Arc<Scene>>>,
+    sender: watch::Sender<Option<Arc<TraceSnapshot>>>,
     /// What is known of past traces, and since when.
-    known: Option<(Instant, Arc<Known>)>,
+    known: Option<(Instant, Arc<BarHistory>)>,
     /// The trace as it was last.
     seen: Option<Trace>,
 }
@@ -167,7 +167,7 @@ impl Listener {
 
     /// Ends when the trace is lost unless something was heard of it; never for one that promised no reports.
     async fn silence(&self) {
-        let lost_at = self.sender.borrow().as_ref().and_then(|scene| scene.lost_at());
+        let lost_at = self.sender.borrow().as_ref().and_then(|snapshot| snapshot.lost_at());
         match lost_at {
             None => std::future::pending().await,
             Some(at) => {
@@ -179,27 +179,27 @@ impl Listener {
 
     /// Reads the trace until that succeeds, and shows it. True if nothing more will come.
     async fn show(&mut self) -> bool {
-        let scene = loop {
+        let snapshot = loop {
             match self.look().await {
-                Ok(scene) => break scene,
+                Ok(snapshot) => break snapshot,
                 Err(error) => {
                     tracing::warn!(%error, "could not read a trace that is watched");
                     sleep(RETRY_PAUSE).await;
                 }
             }
         };
-        let is_over = scene.is_over();
-        self.sender.send_replace(Some(Arc::new(scene)));
+        let is_over = snapshot.is_over();
+        self.sender.send_replace(Some(Arc::new(snapshot)));
         is_over
     }
 
-    async fn look(&mut self) -> Result<Scene, Error> {
+    async fn look(&mut self) -> Result<TraceSnapshot, Error> {
         let Target { sub, bar, trace } = &self.target;
         let trace = self.progress.trace(sub, bar.as_str(), trace.as_str()).await?;
         let known = match &self.known {
             Some((since, known)) if since.elapsed() < KNOWN_MAX => known.clone(),
             _ => {
-                let known = Arc::new(Known::read(&self.progress, sub, bar).await?);
+                let known = Arc::new(BarHistory::read(&self.progress, sub, bar).await?);
                 self.known = Some((Instant::now(), known.clone()));
                 known
             }
@@ -209,6 +209,6 @@ impl Listener {
         if trace.is_some() {
             self.seen = trace;
         }
-        Ok(Scene::new(self.progress.now(), known, self.seen.clone(), is_gone))
+        Ok(TraceSnapshot::new(self.progress.now(), known, self.seen.clone(), is_gone))
     }
 }

@@ -18,7 +18,7 @@ const GAP: Duration = Duration::from_secs(30);
 
 /// The last moments.
 #[derive(Debug, Default)]
-pub(crate) struct Pulse {
+pub(crate) struct Sampler {
     moments: Mutex<VecDeque<Moment>>,
 }
 
@@ -32,7 +32,7 @@ struct Moment {
     levels: HashMap<&'static str, f64>,
 }
 
-impl Pulse {
+impl Sampler {
     /// Adds a moment.
     pub(super) fn note(
         &self,
@@ -109,28 +109,28 @@ mod tests {
 
     #[test]
     fn rates_are_those_between_moments() {
-        let (pulse, start) = (Pulse::default(), Instant::now());
+        let (sampler, start) = (Sampler::default(), Instant::now());
         for (s, commands) in [(0, 0), (2, 200), (3, 250)] {
-            pulse.add(moment(start, s, commands));
+            sampler.add(moment(start, s, commands));
         }
-        assert_eq!(pulse.commands_per_second(), [100.0, 50.0]);
-        assert_eq!(pulse.keys("jobs"), [0.0, 20.0, 25.0]);
-        assert!(pulse.keys("files").is_empty());
-        assert_eq!(pulse.levels("files"), [0.0, 200.0, 250.0]);
-        assert_eq!(pulse.rates("files"), [100.0, 50.0]);
-        assert!(pulse.rates("jobs").is_empty());
+        assert_eq!(sampler.commands_per_second(), [100.0, 50.0]);
+        assert_eq!(sampler.keys("jobs"), [0.0, 20.0, 25.0]);
+        assert!(sampler.keys("files").is_empty());
+        assert_eq!(sampler.levels("files"), [0.0, 200.0, 250.0]);
+        assert_eq!(sampler.rates("files"), [100.0, 50.0]);
+        assert!(sampler.rates("jobs").is_empty());
     }
 
     #[test]
     fn moments_are_bounded_and_begin_anew_after_a_gap_or_a_restart() {
-        let (pulse, start) = (Pulse::default(), Instant::now());
+        let (sampler, start) = (Sampler::default(), Instant::now());
         for s in 0..400 {
-            pulse.add(moment(start, s, s));
+            sampler.add(moment(start, s, s));
         }
-        assert_eq!(pulse.keys("jobs").len(), MOMENTS_MAX);
-        pulse.add(moment(start, 500, 1_000));
-        assert_eq!(pulse.keys("jobs").len(), 1);
-        pulse.add(moment(start, 502, 5));
-        assert_eq!(pulse.keys("jobs").len(), 1);
+        assert_eq!(sampler.keys("jobs").len(), MOMENTS_MAX);
+        sampler.add(moment(start, 500, 1_000));
+        assert_eq!(sampler.keys("jobs").len(), 1);
+        sampler.add(moment(start, 502, 5));
+        assert_eq!(sampler.keys("jobs").len(), 1);
     }
 }

@@ -25,14 +25,14 @@ const STEP: usize = 100;
 
 /// All changes that are remembered.
 #[derive(Debug, Default)]
-pub(crate) struct Errands {
-    known: Mutex<VecDeque<Arc<Errand>>>,
+pub(crate) struct BulkRuns {
+    known: Mutex<VecDeque<Arc<BulkRun>>>,
     last_id: AtomicU64,
 }
 
 /// One change of many jobs.
 #[derive(Debug)]
-pub(super) struct Errand {
+pub(super) struct BulkRun {
     id: u64,
     pub(super) plan: Plan,
     /// How many jobs there were at the start.
@@ -43,7 +43,7 @@ pub(super) struct Errand {
     outcome: OnceLock<Result<(), String>>,
 }
 
-impl Errands {
+impl BulkRuns {
     /// Begins a change and returns its id.
     pub(super) fn start(
         &self,
@@ -60,7 +60,7 @@ impl Errands {
                 .detail(format!("{running} are; wait for one of them to end, or stop it")));
         }
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let errand = Arc::new(Errand {
+        let errand = Arc::new(BulkRun {
             id,
             plan,
             total,
@@ -84,12 +84,12 @@ impl Errands {
         Ok(id)
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<Arc<Errand>> {
+    pub(super) fn get(&self, id: u64) -> Option<Arc<BulkRun>> {
         self.known.lock().iter().find(|errand| errand.id == id).cloned()
     }
 }
 
-impl Errand {
+impl BulkRun {
     /// Jobs gone through, and those of them that were changed.
     pub(super) fn done(&self) -> (u64, u64) {
         (self.matched.load(Ordering::Relaxed), self.changed.load(Ordering::Relaxed))

@@ -14,27 +14,27 @@ use utoipa::ToSchema;
 
 /// What past traces say about the next.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct BarHistory {
     eta: Eta,
     model: Model,
 }
 
-impl Known {
+impl BarHistory {
     pub(super) async fn read(
         progress: &Progress,
         sub: &UserSub,
         bar: &BarName,
-    ) -> Result<Known, Error> {
+    ) -> Result<BarHistory, Error> {
         let eta = progress.eta(sub, bar.as_str()).await?;
         let model = progress.model(sub, bar.as_str()).await?;
-        Ok(Known { eta, model })
+        Ok(BarHistory { eta, model })
     }
 }
 
 /// A trace at a moment.
 #[derive(Debug)]
-pub(super) struct Scene {
-    known: Arc<Known>,
+pub(super) struct TraceSnapshot {
+    known: Arc<BarHistory>,
     trace: Option<Trace>,
     is_done: bool,
     /// How the trace ended, if it has without being completed.
@@ -140,15 +140,21 @@ impl TraceNumbers {
     }
 }
 
-impl Scene {
+impl TraceSnapshot {
     /// A trace at a time in unix seconds; none before it begins. One that is gone was completed.
-    pub(super) fn new(now: f64, known: Arc<Known>, trace: Option<Trace>, is_gone: bool) -> Scene {
+    pub(super) fn new(
+        now: f64,
+        known: Arc<BarHistory>,
+        trace: Option<Trace>,
+        is_gone: bool,
+    ) -> TraceSnapshot {
         let is_done = is_gone || trace.as_ref().is_some_and(|trace| trace.done);
         let outcome = trace.as_ref().map(|trace| trace.outcome(now)).filter(|_| !is_done);
         let failed = outcome.filter(|outcome| *outcome != Outcome::Running);
-        let mut scene = Scene { known, trace, is_done, failed, text: Utf8Bytes::default() };
-        scene.text = scene.text_at(now);
-        scene
+        let mut snapshot =
+            TraceSnapshot { known, trace, is_done, failed, text: Utf8Bytes::default() };
+        snapshot.text = snapshot.text_at(now);
+        snapshot
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -179,12 +185,12 @@ impl Scene {
         self.known.eta.version >= 0 && self.known.eta.steps.is_empty()
     }
 
-    /// The scene as it was seen, ready to be sent.
+    /// The snapshot as it was seen, ready to be sent.
     pub(super) fn text(&self) -> Utf8Bytes {
         self.text.clone()
     }
 
-    /// The scene at another time.
+    /// The snapshot at another time.
     pub(super) fn text_at(&self, now: f64) -> Utf8Bytes {
         let at = self.trace.as_ref().filter(|_| self.failed.is_some());
         let live = Live::at(

@@ -13,8 +13,6 @@ use axum::{
 use keyrack_web::{App, Problem, access};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
-use super::watch;
-
 /// How long a client may take to say what it has to.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// How long a client may take to receive a packet.
@@ -29,7 +27,7 @@ const TOO_LARGE: &str = "Space limit exceeded";
 const BUFFER_BYTES: usize = 1024;
 
 /// `Break` when the other end is gone or there is nothing more to be said.
-pub(super) type Talk<T> = ControlFlow<(), T>;
+pub(super) type SocketFlow<T> = ControlFlow<(), T>;
 
 /// A request to talk, if it is one.
 pub(super) type Request = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
@@ -39,10 +37,10 @@ pub(super) fn begin<F>(
     app: &Arc<App>,
     headers: &HeaderMap,
     request: Request,
-    talk: impl FnOnce(Line, OwnedSemaphorePermit) -> F + Send + 'static,
+    websocket: impl FnOnce(Socket, OwnedSemaphorePermit) -> F + Send + 'static,
 ) -> Result<Response, Problem>
 where
-    F: Future<Output = Talk<()>> + Send,
+    F: Future<Output = SocketFlow<()>> + Send,
 {
     access::check_socket(app, headers)?;
     let upgrade = request.map_err(|rejection| {
@@ -50,37 +48,37 @@ where
             .title("this is spoken to as a WebSocket")
             .detail(rejection.body_text())
     })?;
-    let place = watch::place(app)?;
+    let place = app.permit_to_watch()?;
     let upgrade = upgrade.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
     let upgrade = upgrade.max_message_size(MESSAGE_BYTES_MAX).max_frame_size(MESSAGE_BYTES_MAX);
     Ok(upgrade.on_upgrade(|socket| async move {
-        let _ = talk(Line(socket), place).await;
+        let _ = websocket(Socket(socket), place).await;
     }))
 }
 
 /// The line to a client.
-pub(super) struct Line(WebSocket);
+pub(super) struct Socket(WebSocket);
 
-impl Line {
+impl Socket {
     /// What the client says to something, or by itself at first; who says nothing for long is told so.
-    pub(super) async fn answer(&mut self) -> Talk<String> {
+    pub(super) async fn answer(&mut self) -> SocketFlow<String> {
         match timeout(ANSWER_MAX, self.said()).await {
             Ok(said) => said,
             Err(_) => {
                 let reason = format!("nothing was said within {} seconds", ANSWER_MAX.as_secs());
                 self.close(close_code::POLICY, &reason).await?;
-                Talk::Break(())
+                SocketFlow::Break(())
             }
         }
     }
 
     /// The next text that the client sends. Other than text makes no sense, which shows when it is read.
-    pub(super) async fn said(&mut self) -> Talk<String> {
+    pub(super) async fn said(&mut self) -> SocketFlow<String> {
         loop {
             match self.0.recv().await {
-                Some(Ok(Message::Text(text))) => return Talk::Continue(text.to_string()),
+                Some(Ok(Message::Text(text))) => return SocketFlow::Continue(text.to_string()),
                 Some(Ok(Message::Binary(bytes))) => {
-                    return Talk::Continue(String::from_utf8_lossy(&bytes).into_owned());
+                    return SocketFlow::Continue(String::from_utf8_lossy(&bytes).into_owned());
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Err(error)) if error.to_string().starts_with(TOO_LARGE) => {
@@ -88,22 +86,22 @@ impl Line {
                     let frame = CloseFrame { code: close_code::SIZE, reason: reason.into() };
                     // What is left of the message cannot be read, so no answer is waited for.
                     let _ = timeout(FAREWELL_MAX, self.0.send(Message::Close(Some(frame)))).await;
-                    return Talk::Break(());
+                    return SocketFlow::Break(());
                 }
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Talk::Break(()),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return SocketFlow::Break(()),
             }
         }
     }
 
-    pub(super) async fn send(&mut self, text: Utf8Bytes) -> Talk<()> {
+    pub(super) async fn send(&mut self, text: Utf8Bytes) -> SocketFlow<()> {
         match timeout(SEND_MAX, self.0.send(Message::Text(text))).await {
-            Ok(Ok(())) => Talk::Continue(()),
-            Ok(Err(_)) | Err(_) => Talk::Break(()),
+            Ok(Ok(())) => SocketFlow::Continue(()),
+            Ok(Err(_)) | Err(_) => SocketFlow::Break(()),
         }
     }
 
     /// Says farewell and waits a little for an answer: hanging up at once could overtake what was said.
-    pub(super) async fn close(&mut self, code: u16, reason: &str) -> Talk<()> {
+    pub(super) async fn close(&mut self, code: u16, reason: &str) -> SocketFlow<()> {
         let frame = CloseFrame { code, reason: reason.into() };
         let farewell = async {
             if self.0.send(Message::Close(Some(frame))).await.is_ok() {
@@ -111,6 +109,6 @@ impl Line {
             }
         };
         let _ = timeout(FAREWELL_MAX, farewell).await;
-        Talk::Break(())
+        SocketFlow::Break(())
     }
 }
