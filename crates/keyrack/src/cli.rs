@@ -1,4 +1,6 @@
-//! What can be typed, and what it starts.
+//! The command line: arguments, and the command that each starts.
+
+mod examples;
 
 use std::{
     env,
@@ -7,7 +9,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use keyrack_format as format;
 
 use crate::{
@@ -20,9 +22,9 @@ use crate::{
     store, token, top, updates, work,
 };
 
-/// Application state on documented Redis keys.
+/// Job queues, progress bars, rate limits and rollups on Redis, or with no Redis at all.
 ///
-/// Without a command, keyrack serves.
+/// Without a command, keyrack runs "serve".
 #[derive(Debug, Parser)]
 #[command(name = "keyrack", version, after_help = AFTER_HELP, max_term_width = 100)]
 struct Cli {
@@ -36,56 +38,56 @@ struct Cli {
     /// Print data as JSON
     #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
-    /// Print nothing but data and errors
+    /// Print only data and errors
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = GLOBAL)]
     quiet: bool,
-    /// Log more; twice for everything
+    /// Log at level info; -vv logs at level trace
     #[arg(long, short, global = true, action = ArgAction::Count, help_heading = GLOBAL)]
     verbose: u8,
 }
 
 const AFTER_HELP: &str = "\
-Flags win over KEYRACK_* variables, those over keyrack.toml, that over the defaults;
-\"keyrack config show --origin\" tells what holds and why.
+Settings come from flags, then KEYRACK_* variables, then keyrack.toml, then the defaults.
+\"keyrack config show --origin\" prints the effective settings and where each comes from.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 refused user or password,
 6 store unreachable, 10 problems found";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Open the store and serve HTTP and Redis clients until told to stop
+    /// Run the server: HTTP API, dashboard and a port for Redis clients
     Serve(serve::Args),
-    /// Let a made-up company use every service, to see what there is
+    /// Run a demo that uses every service with made-up data
     Demo(demo::Args),
     /// Watch queues, progress bars and the store in the terminal
     Top(top::Args),
     /// Run a command for each job of a queue
     Work(work::Args),
-    /// Put jobs into queues, look at them, and steer queues
+    /// Submit, inspect and manage jobs and queues
     Jobs(jobs::Args),
-    /// Look at the jobs that run by the calendar, and steer them
+    /// List, run, pause and resume recurring jobs
     Recurring(recurring::Args),
-    /// Take in events, look at what is calculated from them, and check it
+    /// Import events, show their rollups, and verify them
     Calc(calc::Args),
-    /// Make tokens for users of the HTTP API, list them, and take them back
+    /// Create, list and revoke access tokens
     Token(token::Args),
-    /// See who has changed what
+    /// Show the audit log
     Audit(audit::Args),
-    /// Bars that know how long things take: run commands with one, watch them, see what was learned
+    /// Run commands with a progress bar that learns their duration
     Progress(progress::Args),
-    /// Look up what users have paid for, and steer what is known about it
+    /// Look up and manage what users have paid for
     Entitlements(entitlements::Args),
-    /// Look at files that wait to be deleted, and delete them
+    /// Upload files safely, and delete files nothing refers to
     Files(files::Args),
-    /// Make journeys, and see what happens on them
+    /// Create and inspect journeys (live events with an audience)
     Journeys(journeys::Args),
-    /// Load an app's posts, and see what is recommended to whom
+    /// Load an app's posts and recommend them to users
     Recommend(recommend::Args),
-    /// Deploy when a repository has something new
+    /// Run a command on every host when a repository is updated
     Updates(updates::Args),
-    /// Look up the declared keys, and check a database against them
+    /// Look up declared Redis keys, and check a database against them
     Keys(keys::Args),
-    /// Look after the store
+    /// Inspect, check and repair the store
     Store(store::Args),
     /// Show the settings
     Config(config::Args),
@@ -98,7 +100,8 @@ enum Command {
 
 /// Runs the program with the arguments it was started with.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = help_command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(answer) => return print_answer(&answer).into(),
     };
@@ -110,6 +113,15 @@ pub fn main() -> ExitCode {
         None => Exit::Ok,
     });
     exit.into()
+}
+
+/// The command line, with an example on each help page and the global options on the first only.
+fn help_command() -> clap::Command {
+    let root = Cli::command();
+    let globals: Vec<clap::Arg> =
+        root.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    let hidden: Vec<clap::Arg> = globals.into_iter().map(|arg| arg.hide(true)).collect();
+    root.mut_subcommands(|command| examples::add_to_help(command, "", &hidden))
 }
 
 /// Help, the version, or what is wrong with the arguments. clap's own way of printing would panic on a closed pipe.
@@ -133,7 +145,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         _ => Flags::default(),
     };
     let flags = cli.settings.0.and(of_server);
-    let mut settings = settle(&flags, cli.config)?;
+    let mut settings = resolve(&flags, cli.config)?;
     if matches!(&cli.command, Some(Command::Demo(demo)) if !demo.clean) {
         settings.use_memory_unless_set();
     }
@@ -178,11 +190,11 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     ended
 }
 
-fn settle(flags: &Flags, config: Option<PathBuf>) -> anyhow::Result<Settings> {
+fn resolve(flags: &Flags, config: Option<PathBuf>) -> anyhow::Result<Settings> {
     let from_env = || env::var_os("KEYRACK_CONFIG").filter(|path| !path.is_empty());
     let named = config.or_else(|| from_env().map(PathBuf::from));
     let file = File::find(named.as_deref())?;
-    Ok(Settings::settle(flags, |name| env::var_os(name), file.as_ref())?)
+    Ok(Settings::resolve(flags, |name| env::var_os(name), file.as_ref())?)
 }
 
 fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     Exit, Globals,
-    settings::{DATA, STORE, Settings, Settled},
+    settings::{DATA, ResolvedSetting, STORE, Settings},
 };
 
 /// The arguments of `keyrack config`.
@@ -19,9 +19,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print every setting, in the form of a settings file
+    /// Print the effective settings in the form of keyrack.toml
     Show {
-        /// Say where each value comes from
+        /// Also print where each value comes from
         #[arg(long)]
         origin: bool,
     },
@@ -30,12 +30,12 @@ enum Command {
 /// Runs `keyrack config`.
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let Command::Show { origin } = args.command;
-    let lines: Vec<Line> = lines(&globals.settings)?;
+    let lines: Vec<SettingLine> = lines(&globals.settings)?;
     if globals.json {
         globals.print_json(&lines)?;
         return Ok(Exit::Ok);
     }
-    let texts: Vec<String> = lines.iter().map(Line::text).collect();
+    let texts: Vec<String> = lines.iter().map(SettingLine::text).collect();
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     let mut out = globals.out();
     for (line, text) in lines.iter().zip(&texts) {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
 
 /// A setting as it is shown.
 #[derive(Serialize)]
-struct Line {
+struct SettingLine {
     key: &'static str,
     /// What may be shown of it.
     value: Option<String>,
@@ -65,7 +65,7 @@ struct Line {
     used: bool,
 }
 
-fn lines(settings: &Settings) -> anyhow::Result<Vec<Line>> {
+fn lines(settings: &Settings) -> anyhow::Result<Vec<SettingLine>> {
     settings.store_url()?;
     let loser = if settings.get(&STORE).value.is_some()
         && settings.get(&STORE).origin > settings.get(&DATA).origin
@@ -74,17 +74,17 @@ fn lines(settings: &Settings) -> anyhow::Result<Vec<Line>> {
     } else {
         STORE.key
     };
-    let line = |settled: &Settled| Line {
-        key: settled.setting.key,
-        value: settled.shown(),
-        origin: settled.whence(),
-        secret: settled.setting.secret,
-        used: settled.setting.key != loser && settled.value.is_some(),
+    let line = |resolved: &ResolvedSetting| SettingLine {
+        key: resolved.setting.key,
+        value: resolved.shown(),
+        origin: resolved.whence(),
+        secret: resolved.setting.secret,
+        used: resolved.setting.key != loser && resolved.value.is_some(),
     };
     Ok(settings.all().iter().map(line).collect())
 }
 
-impl Line {
+impl SettingLine {
     /// A line of a settings file; a comment when the value is not used or must not be shown.
     fn text(&self) -> String {
         let Some(value) = &self.value else { return format!("# {} is not set", self.key) };

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use keyrack_store::Class;
+
 /// How the program ended, as its caller sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -37,6 +39,19 @@ impl Exit {
             Exit::Unreachable => 6,
             Exit::Findings => 10,
             Exit::Command(code) => code,
+        }
+    }
+}
+
+impl From<Class> for Exit {
+    fn from(class: Class) -> Exit {
+        match class {
+            Class::Invalid => Exit::Usage,
+            Class::NotFound => Exit::NotFound,
+            Class::Conflict | Class::Limited | Class::Busy => Exit::Conflict,
+            Class::Unauthenticated | Class::Denied => Exit::Auth,
+            Class::Unavailable => Exit::Unreachable,
+            Class::Internal => Exit::Failed,
         }
     }
 }

@@ -29,7 +29,7 @@ const REPLICAS_WITHIN: Duration = Duration::from_millis(100);
 /// Whether to wait for a store that is down when the program starts.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct WaitArgs {
-    /// End with 6 if the store is down, instead of waiting for it
+    /// Exit with 6 if the store is down, instead of waiting for it
     #[arg(long)]
     pub(crate) no_wait: bool,
 }
@@ -119,9 +119,7 @@ impl Globals {
                 Err(error) => error,
             };
             if !std::mem::replace(&mut told, true) {
-                self.say(format_args!(
-                    "{error}; waiting for it (--no-wait ends the program instead)"
-                ));
+                self.say(format_args!("{error}; waiting for the store (--no-wait exits instead)"));
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -169,7 +167,7 @@ fn is_down(error: &anyhow::Error) -> bool {
 fn replicas_acknowledge(settings: &Settings) -> Result<Option<ReplicasAcknowledge>, Failure> {
     let Some(text) = &settings.get(&REPLICAS_ACKNOWLEDGE).value else { return Ok(None) };
     let wanted = parse_replicas(text).ok_or_else(|| {
-        let message = format!("\"{text}\" is no number of replicas with a time");
+        let message = format!("\"{text}\" is not a number of replicas");
         let hint = format!("write 1 or 1,within=100ms; set it by {}", REPLICAS_ACKNOWLEDGE.ways());
         Failure::new(Exit::Usage, message).hint(hint)
     })?;
@@ -191,9 +189,9 @@ fn parse_replicas(text: &str) -> Option<ReplicasAcknowledge> {
 /// How to reach the server that has the folder, if its RESP setting is ours.
 fn way_to_a_running_server(resp: &str) -> String {
     match resp {
-        "off" => "if \"keyrack serve\" has it, let it serve Redis clients with --resp ADDR, and give --store redis://ADDR".into(),
+        "off" => "if \"keyrack serve\" uses it, start that with --resp ADDR and connect with --store redis://ADDR".into(),
         resp => format!(
-            "a running \"keyrack serve\" is reached with --store redis://{resp}, or at the address it printed as \"resp\""
+            "connect to the running \"keyrack serve\" with --store redis://{resp}, or the address it printed as \"resp\""
         ),
     }
 }
@@ -203,8 +201,8 @@ pub(crate) fn must_be_there(folder: &Path) -> Result<(), Failure> {
     if folder.is_dir() {
         return Ok(());
     }
-    let message = format!("there is no data folder \"{}\"", folder.display());
-    let hint = "\"keyrack serve\" makes one; --data DIR or --store URL names another";
+    let message = format!("data folder \"{}\" does not exist", folder.display());
+    let hint = "\"keyrack serve\" creates it; use --data DIR or --store URL for another store";
     Err(Failure::new(Exit::NotFound, message).hint(hint))
 }
 

@@ -11,7 +11,7 @@ use keyrack_jobs as jobs;
 use keyrack_journeys as journeys;
 use keyrack_progress as progress;
 use keyrack_recommender as recommender;
-use keyrack_store as store;
+use keyrack_store::{self as store, ServiceError};
 use keyrack_updates as updates;
 
 use crate::{Exit, Failure};
@@ -49,18 +49,11 @@ fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The chain on one line, each cause once: some errors already have their cause in their own words.
+/// The chain on one line.
 fn message<'a>(chain: impl Iterator<Item = &'a (dyn Error + 'static)>) -> String {
-    let mut message = String::new();
-    for text in chain.map(ToString::to_string) {
-        if message.is_empty() {
-            message = text;
-        } else if !message.contains(&text) {
-            message = format!("{message}: {text}");
-        }
-    }
+    let chain: Vec<String> = chain.map(ToString::to_string).collect();
     // A server's own words may have several lines.
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
+    chain.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 type Verdict = (Exit, Option<String>);
@@ -69,253 +62,49 @@ fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
     if let Some(failure) = error.downcast_ref::<Failure>() {
         return Some((failure.exit(), failure.hint_text().map(str::to_owned)));
     }
-    if let Some(error) = error.downcast_ref::<log::Error>() {
-        return Some(of_log(error));
-    }
-    if let Some(error) = error.downcast_ref::<jobs::Error>() {
-        return of_jobs(error);
-    }
-    if let Some(error) = error.downcast_ref::<jobs::recurring::Error>() {
-        return of_recurring(error);
-    }
-    if let Some(error) = error.downcast_ref::<calculations::Error>() {
-        return of_calculations(error);
-    }
-    if let Some(error) = error.downcast_ref::<identity::Error>() {
-        return of_identity(error);
-    }
-    if let Some(error) = error.downcast_ref::<progress::Error>() {
-        return of_progress(error);
-    }
-    if let Some(error) = error.downcast_ref::<entitlements::Error>() {
-        return of_entitlements(error);
-    }
-    if let Some(error) = error.downcast_ref::<files::Error>() {
-        return of_files(error);
-    }
-    if let Some(error) = error.downcast_ref::<journeys::Error>() {
-        return of_journeys(error);
-    }
-    if let Some(error) = error.downcast_ref::<updates::Error>() {
-        return of_updates(error);
-    }
-    if let Some(error) = error.downcast_ref::<recommender::Error>() {
-        return of_recommender(error);
-    }
-    error.downcast_ref::<store::Error>().map(of_store)
+    let error = CASTS.into_iter().find_map(|cast| cast(error))?;
+    Some((error.info().class.into(), error.store_error().and_then(hint).map(str::to_owned)))
 }
 
-/// What each error about entitlements means.
-fn of_entitlements(error: &entitlements::Error) -> Option<Verdict> {
-    use entitlements::Error;
+type Cast = for<'a> fn(&'a (dyn Error + 'static)) -> Option<&'a dyn ServiceError>;
 
-    let exit = match error {
-        Error::Part(_) | Error::Invalid { .. } | Error::Settings { .. } => Exit::Usage,
-        Error::UnknownEntitlement { .. } | Error::UnknownUser | Error::NoSuchCheckout { .. } => {
-            Exit::NotFound
-        }
-        Error::Limited { .. }
-        | Error::TooManyLimits { .. }
-        | Error::AlreadySubscribed { .. }
-        | Error::TooManyOpen { .. }
-        | Error::Incomplete { .. }
-        | Error::Busy { .. } => Exit::Conflict,
-        Error::NotStripes { .. } => Exit::Auth,
-        Error::Stripe(_) | Error::Source(_) => Exit::Unreachable,
-        Error::NoRandom => Exit::Failed,
-        // Others may have got the same, so it is not the next in the chain as it is.
-        Error::Store(error) => return Some(of_store(error)),
-    };
-    Some((exit, None))
+/// Every error that says its own class.
+const CASTS: [Cast; 13] = [
+    cast::<jobs::Error>,
+    cast::<jobs::hot::Error>,
+    cast::<jobs::recurring::Error>,
+    cast::<progress::Error>,
+    cast::<calculations::Error>,
+    cast::<entitlements::Error>,
+    cast::<files::Error>,
+    cast::<identity::Error>,
+    cast::<journeys::Error>,
+    cast::<recommender::Error>,
+    cast::<updates::Error>,
+    cast::<store::Error>,
+    cast::<log::Error>,
+];
+
+fn cast<'a, E: ServiceError>(error: &'a (dyn Error + 'static)) -> Option<&'a dyn ServiceError> {
+    error.downcast_ref::<E>().map(|error| error as &dyn ServiceError)
 }
 
-/// What each error about files means; that of the store comes next in the chain.
-fn of_files(error: &files::Error) -> Option<Verdict> {
-    use files::Error;
-
-    let exit = match error {
-        Error::Invalid { .. } => Exit::Usage,
-        Error::BeingDeleted { .. } | Error::Swept { .. } => Exit::Conflict,
-        Error::Bucket { .. } => Exit::Failed,
-        Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error about journeys means; that of the store comes next in the chain.
-fn of_journeys(error: &journeys::Error) -> Option<Verdict> {
-    use journeys::Error;
-
-    let exit = match error {
-        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
-        Error::NoSuchJourney { .. } => Exit::NotFound,
-        Error::Refused(_) | Error::TooManySessions { .. } => Exit::Conflict,
-        Error::BadTicket { .. } => Exit::Auth,
-        Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error about updates means; that of the store comes next in the chain.
-fn of_updates(error: &updates::Error) -> Option<Verdict> {
-    use updates::Error;
-
-    match error {
-        Error::Part(_) | Error::SecretTooShort { .. } => Some((Exit::Usage, None)),
-        Error::Store(_) => None,
-    }
-}
-
-/// What each error about calculations means; that of the store comes next in the chain.
-fn of_calculations(error: &calculations::Error) -> Option<Verdict> {
-    use calculations::Error;
-
-    let exit = match error {
-        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
-        Error::NotFound { .. } => Exit::NotFound,
-        Error::TokenExists { .. } | Error::Busy { .. } => Exit::Conflict,
-        Error::UnknownToken | Error::NotAdmin => Exit::Auth,
-        Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error about users and tokens means; that of the store comes next in the chain.
-fn of_identity(error: &identity::Error) -> Option<Verdict> {
-    use identity::Error;
-
-    let exit = match error {
-        Error::Part(_) | Error::Invalid { .. } | Error::Settings { .. } => Exit::Usage,
-        Error::NoSuchToken { .. } => Exit::NotFound,
-        Error::TooManyTokens { .. } => Exit::Conflict,
-        Error::Denied { .. } => Exit::Auth,
-        Error::KeysUnavailable => Exit::Unreachable,
-        Error::NoRandom => Exit::Failed,
-        Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error about recurring jobs means; its cause comes next in the chain.
-fn of_recurring(error: &jobs::recurring::Error) -> Option<Verdict> {
-    use jobs::recurring::Error;
-
-    let exit = match error {
-        Error::Definition { .. } | Error::SameDigest { .. } | Error::NobodyKnows { .. } => {
-            Exit::Usage
-        }
-        Error::NoSuchJob { .. } => Exit::NotFound,
-        Error::OtherList { .. } | Error::NewerList { .. } => Exit::Conflict,
-        Error::Hot(_) | Error::Bee { .. } | Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error about recommendations means; that of the store comes next in the chain.
-fn of_recommender(error: &recommender::Error) -> Option<Verdict> {
-    use recommender::Error;
-
-    let exit = match error {
-        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
-        Error::NoSuchPost { .. } => Exit::NotFound,
-        Error::Busy => Exit::Conflict,
-        Error::Source { .. } | Error::Stopped => Exit::Failed,
-        Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error about jobs means; that of the store comes next in the chain.
-fn of_jobs(error: &jobs::Error) -> Option<Verdict> {
-    use jobs::Error;
-
-    let exit = match error {
-        Error::Part(_) | Error::Invalid { .. } => Exit::Usage,
-        Error::NoSuchJob { .. } | Error::NoSuchQueue { .. } => Exit::NotFound,
-        Error::Exists { .. }
-        | Error::ParentCanceled { .. }
-        | Error::Conflict { .. }
-        | Error::QueueNotEmpty { .. } => Exit::Conflict,
-        Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error about progress bars means; that of the store comes next in the chain.
-fn of_progress(error: &progress::Error) -> Option<Verdict> {
-    use progress::Error;
-
-    let exit = match error {
-        Error::Part(_) | Error::Invalid { .. } | Error::StepReserved | Error::BadJob { .. } => {
-            Exit::Usage
-        }
-        Error::TraceNotFound { .. }
-        | Error::BarNotFound { .. }
-        | Error::StepNotFound { .. }
-        | Error::RetainedTraceNotFound { .. } => Exit::NotFound,
-        Error::TraceCompleted { .. }
-        | Error::StepMissing { .. }
-        | Error::MissingStartTime { .. }
-        | Error::StepChanged { .. }
-        | Error::BackwardsProgress { .. }
-        | Error::StepRepeated { .. }
-        | Error::TooManySteps { .. }
-        | Error::UidTaken { .. }
-        | Error::BarExists { .. }
-        | Error::TooManyBars { .. }
-        | Error::TooManyTraces { .. }
-        | Error::StepExists { .. }
-        | Error::CannotEditDefaultStep
-        | Error::CannotDeleteDefaultStep
-        | Error::Busy { .. } => Exit::Conflict,
-        Error::Corrupt { .. } => Exit::Failed,
-        Error::Store(_) => return None,
-    };
-    Some((exit, None))
-}
-
-/// What each error of a data folder's log means.
-fn of_log(error: &log::Error) -> Verdict {
-    match error {
-        log::Error::InUse { .. } => (Exit::Conflict, None),
-        _ => (Exit::Failed, None),
-    }
-}
-
-/// What each error of the store means for the caller of the program.
-fn of_store(error: &store::Error) -> Verdict {
+/// What the user can do about an error of the store.
+fn hint(error: &store::Error) -> Option<&'static str> {
     use store::Error;
 
-    let (exit, hint) = match error {
-        Error::Url(_) => (Exit::Usage, None),
-        Error::Folder { in_use: true, .. } => (Exit::Conflict, None),
-        Error::Folder { in_use: false, .. } => (Exit::Failed, None),
-        Error::Unreachable { .. } => (
-            Exit::Unreachable,
-            Some(
-                "is the server running, and are host and port right? without --store, keyrack uses a folder of its own",
-            ),
+    match error {
+        Error::Unreachable { .. } => Some(
+            "is the server running, and are host and port right? without --store, keyrack uses a folder of its own",
         ),
-        Error::Auth { .. } => (
-            Exit::Auth,
-            Some("the store URL carries user and password: redis://USER:PASSWORD@HOST:PORT"),
-        ),
-        Error::NoSuchDatabase { .. } => (
-            Exit::NotFound,
-            Some(
-                "the number stands at the end of the store URL; the server's \"databases\" setting says how many there are",
-            ),
-        ),
-        Error::TooOld { .. } | Error::ReadOnly { .. } => (Exit::Failed, None),
-        Error::Lost(_) | Error::Unavailable { .. } | Error::NotReplicated { .. } => {
-            (Exit::Unreachable, None)
+        Error::Auth { .. } => {
+            Some("the store URL carries user and password: redis://USER:PASSWORD@HOST:PORT")
         }
-        Error::IsCluster { .. } | Error::NoReplicas { .. } => (Exit::Usage, None),
-        Error::Denied(_) => (Exit::Auth, None),
-        Error::Refused { .. } => (Exit::Conflict, None),
-        Error::Server(_) => (Exit::Failed, None),
-    };
-    (exit, hint.map(str::to_owned))
+        Error::NoSuchDatabase { .. } => Some(
+            "the number stands at the end of the store URL; the server's \"databases\" setting says how many there are",
+        ),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -27,9 +27,9 @@ impl Signals {
     /// `before_exit` when the second one comes.
     pub(crate) fn listen(before_exit: impl FnOnce() + Send + 'static) -> io::Result<Signals> {
         let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
-        let mut both = {
+        let mut signals = {
             let _inside = runtime.enter();
-            Both {
+            SignalStreams {
                 terminate: unix::signal(SignalKind::terminate())?,
                 interrupt: unix::signal(SignalKind::interrupt())?,
             }
@@ -37,8 +37,8 @@ impl Signals {
         let (hand_over, first) = oneshot::channel();
         let wait = async move {
             // Nobody takes it when the program is ending already.
-            let _ = hand_over.send(both.next().await);
-            let second = both.next().await;
+            let _ = hand_over.send(signals.next().await);
+            let second = signals.next().await;
             before_exit();
             // Everything that was acknowledged is on disk, so there is nothing to lose.
             process::exit(second.exit_code())
@@ -59,12 +59,12 @@ impl Signals {
     }
 }
 
-struct Both {
+struct SignalStreams {
     terminate: unix::Signal,
     interrupt: unix::Signal,
 }
 
-impl Both {
+impl SignalStreams {
     async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.terminate.recv() => Signal::Terminate,

@@ -66,7 +66,7 @@ pub(crate) fn width() -> Option<usize> {
 }
 
 /// Asks whether to go on. Where nobody could answer, `--yes` has to.
-pub(crate) fn agreed(question: &str, what: &str) -> anyhow::Result<bool> {
+pub(crate) fn confirmed(question: &str, what: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
         let failure = Failure::new(Exit::Usage, format!("{what} needs to be confirmed"));
         return Err(failure.hint("give --yes").into());

@@ -10,7 +10,7 @@ use super::{open, scope::Scope};
 use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\"verify\" ends with 10 when it finds a difference, and changes nothing.")]
+#[command(after_help = "\"verify\" changes nothing and exits with 10 if it finds a difference.")]
 pub(super) struct Args {
     #[command(flatten)]
     scope: Scope,

@@ -13,7 +13,7 @@ use super::{
 use crate::{Exit, Failure, Globals, terminal};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Output events of rules stay: they are the record.")]
+#[command(after_help = "Output events of rules are kept.")]
 pub(super) struct Args {
     /// The account
     #[arg(long, short, value_parser = parse_account)]
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Delete only the value at this time, such as "2014-10-17 21:34:07 -0400"; may be repeated
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     at: Vec<Stamp>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         0 => format!("delete \"{name}\" with its {}?", format::counted(values, "value")),
         n => format!("delete {} of \"{name}\"?", format::counted(n, "value")),
     };
-    if !args.yes && !terminal::agreed(&question, "deleting values")? {
+    if !args.yes && !terminal::confirmed(&question, "deleting values")? {
         globals.say("nothing was changed");
         return Ok(Exit::Failed);
     }

@@ -30,20 +30,20 @@ const TOLD_MAX: u64 = 20;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// The file, or - for stdin
+    /// The file to import, or - for stdin
     file: PathBuf,
-    /// How events are written; by the file's name if not given, else ndjson
+    /// Format of the file [default: by its extension, else ndjson]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Begin at the start, even if an import of this file was interrupted
+    /// Start over, even if an earlier import of this file was interrupted
     #[arg(long)]
     restart: bool,
 }
 
 const AFTER_HELP: &str = "\
-A line has account, project, dimension, key, value, created_at, interval and calculation. The first line
-of a CSV file names the columns; lists in it are separated by spaces, \";\" or \"|\". An import that was
-interrupted goes on where it was when it is started again; importing a file twice changes nothing.";
+Each event has account, project, dimension, key, value, created_at, interval and calculation. The
+first line of a CSV file names the columns; lists in a cell are separated by spaces, \";\" or \"|\".
+An interrupted import resumes where it stopped. Importing a file twice changes nothing.";
 
 /// Takes in the events of a file.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -64,7 +64,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     if resume.place.bytes > 0 {
         import.reader.seek(SeekFrom::Start(resume.place.bytes))?;
         let lines = format::count(resume.place.line);
-        globals.say(format_args!("going on after line {lines}, where an import was interrupted"));
+        globals.say(format_args!("resuming the interrupted import after line {lines}"));
     } else if let Some(columns) = &import.columns {
         (resume.place.bytes, resume.place.line) = (columns.bytes, 1);
     }
@@ -143,7 +143,7 @@ struct Import<'a> {
 
 /// Lines to be stored together.
 #[derive(Default)]
-struct Batch {
+struct EventBatch {
     lines: Vec<(u64, Line)>,
     refused: Vec<(u64, String)>,
     bytes: u64,
@@ -156,12 +156,12 @@ impl Import<'_> {
         let mut batch = self.read_batch(resume.place.line)?;
         loop {
             let (is_last, bytes, line) = (batch.is_last, batch.bytes, batch.line);
-            let Batch { lines, refused, .. } = batch;
+            let EventBatch { lines, refused, .. } = batch;
             let (numbers, lines): (Vec<u64>, Vec<Line>) = lines.into_iter().unzip();
             let accounts = self.accounts.clone();
             let storing = tokio::spawn(async move { accounts.record(lines).await });
             // The next lines are read while these are stored.
-            let next = if is_last { Ok(Batch::default()) } else { self.read_batch(line) };
+            let next = if is_last { Ok(EventBatch::default()) } else { self.read_batch(line) };
             let outcomes = storing.await.context("storing events failed")??;
             let (stored, refused) = self.count(numbers, outcomes, refused, resume.place.refused);
             resume.place.stored += stored;
@@ -179,8 +179,8 @@ impl Import<'_> {
         }
     }
 
-    fn read_batch(&mut self, line: u64) -> anyhow::Result<Batch> {
-        let mut batch = Batch { line, ..Batch::default() };
+    fn read_batch(&mut self, line: u64) -> anyhow::Result<EventBatch> {
+        let mut batch = EventBatch { line, ..EventBatch::default() };
         while batch.lines.len() + batch.refused.len() < EVENTS_AT_ONCE {
             let mut text = Vec::new();
             let limit = LINE_BYTES_MAX + 1;
@@ -243,7 +243,7 @@ impl Import<'_> {
         for (at, (number, reason)) in (refused_before..).zip(&refused) {
             self.bar.suspend(|| match at {
                 0..TOLD_MAX => self.globals.say(format_args!("line {number}: {reason}")),
-                TOLD_MAX => self.globals.say("more lines are refused, and not told"),
+                TOLD_MAX => self.globals.say("more lines were refused; they are not listed"),
                 _ => {}
             });
         }

@@ -9,21 +9,21 @@ use crate::{Exit, Globals, signals::Signals};
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// The list: events are pushed to calculations:intake:NAME
+    /// Read events pushed to the list calculations:intake:NAME
     #[arg(long, value_name = "NAME", value_parser = name, required_unless_present = "channel")]
     list: Option<IntakeName>,
-    /// The channel: events are published on ps:calculations:intake:NAME
+    /// Read events published on the channel ps:calculations:intake:NAME
     #[arg(long, value_name = "NAME", value_parser = name, conflicts_with = "list")]
     channel: Option<IntakeName>,
-    /// Stop when the list is empty and no other process has taken anything from it
+    /// Stop when the list is empty and no other process holds events of it
     #[arg(long, requires = "list")]
     drain: bool,
 }
 
 const AFTER_HELP: &str = "\
-An entry is one event as JSON, with \"account\" and \"project\" in place of the token. What is no event
-is kept in calculations:intake:NAME:refused. Any number of processes may work on a list, and nothing
-is lost when one dies; a channel is heard only while this runs.";
+An entry is one event as JSON, with \"account\" and \"project\" instead of a token. Invalid entries
+are moved to calculations:intake:NAME:refused. Several processes may read one list; no event is lost
+if one of them dies. Events on a channel are lost while no process listens.";
 
 fn name(text: &str) -> Result<IntakeName, String> {
     IntakeName::new(text).map_err(|error| error.to_string())

@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The account; without one, accounts are listed
+    /// List the keys of this account [default: list the accounts]
     #[arg(long, short, value_parser = scope::parse_account)]
     account: Option<Account>,
 }

@@ -12,13 +12,13 @@ pub(super) struct Scope {
     /// The account
     #[arg(long, short, value_parser = parse_account)]
     account: Account,
-    /// The project; all of the account if not given
+    /// The project [default: all projects of the account]
     #[arg(value_parser = parse_project)]
     project: Option<Project>,
-    /// The dimension; all of the project if not given
+    /// The dimension [default: all dimensions of the project]
     #[arg(value_parser = parse_dimension)]
     dimension: Option<Dimension>,
-    /// The key; all of the dimension if not given
+    /// The key [default: all keys of the dimension]
     #[arg(value_parser = parse_key)]
     key: Option<DimensionKey>,
 }

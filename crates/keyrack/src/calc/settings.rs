@@ -16,22 +16,22 @@ pub(super) struct Args {
     /// The project
     #[arg(value_parser = scope::parse_project)]
     project: Project,
-    /// What to change; everything is calculated afresh then
+    /// Settings to change; the project's results are then recomputed
     #[arg(value_name = "NAME=VALUE")]
     changes: Vec<String>,
 }
 
 const AFTER_HELP: &str = "\
-Settings, the default first:
+Settings and their values, default first:
 
-  labels      prefix (2014-10, 2014-W42), compact (201410)
-  zone        event (its own offset), or a time zone such as Europe/Berlin
-  duplicates  replace, sum, first, max, min, reject: a second value of the same time
-  gaps        skip, calendar: whether buckets without values count as zeros
-  deviation   sample, population
-  undefined   absent, zero: what too few values do not define
+  labels      prefix (2014-10, 2014-W42), compact (201410): form of bucket labels
+  zone        event (the event's own offset), or a time zone such as Europe/Berlin
+  duplicates  replace, sum, first, max, min, reject: a second value with the same time
+  gaps        skip, calendar: calendar counts buckets without values as zeros
+  deviation   sample, population: form of the standard deviation
+  undefined   absent, zero: result of a statistic with too few values
   updates     union, event: which results an event updates
-  firing      bucket, update: how often a rule fires";
+  firing      bucket, update: a rule fires once per bucket, or at every update";
 
 /// Shows settings, after changing some.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -39,7 +39,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let mut settings = ledger.settings(&args.project).await?;
     for change in &args.changes {
         let Some((name, value)) = change.split_once('=') else {
-            let message = format!("\"{change}\" changes nothing; write NAME=VALUE");
+            let message = format!("\"{change}\" is not of the form NAME=VALUE");
             return Err(Failure::new(Exit::Usage, message).into());
         };
         settings.set(name, value)?;

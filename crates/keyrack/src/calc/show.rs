@@ -31,10 +31,10 @@ pub(super) struct Args {
     /// The key
     #[arg(value_parser = scope::parse_key)]
     key: DimensionKey,
-    /// Only results over this interval
+    /// Only results of this interval
     #[arg(long, short, value_name = "INTERVAL")]
     interval: Option<Interval>,
-    /// How many buckets to list, the last ones
+    /// List the last N buckets of each series
     #[arg(long, short = 'n', default_value_t = 10)]
     buckets: usize,
 }
@@ -45,8 +45,8 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let id = ledger.key(&args.project, &args.dimension, &args.key);
     let declared = ledger.declared(&id).await?;
     if declared.is_empty() {
-        let message = format!("there is no key \"{}\" in \"{}\"", args.key, args.dimension);
-        let hint = format!("\"keyrack calc list --account {}\" lists those that are", args.account);
+        let message = format!("no key \"{}\" in dimension \"{}\"", args.key, args.dimension);
+        let hint = format!("\"keyrack calc list --account {}\" lists the keys", args.account);
         return Err(Failure::new(Exit::NotFound, message).hint(hint).into());
     }
     let mut by_interval: BTreeMap<Interval, Vec<Calculation>> = BTreeMap::new();
@@ -57,7 +57,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     }
     let mut views = Vec::new();
     for (interval, calculations) in by_interval {
-        views.push(View::read(&ledger, &id, interval, calculations).await?);
+        views.push(IntervalResults::read(&ledger, &id, interval, calculations).await?);
     }
     if globals.json {
         let all: serde_json::Map<String, Json> =
@@ -77,20 +77,20 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
 }
 
 /// Everything over one interval.
-struct View {
+struct IntervalResults {
     interval: Interval,
     series: Vec<(Calculation, Vec<Point>)>,
     statistics: Vec<(String, String)>,
     trend: Option<Trend>,
 }
 
-impl View {
+impl IntervalResults {
     async fn read(
         ledger: &Ledger,
         id: &KeyId,
         interval: Interval,
         calculations: Vec<Calculation>,
-    ) -> anyhow::Result<View> {
+    ) -> anyhow::Result<IntervalResults> {
         let (mut series, mut statistics, mut trend) = (Vec::new(), Vec::new(), None);
         for calculation in calculations {
             if is_by_bucket(calculation) {
@@ -102,7 +102,7 @@ impl View {
                 trend = ledger.trend(id, interval, true).await?;
             }
         }
-        Ok(View { interval, series, statistics, trend })
+        Ok(IntervalResults { interval, series, statistics, trend })
     }
 
     fn json(&self) -> Json {

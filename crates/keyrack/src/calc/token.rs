@@ -20,18 +20,18 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a token for a project and print it; it cannot be shown again
-    Create(Of),
-    /// Take the token of a project away
-    Delete(Of),
-    /// Let a token of your choice make tokens over HTTP
-    AddAdmin(Admin),
-    /// Take that right away
-    RemoveAdmin(Admin),
+    /// Create a token for a project and print it; it cannot be shown again
+    Create(ProjectArgs),
+    /// Delete the token of a project
+    Delete(ProjectArgs),
+    /// Allow a token to create project tokens over HTTP
+    AddAdmin(AdminArgs),
+    /// Withdraw that right from a token
+    RemoveAdmin(AdminArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Of {
+struct ProjectArgs {
     /// The account
     #[arg(value_parser = scope::parse_account)]
     account: Account,
@@ -41,8 +41,8 @@ struct Of {
 }
 
 #[derive(Debug, clap::Args)]
-struct Admin {
-    /// The token, of 16 characters or more
+struct AdminArgs {
+    /// The token: at least 16 characters, chosen by you
     #[arg(value_name = "TOKEN")]
     admin: String,
 }
@@ -65,10 +65,10 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Delete(of) => {
             accounts.delete_token(&Grant { account: of.account, project: of.project }).await?;
         }
-        Command::AddAdmin(Admin { admin }) => accounts.add_admin(&admin).await?,
-        Command::RemoveAdmin(Admin { admin }) => {
+        Command::AddAdmin(AdminArgs { admin }) => accounts.add_admin(&admin).await?,
+        Command::RemoveAdmin(AdminArgs { admin }) => {
             if !accounts.remove_admin(&admin).await? {
-                return Err(Failure::new(Exit::NotFound, "the token is not an admin's").into());
+                return Err(Failure::new(Exit::NotFound, "no admin token matches").into());
             }
         }
     }

@@ -11,12 +11,12 @@ use crate::{Exit, Globals, table::Table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The user, by the subject of their tokens
+    /// The user: the "sub" of their tokens
     user: UserSub,
     /// The entitlement
     #[arg(default_value = "pro")]
     identifier: String,
-    /// Ask the source, whatever is known
+    /// Ask RevenueCat even if a cached value exists
     #[arg(long)]
     force: bool,
 }
@@ -55,16 +55,16 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         return Ok(Exit::Ok);
     }
     let value = &found.entitlement;
-    let mut table = Table::new(&["ENTITLEMENT", "STATE", "UNTIL", "CHECKED", "SAYS"]);
+    let mut table = Table::new(&["ENTITLEMENT", "STATE", "UNTIL", "CHECKED", "SOURCE"]);
     let until = value.expires_at.map_or_else(|| "-".to_owned(), show::moment);
     let checked = show::moment(value.checked_at);
-    let says = origin(found.origin);
+    let source = origin(found.origin);
     table.row(vec![
         identifier.into(),
         show::state(value),
         until.into(),
         checked.into(),
-        says.into(),
+        source.into(),
     ]);
     let mut out = globals.out();
     table.print(&mut out)?;
@@ -77,7 +77,7 @@ fn origin(origin: Origin) -> &'static str {
         Origin::Local => "this process",
         Origin::Store => "the store",
         Origin::Source => "RevenueCat",
-        Origin::LastKnown => "the store; RevenueCat cannot be asked",
-        Origin::Assumed => "nobody; RevenueCat cannot be asked",
+        Origin::LastKnown => "the store (RevenueCat is unavailable)",
+        Origin::Assumed => "assumed (RevenueCat is unavailable)",
     }
 }

@@ -7,7 +7,7 @@ use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The user, by the subject of their tokens
+    /// The user: the "sub" of their tokens
     user: UserSub,
     /// The user's id at RevenueCat
     revenue_cat_id: String,
@@ -17,6 +17,6 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let entitlements = setup::unasked(globals.open_store().await?, globals)?;
     entitlements.link(&args.user, &args.revenue_cat_id).await?;
-    globals.say(format_args!("\"{}\" is linked", args.user));
+    globals.say(format_args!("user \"{}\" linked", args.user));
     Ok(Exit::Ok)
 }

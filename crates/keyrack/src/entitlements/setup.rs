@@ -26,7 +26,7 @@ pub(crate) fn billing(store: &Store, globals: &Globals) -> anyhow::Result<Option
         return match value(&STRIPE_KEY) {
             None => Ok(None),
             Some(_) => {
-                Err(missing(&REVENUE_CAT_KEY, "what is sold has to be told to RevenueCat").into())
+                Err(missing(&REVENUE_CAT_KEY, "keyrack reports purchases to RevenueCat").into())
             }
         };
     };
@@ -41,7 +41,7 @@ pub(crate) fn billing(store: &Store, globals: &Globals) -> anyhow::Result<Option
 /// The same for commands that cannot do without.
 pub(super) fn needed(store: &Store, globals: &Globals) -> anyhow::Result<Billing> {
     let billing = billing(store, globals)?;
-    Ok(billing.ok_or_else(|| missing(&REVENUE_CAT_KEY, "there is nobody to ask"))?)
+    Ok(billing.ok_or_else(|| missing(&REVENUE_CAT_KEY, "entitlements come from RevenueCat"))?)
 }
 
 /// The same for commands that only look at the store.
@@ -54,8 +54,8 @@ pub(crate) async fn sweep_forever(checkout: Checkout) {
     loop {
         tokio::time::sleep(SWEEP_PAUSE).await;
         match checkout.sweep().await {
-            Ok(swept) => tracing::debug!(?swept, "looked at open checkouts"),
-            Err(error) => tracing::warn!(%error, "open checkouts could not be looked at"),
+            Ok(swept) => tracing::debug!(?swept, "checked open checkouts"),
+            Err(error) => tracing::warn!(%error, "could not check open checkouts"),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The user, by the subject of their tokens
+    /// The user: the "sub" of their tokens
     user: UserSub,
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         return Ok(Exit::Ok);
     }
     if values.is_empty() {
-        globals.say("nothing is known; \"keyrack entitlements check\" asks");
+        globals.say("nothing cached; \"keyrack entitlements check\" asks RevenueCat");
         return Ok(Exit::Ok);
     }
     print(&values, globals)?;

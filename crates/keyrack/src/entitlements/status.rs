@@ -18,12 +18,13 @@ struct StatusJson {
 pub(super) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     let entitlements = setup::unasked(globals.open_existing_store().await?, globals)?;
     let (breaker, words) = match entitlements.breaker().await? {
-        State::Closed => ("closed", "RevenueCat is asked"),
-        State::HalfOpen => (
-            "half_open",
-            "RevenueCat failed; now and then one request finds out whether it is back",
-        ),
-        State::Open => ("open", "RevenueCat fails and is not asked; what is known has to do"),
+        State::Closed => ("closed", "RevenueCat is available"),
+        State::HalfOpen => {
+            ("half_open", "RevenueCat was failing; single requests test whether it has recovered")
+        }
+        State::Open => {
+            ("open", "RevenueCat is failing; using cached entitlements until it recovers")
+        }
     };
     if globals.json {
         globals.print_json(&StatusJson { breaker })?;

@@ -9,7 +9,7 @@ use crate::{Exit, Failure, Globals, settings::STRIPE_KEY};
 pub(super) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     let store = globals.open_existing_store().await?;
     let Some(checkout) = setup::needed(&store, globals)?.checkout else {
-        let failure = Failure::new(Exit::Usage, "\"stripe-key\" is not set: nothing is sold");
+        let failure = Failure::new(Exit::Usage, "\"stripe-key\" is not set: there is no checkout");
         return Err(failure.hint(format!("set it by {}", STRIPE_KEY.ways())).into());
     };
     let swept = checkout.sweep().await?;

@@ -9,7 +9,7 @@ use crate::{Exit, Failure, Globals};
 pub(super) struct Args {
     /// The bucket
     bucket: String,
-    /// The file in it
+    /// The name of the file in the bucket
     key: String,
 }
 
@@ -37,9 +37,9 @@ pub(super) async fn run(args: &Args, files: &Files, globals: &Globals) -> anyhow
     if kept == 0 {
         let message =
             format!("the file \"{}\" in \"{}\" is not in purgatory", args.key, args.bucket);
-        let hint = "\"keyrack files list\" shows what is";
+        let hint = "\"keyrack files list\" lists the files in purgatory";
         return Err(Failure::new(Exit::NotFound, message).hint(hint).into());
     }
-    globals.say(format_args!("kept; it had been entered {}", format::counted(kept, "time")));
+    globals.say(format_args!("kept; removed from purgatory ({})", format::counted(kept, "time")));
     Ok(Exit::Ok)
 }

@@ -15,10 +15,10 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only those that are due
+    /// Only files that are due now
     #[arg(long)]
     due: bool,
-    /// At most so many
+    /// List at most N files
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     limit: usize,
 }
@@ -45,8 +45,10 @@ pub(super) async fn run(args: &Args, files: &Files, globals: &Globals) -> anyhow
     let (all, due) = files.count().await?;
     let total = if args.due { due } else { all };
     if !globals.json && total as usize > entries.len() {
-        globals
-            .say(format_args!("{} in all; see more with --limit", format::counted(total, "file")));
+        globals.say(format_args!(
+            "{} in total; for more, use --limit",
+            format::counted(total, "file")
+        ));
     }
     Ok(Exit::Ok)
 }

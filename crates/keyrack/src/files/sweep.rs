@@ -14,13 +14,13 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Where the files are, instead of what the setting "files" says: file:DIR, s3: or s3:https://HOST
+    /// Where the files are: file:DIR, s3: or s3:https://HOST [default: the setting "files"]
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Only list what would be deleted
+    /// Only list the files that would be deleted
     #[arg(long)]
     dry_run: bool,
-    /// Delete so many at once
+    /// Delete N files at a time
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
 }
@@ -68,9 +68,9 @@ fn as_json(swept: &Swept) -> serde_json::Value {
 fn tell(swept: &Swept) -> String {
     let mut words = format!("{} deleted", format::counted(swept.deleted, "file"));
     for (count, what) in [
-        (swept.unexpected, "of them uploaded for nothing"),
-        (swept.missing, "gone already"),
-        (swept.kept, "on record and kept"),
+        (swept.unexpected, "of them left by failed uploads"),
+        (swept.missing, "already gone"),
+        (swept.kept, "recorded and kept"),
         (swept.failed, "failed"),
     ] {
         if count > 0 {
@@ -122,7 +122,7 @@ pub(crate) fn sweep_definition(settings: &Settings) -> anyhow::Result<Option<Def
     // Whoever asks for sweeps has to say of what.
     buckets(settings)?;
     let schedule = CronSchedule::new("UTC", times).map_err(|error| {
-        Failure::new(Exit::Usage, format!("the times of the sweep: {error}"))
+        Failure::new(Exit::Usage, format!("\"files-sweep\": {error}"))
             .hint(format!("set them by {}", FILES_SWEEP.ways()))
     })?;
     Ok(Some(Definition::new(SWEEP_JOB, schedule)))

@@ -12,33 +12,33 @@ use super::{names, open};
 use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Without an option it shows the limits that hold; \"none\" lifts one.")]
+#[command(after_help = "Without an option, prints the current limits. \"none\" removes a limit.")]
 pub(super) struct Args {
     /// The queue
     #[arg(value_parser = names::queue)]
     queue: QueueName,
-    /// So many jobs may run at once
+    /// Run at most N jobs at once
     #[arg(long, value_name = "N|none")]
     concurrency: Option<Limit<u64>>,
-    /// So many jobs may start in so much time, such as 10/1s
+    /// Start at most N jobs per TIME, such as 10/1s
     #[arg(long, value_name = "N/TIME|none")]
     rate: Option<Limit<Starts>>,
-    /// So many jobs may run at once for one tenant
+    /// Run at most N jobs of one tenant at once
     #[arg(long, value_name = "N|none")]
     tenant_concurrency: Option<Limit<u64>>,
-    /// So many for this tenant; may be given several times
+    /// Run at most N jobs of this tenant at once; can be repeated
     #[arg(long = "tenant", value_name = "NAME=N|none", value_parser = parse_tenant)]
     tenants: Vec<(Tenant, Limit<u64>)>,
-    /// Keep so many completed jobs; of more, those that would expire first are deleted [default: 100000]
+    /// Keep at most N completed jobs; those that expire first are deleted first [default: 100000]
     #[arg(long, value_name = "N|none")]
     keep_completed: Option<Limit<u64>>,
-    /// Keep so many failed jobs; of more, those that failed first are deleted [default: 100000]
+    /// Keep at most N failed jobs; the oldest are deleted first [default: 100000]
     #[arg(long, value_name = "N|none")]
     keep_failed: Option<Limit<u64>>,
-    /// Keep failed jobs so long, unless they say otherwise; 0s for as long as completed ones [default: 7d]
+    /// Keep failed jobs for TIME, unless the job sets it; 0s: as long as completed jobs [default: 7d]
     #[arg(long, value_name = "TIME|none")]
     failed_ttl: Option<Limit<Ttl>>,
-    /// Make the queue if there is none
+    /// Create the queue if it does not exist
     #[arg(long)]
     create: bool,
 }
@@ -84,7 +84,7 @@ impl FromStr for Starts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Starts, String> {
-        let wrong = || "write a number and a time, such as 10/1s or 300/1m".to_owned();
+        let wrong = || "expected N/TIME, such as 10/1s or 300/1m".to_owned();
         let (max, per) = text.split_once('/').ok_or_else(wrong)?;
         let max = max.parse().map_err(|_| wrong())?;
         // "10/s" reads well too.
@@ -99,7 +99,7 @@ impl FromStr for Starts {
 }
 
 fn parse_tenant(text: &str) -> Result<(Tenant, Limit<u64>), String> {
-    let (name, limit) = text.rsplit_once('=').ok_or("write NAME=N or NAME=none")?;
+    let (name, limit) = text.rsplit_once('=').ok_or("expected NAME=N or NAME=none")?;
     Ok((names::tenant(name)?, limit.parse()?))
 }
 
@@ -174,10 +174,12 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
     lines.extend(limits.concurrency.map(|n| format!("{n} at once")));
     lines.extend(limits.rate.map(|rate| {
         let per = format::duration::typed(Duration::from_millis(rate.per_ms));
-        format!("{} starts in {per}", rate.max)
+        format!("{} starts per {per}", rate.max)
     }));
-    lines.extend(limits.tenant_concurrency.map(|n| format!("{n} at once for each tenant")));
-    lines.extend(limits.tenants.iter().map(|(tenant, n)| format!("{n} at once for \"{tenant}\"")));
+    lines.extend(limits.tenant_concurrency.map(|n| format!("{n} at once per tenant")));
+    lines.extend(
+        limits.tenants.iter().map(|(tenant, n)| format!("{n} at once for tenant \"{tenant}\"")),
+    );
     lines.extend(limits.completed_max.map(|n| format!("{n} completed jobs kept")));
     lines.extend(limits.failed_max.map(|n| format!("{n} failed jobs kept")));
     lines.extend(limits.failed_ttl_ms.map(|ms| match ms {

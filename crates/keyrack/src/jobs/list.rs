@@ -14,11 +14,11 @@ pub(super) struct Args {
     /// The queue
     #[arg(value_parser = names::queue)]
     queue: QueueName,
-    /// Only jobs that are running, queued, parked (until it is their tenant's turn), delayed, waiting (for other jobs),
-    /// failed or ended
-    #[arg(long = "in", value_name = "PLACE")]
+    /// Only jobs in this state: running, queued, delayed, waiting (for other jobs), parked (until
+    /// their tenant's turn), failed or ended
+    #[arg(long = "in", value_name = "STATE")]
     place: Option<Place>,
-    /// Only jobs with this text in their data, their id or a tag
+    /// Only jobs with this text in their data, id or tags
     #[arg(long)]
     text: Option<String>,
     /// Only jobs with this tag
@@ -28,30 +28,31 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 50,
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
-    /// Go on where an earlier list ended
+    /// Continue after an earlier list, with the cursor it printed
     #[arg(long, value_name = "CURSOR")]
-    from: Option<From>,
+    from: Option<ListCursor>,
 }
 
 /// Where a list goes on: a place, and a cursor in it.
 #[derive(Debug, Clone, PartialEq)]
-struct From {
+struct ListCursor {
     place: Place,
     cursor: Option<String>,
 }
 
-impl FromStr for From {
+impl FromStr for ListCursor {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<From, String> {
+    fn from_str(text: &str) -> Result<ListCursor, String> {
         let (place, cursor) = text.split_once('/').unwrap_or((text, ""));
         let cursor = Some(cursor.to_owned()).filter(|cursor| !cursor.is_empty());
-        let place = place.parse().map_err(|_| "not a cursor that a list has printed".to_owned())?;
-        Ok(From { place, cursor })
+        let place =
+            place.parse().map_err(|_| "not a cursor printed by an earlier list".to_owned())?;
+        Ok(ListCursor { place, cursor })
     }
 }
 
-impl std::fmt::Display for From {
+impl std::fmt::Display for ListCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.place, self.cursor.as_deref().unwrap_or_default())
     }
@@ -61,9 +62,9 @@ impl std::fmt::Display for From {
 const EVERYWHERE: [Place; 6] =
     [Place::Running, Place::Queued, Place::Parked, Place::Delayed, Place::Waiting, Place::Ended];
 
-/// A part of a list, as JSON.
+/// A page of a list, as JSON.
 #[derive(Serialize)]
-struct Part<'a> {
+struct ListPage<'a> {
     jobs: &'a [Job],
     next: Option<String>,
 }
@@ -74,11 +75,11 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let (jobs, next) = args.jobs(&hive).await?;
     let next = next.map(|next| next.to_string());
     if globals.json {
-        globals.print_json(&Part { jobs: &jobs, next })?;
+        globals.print_json(&ListPage { jobs: &jobs, next })?;
         return Ok(Exit::Ok);
     }
     if jobs.is_empty() {
-        globals.say("no such jobs");
+        globals.say("no matching jobs");
     } else {
         let mut out = globals.out();
         rows::table(&jobs, hive.now_ms(), false).print(&mut out)?;
@@ -86,15 +87,14 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     }
     if let Some(next) = next {
         let listed = format::counted(jobs.len() as u64, "job");
-        globals
-            .say(format_args!("{listed}; there are more: give a higher --limit, or --from {next}"));
+        globals.say(format_args!("{listed}; for more, use a higher --limit or --from {next}"));
     }
     Ok(Exit::Ok)
 }
 
 impl Args {
     /// The jobs asked for, and where there are more.
-    async fn jobs(&self, hive: &Hive) -> anyhow::Result<(Vec<Job>, Option<From>)> {
+    async fn jobs(&self, hive: &Hive) -> anyhow::Result<(Vec<Job>, Option<ListCursor>)> {
         let mut jobs = Vec::new();
         let limit = self.limit as usize;
         for place in self.places() {
@@ -105,7 +105,7 @@ impl Args {
                 if jobs.len() >= limit {
                     let more = hive.list(&self.queue, &filter, cursor.as_deref(), 1).await?;
                     if !more.jobs.is_empty() || more.next.is_some() {
-                        return Ok((jobs, Some(From { place, cursor })));
+                        return Ok((jobs, Some(ListCursor { place, cursor })));
                     }
                     break;
                 }
@@ -140,9 +140,12 @@ mod tests {
     #[test]
     fn a_printed_cursor_reads_back() {
         for text in ["queued/", "running/1:2/3"] {
-            assert_eq!(text.parse::<From>().map(|from| from.to_string()), Ok(text.to_owned()));
+            assert_eq!(
+                text.parse::<ListCursor>().map(|from| from.to_string()),
+                Ok(text.to_owned())
+            );
         }
-        assert!("nowhere/1".parse::<From>().is_err());
+        assert!("nowhere/1".parse::<ListCursor>().is_err());
     }
 
     #[test]

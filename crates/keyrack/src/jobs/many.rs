@@ -17,10 +17,10 @@ use keyrack_jobs::bee::{
 };
 use serde_json::json;
 
-use self::lines::Lines;
+use self::lines::InputLines;
 use crate::{Exit, Failure, Globals};
 
-/// Lines and bytes that are submitted at once; the hive makes smaller calls of them.
+/// InputLines and bytes that are submitted at once; the hive makes smaller calls of them.
 const LINES_PER_BATCH: usize = 2_000;
 const BYTES_PER_BATCH: u64 = 8 * 1024 * 1024;
 /// Refused lines that are told one by one.
@@ -30,12 +30,12 @@ const TOLD_MAX: u64 = 20;
 pub(super) async fn run(file: &Path, queue: &QueueName, globals: &Globals) -> anyhow::Result<Exit> {
     let (reader, bytes) = open(file)?;
     let hive = super::open(globals).await?;
-    let mut many = Many {
+    let mut many = ManyJobs {
         hive,
         queue,
         globals,
         bar: bar(bytes, globals),
-        lines: Lines::new(reader),
+        lines: InputLines::new(reader),
         submitted: 0,
         refused: 0,
     };
@@ -82,26 +82,26 @@ fn bar(bytes: Option<u64>, globals: &Globals) -> ProgressBar {
     bar
 }
 
-struct Many<'a> {
+struct ManyJobs<'a> {
     hive: Hive,
     queue: &'a QueueName,
     globals: &'a Globals,
     bar: ProgressBar,
-    lines: Lines,
+    lines: InputLines,
     submitted: u64,
     refused: u64,
 }
 
 /// Jobs to be submitted together, each with the number of its line.
 #[derive(Default)]
-struct Batch {
+struct JobBatch {
     numbers: Vec<u64>,
     jobs: Vec<Submission>,
     refused: Vec<(u64, String)>,
     bytes: u64,
 }
 
-impl Many<'_> {
+impl ManyJobs<'_> {
     async fn run(&mut self) -> anyhow::Result<()> {
         loop {
             let (batch, is_last) = self.read_batch()?;
@@ -115,8 +115,8 @@ impl Many<'_> {
         }
     }
 
-    fn read_batch(&mut self) -> anyhow::Result<(Batch, bool)> {
-        let mut batch = Batch::default();
+    fn read_batch(&mut self) -> anyhow::Result<(JobBatch, bool)> {
+        let mut batch = JobBatch::default();
         while batch.jobs.len() < LINES_PER_BATCH && batch.bytes < BYTES_PER_BATCH {
             let Some(line) = self.lines.next().context("could not read the jobs")? else {
                 return Ok((batch, true));
@@ -134,7 +134,7 @@ impl Many<'_> {
         Ok((batch, false))
     }
 
-    async fn submit(&mut self, batch: Batch) -> anyhow::Result<()> {
+    async fn submit(&mut self, batch: JobBatch) -> anyhow::Result<()> {
         let answers = self.hive.submit_many(batch.jobs).await?;
         let answers = answers.into_iter().map(|answer| answer.map_err(|error| error.to_string()));
         let refused = batch.refused.into_iter().map(|(number, reason)| (number, Err(reason)));
@@ -155,7 +155,7 @@ impl Many<'_> {
     fn tell(&self, number: u64, reason: &str) {
         self.bar.suspend(|| match self.refused {
             0..TOLD_MAX => self.globals.say(format_args!("line {number}: {reason}")),
-            TOLD_MAX => self.globals.say("more lines are refused, and not told"),
+            TOLD_MAX => self.globals.say("more lines were refused; they are not listed"),
             _ => {}
         });
     }

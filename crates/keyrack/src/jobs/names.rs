@@ -22,7 +22,7 @@ parser!(host, Hostname);
 
 /// A priority: at most 10.
 pub(crate) fn priority(text: &str) -> Result<f64, String> {
-    let number = text.parse().map_err(|_| "not a number; give one up to 10".to_owned())?;
+    let number = text.parse().map_err(|_| "not a number; use at most 10".to_owned())?;
     checked_priority(number).map_err(|error| error.to_string())
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn json(text: &str) -> Result<String, String> {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(error) => {
-            Err(format!("not JSON: {error}; a text is written with its quotes, as in '\"{text}\"'"))
+            Err(format!("not JSON: {error}; a string needs its quotes, as in '\"{text}\"'"))
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct PauseArgs {
     /// The queue
     #[arg(value_parser = names::queue)]
     queue: QueueName,
-    /// Make the queue if there is none, so that it is paused before its first job
+    /// Create the queue if it does not exist, so that it is paused before its first job
     #[arg(long)]
     create: bool,
 }
@@ -29,14 +29,14 @@ pub(super) async fn pause(args: &PauseArgs, globals: &Globals) -> anyhow::Result
         hive.check_queue(&args.queue).await?;
     }
     hive.pause(&args.queue).await?;
-    globals.say(format_args!("\"{}\" is paused; jobs that run go on", args.queue));
+    globals.say(format_args!("queue \"{}\" paused; running jobs finish", args.queue));
     Ok(Exit::Ok)
 }
 
 /// Lets the jobs of a queue start again.
 pub(super) async fn resume(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     open_queue(globals, &args.queue).await?.resume(&args.queue).await?;
-    globals.say(format_args!("\"{}\" goes on", args.queue));
+    globals.say(format_args!("queue \"{}\" resumed", args.queue));
     Ok(Exit::Ok)
 }
 

@@ -2,18 +2,18 @@
 
 use keyrack_jobs::bee::{Bulk, Place};
 
-use super::chosen::{self, Chosen, Deed};
+use super::selection::{self, BulkAction, JobSelection};
 use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "With --queue all failed jobs of the queue run again.")]
+#[command(after_help = "--queue retries all failed jobs of the queue.")]
 pub(super) struct Args {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: JobSelection,
 }
 
 /// Lets jobs run again from the start.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
-    let deed = Deed { bulk: Bulk::Retry, verb: "retry", done: "queued again" };
-    chosen::run(&args.chosen, &deed, &[Place::Failed], globals).await
+    let action = BulkAction { bulk: Bulk::Retry, verb: "retry", done: "queued again" };
+    selection::run(&args.selection, &action, &[Place::Failed], globals).await
 }

@@ -13,13 +13,13 @@ use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The tags that the jobs have, all of them
+    /// The tags; a job must have all of them
     #[arg(required = true, value_name = "TAG", value_parser = names::tag)]
     tags: Vec<Tag>,
     /// Only jobs of this queue
     #[arg(long, value_parser = names::queue)]
     queue: Option<QueueName>,
-    /// Look at no more than N jobs
+    /// Read at most N jobs
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
 }
@@ -41,7 +41,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     if globals.json {
         globals.print_json(&jobs)?;
     } else if jobs.is_empty() {
-        globals.say("no such jobs");
+        globals.say("no matching jobs");
     } else {
         let mut out = globals.out();
         rows::table(&jobs, hive.now_ms(), true).print(&mut out)?;
@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     }
     if left_out > 0 {
         let left_out = format::counted(left_out as u64, "job");
-        globals.say(format_args!("{left_out} not looked at; give a higher --limit"));
+        globals.say(format_args!("{left_out} not read; use a higher --limit"));
     }
     Ok(Exit::Ok)
 }

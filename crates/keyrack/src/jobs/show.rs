@@ -18,14 +18,14 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The job
+    /// The id of the job
     #[arg(value_name = "JOB", value_parser = names::jid)]
     jid: Jid,
 }
 
 /// A job, and why it is not running yet.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct JobJson<'a> {
     #[serde(flatten)]
     job: &'a Job,
     why: &'a Why,
@@ -37,7 +37,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let job = hive.job(&args.jid).await?;
     let why = hive.why(&args.jid).await?;
     if globals.json {
-        globals.print_json(&Shown { job: &job, why: &why })?;
+        globals.print_json(&JobJson { job: &job, why: &why })?;
         return Ok(Exit::Ok);
     }
     let mut out = globals.out();

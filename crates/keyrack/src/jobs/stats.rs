@@ -1,7 +1,7 @@
 //! `keyrack jobs stats`.
 
 mod detail;
-pub(crate) mod pace;
+pub(crate) mod throughput;
 
 use std::{
     io::{self, IsTerminal as _, Write},
@@ -11,7 +11,7 @@ use std::{
 use keyrack_format as format;
 use keyrack_jobs::bee::{Hive, Stats, keys::QueueName};
 
-use self::pace::Pace;
+use self::throughput::Throughput;
 use super::{names, open};
 use crate::{
     Exit, Globals,
@@ -22,18 +22,18 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// The queues; one alone is shown with its workers and limits, none is all of them
+    /// The queues [default: all]; a single queue is shown with its workers and limits
     #[arg(value_name = "QUEUE", value_parser = names::queue)]
     queues: Vec<QueueName>,
-    /// Print them again and again, every so often
+    /// Print again every TIME [default: 2s]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2s",
         value_parser = format::duration::parse_positive)]
     watch: Option<Duration>,
 }
 
 const AFTER_HELP: &str = "\
-IN and OUT are the jobs submitted and ended in the last minute; the bars are the jobs completed
-in each of the last 20 minutes. Jobs that Node workers ran are not in them.";
+IN and OUT count the jobs submitted and ended in the last minute. The bars show the jobs completed
+in each of the last 20 minutes. Jobs run by Node workers are not counted.";
 
 /// Prints what queues hold.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -85,7 +85,7 @@ async fn load(hive: &Hive, queues: &[QueueName]) -> anyhow::Result<Vec<Stats>> {
 fn print(all: &[Stats], args: &Args, hive: &Hive, globals: &Globals) -> anyhow::Result<()> {
     let mut out = globals.out();
     match (all, &args.queues[..]) {
-        ([], _) => globals.say("no queues yet; \"keyrack jobs submit\" begins one"),
+        ([], _) => globals.say("no queues yet; \"keyrack jobs submit\" creates one"),
         ([one], [_]) => detail::print(&mut out, one, hive.now_ms())?,
         _ => table(all, hive.now_ms()).print(&mut out)?,
     }
@@ -107,7 +107,7 @@ fn table(all: &[Stats], now_ms: u64) -> Table {
         "COMPLETED",
     ]);
     for stats in all {
-        let pace = Pace::of(stats, now_ms);
+        let pace = Throughput::of(stats, now_ms);
         let number = |n: u64| Cell::number(format::count(n));
         let name =
             if stats.paused { format!("{} (paused)", stats.queue) } else { stats.queue.clone() };

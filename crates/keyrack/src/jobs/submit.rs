@@ -12,61 +12,61 @@ use super::{many, names, open};
 use crate::{Exit, Failure, Globals};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     /// The queue
     #[arg(value_parser = names::queue)]
     queue: QueueName,
-    /// The arguments for the worker, each as JSON
+    /// Arguments for the worker, each as JSON
     #[arg(value_name = "JSON", value_parser = names::json, allow_negative_numbers = true)]
     args: Vec<String>,
-    /// 10 runs next, 0 in order of submission, negative later [default: 0]
+    /// Priority: 10 runs next, 0 in order of submission, negative later [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = names::priority)]
     priority: Option<f64>,
-    /// Wait so long before it may run
+    /// Do not start the job before TIME has passed, such as 5m
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     delay: Option<Duration>,
-    /// A word by which it is found; may be given several times
+    /// Tag for "keyrack jobs search"; can be repeated
     #[arg(long = "tag", value_name = "TAG", value_parser = names::tag)]
     tags: Vec<Tag>,
-    /// Run it after this job has ended, in whatever way; may be given several times
+    /// Start after this job has ended, whether it completed or failed; can be repeated
     #[arg(long, value_name = "JOB", value_parser = names::jid)]
     after: Vec<Jid>,
-    /// Run it after all jobs that have all of its tags have ended
+    /// Start after all jobs that have all tags of this job have ended
     #[arg(long)]
     after_tags: bool,
-    /// The job that submits it; they are cancelled together
+    /// Parent job; canceling the parent cancels this job
     #[arg(long, value_name = "JOB", value_parser = names::jid)]
     parent: Option<Jid>,
-    /// On whose behalf it runs: the tenants of a queue take turns
+    /// Tenant; the tenants of a queue take turns
     #[arg(long, value_parser = names::tenant)]
     tenant: Option<Tenant>,
-    /// The host whose workers hear of it first
+    /// Host whose workers are offered the job first
     #[arg(long, value_parser = names::host)]
     host: Option<Hostname>,
-    /// Try it again so often after failures [default: 5]
+    /// Retry N times after failures [default: 5]
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
-    /// Wait so long before trying it again [default: 30s]
+    /// Wait TIME before each retry [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     retry_delay: Option<Duration>,
-    /// Wait longer with each try: once, twice, three times --retry-delay
+    /// Wait longer before each retry: 1, 2, 3, … times --retry-delay
     #[arg(long)]
     progressive: bool,
-    /// Keep its result so long [default: 30m]
+    /// Keep the job and its result for TIME after it ends [default: 30m]
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     ttl: Option<Duration>,
-    /// Keep it so long if it fails [default: as the queue says, 7d]
+    /// Keep the job for TIME if it fails [default: --failed-ttl of the queue's limits, 7d]
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     failed_ttl: Option<Duration>,
-    /// An id of your own; a second job with it is refused
+    /// Your own id for the job; a second job with the same id is refused
     #[arg(long, value_name = "JOB", value_parser = names::jid)]
     id: Option<Jid>,
-    /// Wait until it has ended, at most so long, and print its result
+    /// Wait until the job ends, at most TIME, and print its result [default TIME: no limit]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true,
         default_missing_value = "3650d", value_parser = format::duration::parse)]
     wait: Option<Duration>,
-    /// Read jobs from a file or from stdin (-), one on each line
+    /// Read jobs from a file or from stdin (-), one per line
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "args", "priority", "delay", "tags", "after", "after_tags", "parent", "tenant", "host", "retries",
         "retry_delay", "progressive", "ttl", "failed_ttl", "id", "wait",
@@ -74,16 +74,10 @@ pub(super) struct Args {
     many: Option<PathBuf>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-
-  keyrack jobs submit emails '\"alice@example.com\"' --delay 5m --tag welcome
-  keyrack jobs submit reports '{\"year\": 2026}' --wait=1m
-  keyrack jobs submit emails --many jobs.ndjson
-
-A line for --many is a list of arguments, or an object such as
+const AFTER_HELP: &str = "\
+A line of the file for --many is a list of arguments, or an object such as
   {\"data\": [\"alice@example.com\"], \"priority\": 3, \"delay\": 5000, \"tags\": [\"welcome\"]}
-with the words of a stored job (\"keyrack jobs show --json\"); times in it are milliseconds.";
+with the fields that \"keyrack jobs show --json\" prints. Times are in milliseconds.";
 
 /// Submits a job, or many.
 pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -105,11 +99,8 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
             globals.say(format_args!("submitted {jid}"));
             let ended = hive.outcome(&jid, patience).await?.ok_or_else(|| {
                 let waited = format::duration(patience);
-                Failure::new(
-                    Exit::Failed,
-                    format!("the job \"{jid}\" has not ended within {waited}"),
-                )
-                .hint(format!("\"keyrack jobs why {jid}\" tells what it waits for"))
+                Failure::new(Exit::Failed, format!("job \"{jid}\" did not end within {waited}"))
+                    .hint(format!("\"keyrack jobs why {jid}\" shows what it is waiting for"))
             })?;
             return print_end(&ended, globals);
         }
@@ -169,7 +160,7 @@ fn print_end(job: &Job, globals: &Globals) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     let reason = job.failed_reason().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let message = format!("the job \"{}\" has ended as {}{reason}", job.jid(), job.status());
+    let message = format!("job \"{}\" ended as {}{reason}", job.jid(), job.status());
     Err(Failure::new(Exit::Failed, message).into())
 }
 

@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The queues; without any, all of them, those that begin later too
+    /// The queues [default: all, also those created later]
     #[arg(value_name = "QUEUE", value_parser = names::queue)]
     queues: Vec<QueueName>,
 }
@@ -63,7 +63,7 @@ async fn new_queues(hive: &Hive, known: &mut BTreeSet<QueueName>) -> Vec<QueueNa
 
 /// An event as JSON.
 #[derive(Serialize)]
-struct Line<'a> {
+struct EventLine<'a> {
     at: u64,
     #[serde(rename = "type")]
     kind: &'a str,
@@ -80,10 +80,11 @@ struct Line<'a> {
 fn print(heard: &Heard, now_ms: u64, globals: &Globals) -> anyhow::Result<()> {
     let mut out = globals.out();
     if globals.json {
-        let gap = Line { at: now_ms, kind: "gap", queue: "", jid: "", progress: None, job: None };
+        let gap =
+            EventLine { at: now_ms, kind: "gap", queue: "", jid: "", progress: None, job: None };
         let line = match heard {
             Heard::Gap => gap,
-            Heard::Event(event) => Line {
+            Heard::Event(event) => EventLine {
                 kind: event.kind.as_str(),
                 queue: &event.queue,
                 jid: &event.jid,

@@ -9,7 +9,7 @@ use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The job
+    /// The id of the job
     #[arg(value_name = "JOB", value_parser = names::jid)]
     jid: Jid,
 }

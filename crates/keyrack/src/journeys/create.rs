@@ -11,21 +11,21 @@ use crate::{Exit, Globals};
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("answer").required(true).args(["numeric", "press", "color", "word"]))]
 pub(super) struct Args {
-    /// The question
+    /// The question that the audience answers
     text: String,
-    /// How long the journey lasts
+    /// Length of the journey, such as 60s
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse_positive)]
     duration: Duration,
-    /// It is answered with a number between these
+    /// Answers are numbers in this range, such as 1..10
     #[arg(long, value_name = "MIN..MAX", value_parser = range, allow_hyphen_values = true)]
     numeric: Option<(i64, i64)>,
-    /// It is answered by pressing and letting go
+    /// The answer is pressing and releasing a button
     #[arg(long)]
     press: bool,
-    /// It is answered with one of these colours
+    /// Answers are one of these colors, separated by commas
     #[arg(long, value_name = "COLOR", value_delimiter = ',')]
     color: Vec<String>,
-    /// It is answered with one of these words
+    /// Answers are one of these words, separated by commas
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     word: Vec<String>,
 }

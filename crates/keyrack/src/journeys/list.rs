@@ -9,7 +9,7 @@ use crate::{Exit, Globals, table::Table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// At most so many
+    /// List at most N journeys
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     limit: usize,
 }
@@ -26,7 +26,7 @@ pub(super) async fn run(
         return Ok(Exit::Ok);
     }
     if journeys.is_empty() {
-        globals.say("no journeys; \"keyrack journeys create\" makes one");
+        globals.say("no journeys; \"keyrack journeys create\" creates one");
         return Ok(Exit::Ok);
     }
     let mut table = Table::new(&["UID", "CREATED", "LASTS", "ASKS FOR", "QUESTION"]);

@@ -14,13 +14,13 @@ pub(super) struct Args {
     /// The journey
     #[arg(value_parser = uid)]
     uid: JourneyUid,
-    /// At which second; at its end unless said
+    /// Show the answers at this second [default: at the end]
     #[arg(long, value_name = "SECOND")]
     second: Option<u64>,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct JourneyJson<'a> {
     #[serde(flatten)]
     journey: &'a Journey,
     second: u64,
@@ -39,7 +39,7 @@ pub(super) async fn run(
     let totals = journeys.totals(&args.uid, second).await?;
     let histogram = journeys.histogram(&args.uid).await?;
     if globals.json {
-        globals.print_json(&Shown {
+        globals.print_json(&JourneyJson {
             journey: &journey,
             second,
             totals: &totals,

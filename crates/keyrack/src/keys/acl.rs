@@ -13,32 +13,32 @@ use crate::{Exit, Failure, Globals};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// The user's name
+    /// Name of the Redis user
     #[arg(long, value_name = "NAME", default_value = "keyrack")]
     user: String,
-    /// The user's password, of which only the SHA-256 is printed
+    /// Password of the user; only its SHA-256 is printed
     #[arg(long, env = "KEYRACK_ACL_PASSWORD", hide_env_values = true)]
     password: Option<String>,
-    /// Keys and channels as they are named on a cluster
+    /// Use the names of keys and channels on a cluster
     #[arg(long)]
     cluster: bool,
     /// Only the keys of these services, such as jobs,progress [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     services: Vec<String>,
-    /// The projects of the calculations whose keys the user may touch; '*' for all
+    /// Calculation projects whose keys the user may access; '*' for all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     projects: Vec<String>,
 }
 
 const AFTER_HELP: &str = "\
-Put the line into the file that redis.conf names as \"aclfile\", or give it to ACL SETUSER without
-the word \"user\". It needs Redis 7.0 or Valkey: Redis 6.2 has no \"%R~\", so take those patterns out
-there, and then keyrack cannot read keys that other programs own.
+Add the printed line to the \"aclfile\" of redis.conf, or pass it to ACL SETUSER without the word
+\"user\". It needs Redis 7.0 or Valkey. Redis 6.2 does not support \"%R~\": remove those patterns there;
+keyrack then cannot read keys of other programs.
 
-Calculations keep the data of an account in a numbered database, and Redis 7.0 cannot bind a user to
-databases. Some of those keys have names of a common form, \"PROJECT:DIMENSION:KEY:NUMBER\". So the user
-may touch them only for projects that --projects names. With --projects '*' it may also touch every key
-of other programs, in any database, that is named like \"a:b:c:1\".";
+Calculations store each account in a numbered database, and Redis 7.0 cannot restrict a user to
+databases. Some of these keys have the common form \"PROJECT:DIMENSION:KEY:NUMBER\", so the user may
+access them only for the projects in --projects. With --projects '*' the user may also access keys
+of other programs, in any database, that have names such as \"a:b:c:1\".";
 
 /// What one service stores under keys of another.
 const NEEDS: &[(&str, &str)] = &[
@@ -63,10 +63,10 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
         out.flush()?;
     }
     if args.password.is_none() {
-        globals.say("without --password nobody can log in as this user until it gets one");
+        globals.say("the user has no password: nobody can log in until you set one (--password)");
     }
     if args.services.is_empty() && args.projects.is_empty() {
-        globals.say("the user may not touch calculations; name their projects with --projects");
+        globals.say("the user may not access calculations; add their projects with --projects");
     }
     Ok(Exit::Ok)
 }

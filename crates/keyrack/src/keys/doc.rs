@@ -9,7 +9,7 @@ use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// One family: its id such as "jobs.bee.queue", its template, or one of its keys
+    /// Only this family: its id (such as "jobs.bee.queue"), its template, or one of its keys
     family: Option<String>,
 }
 

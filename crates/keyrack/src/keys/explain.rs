@@ -11,7 +11,7 @@ use crate::{Exit, Failure, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The key or channel, as documented or as it stands on a cluster
+    /// The key or channel, in its documented form or its cluster form
     key: String,
 }
 

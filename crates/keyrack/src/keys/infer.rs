@@ -11,16 +11,16 @@ use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Propose declarations for declared keys too
+    /// Also propose declarations for keys that are declared already
     #[arg(long)]
     all: bool,
-    /// Take at most N names into account
+    /// Read at most N key names
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     keys: usize,
-    /// Read N keys of each shape
+    /// Read the values of N keys per shape
     #[arg(long, value_name = "N", default_value_t = 100)]
     samples: usize,
-    /// Walk at most N keys a second; as fast as the server answers if not given
+    /// Scan at most N keys per second [default: unlimited]
     #[arg(long, value_name = "N")]
     pace: Option<NonZeroU32>,
 }

@@ -17,16 +17,16 @@ use crate::{Exit, Globals};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = rules())]
 pub(super) struct Args {
-    /// Walk one family only: its id, its template, or one of its keys
+    /// Check only this family: its id, its template, or one of its keys
     #[arg(long)]
     family: Option<String>,
-    /// Look into one key of N; names are checked all the same
+    /// Read the value of every Nth key; all names are checked
     #[arg(long, value_name = "N", default_value = "1")]
     sample: NonZeroU64,
-    /// List at most N findings; all are counted
+    /// List at most N findings; the totals count all
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     limit: usize,
-    /// Walk at most N keys a second; as fast as the server answers if not given
+    /// Scan at most N keys per second [default: unlimited]
     #[arg(long, value_name = "N")]
     pace: Option<NonZeroU32>,
 }

@@ -10,7 +10,7 @@ use crate::{Exit, Failure, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only what this service owns, such as "jobs" or "jobs.bee"
+    /// Only keys of this service, such as "jobs" or "jobs.bee"
     #[arg(long)]
     owner: Option<String>,
 }

@@ -9,7 +9,7 @@ use keyrack_progress::{
 };
 use serde::Serialize;
 
-use super::{Whose, open, words};
+use super::{OwnerArgs, estimate_text, open};
 use crate::{
     Exit, Globals,
     table::{Cell, Table},
@@ -19,12 +19,12 @@ use crate::{
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     #[command(flatten)]
-    whose: Whose,
+    owner: OwnerArgs,
 }
 
 const AFTER_HELP: &str = "\
-RUNS are the past runs that were kept to learn from; USUALLY is how long the next will take,
-as likely longer as shorter, and RANGE where it will end in eight of ten cases.";
+RUNS is the number of past runs kept for the estimate. USUALLY is the median of the expected
+duration, and RANGE contains it with a probability of 80 %.";
 
 /// A bar, as JSON.
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ impl Row {
 /// Lists bars.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let progress = open(globals).await?;
-    let user = &args.whose.user;
+    let user = &args.owner.user;
     let mut rows = Vec::new();
     for bar in progress.list_bars(user).await? {
         // One that is removed meanwhile is not listed.
@@ -63,7 +63,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
         return Ok(Exit::Ok);
     }
     if rows.is_empty() {
-        globals.say("no bars yet; \"keyrack progress run BAR -- COMMAND\" begins one");
+        globals.say("no bars yet; \"keyrack progress run BAR -- COMMAND\" creates one");
         return Ok(Exit::Ok);
     }
     let now_ms = progress.store().now_ms();
@@ -74,7 +74,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
             .map(|at| format::duration_ms(now_ms.saturating_sub((at * 1000.0) as u64)) + " ago");
         let next = row.next_run_seconds.as_ref();
         let usually = next.map(|next| format::duration_seconds(next.p50));
-        let range = next.map(words::range);
+        let range = next.map(estimate_text::range);
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         table.row(vec![
             row.bar.name.clone().into(),

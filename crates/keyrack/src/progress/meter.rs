@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keyrack_format as format;
 use keyrack_progress::estimate::{Estimate, Running};
 
-use super::words;
+use super::estimate_text;
 use crate::Globals;
 
 /// A bar on stderr; nothing is drawn with `--quiet` or when stderr is no terminal.
@@ -73,7 +73,7 @@ impl Meter {
         let mut message = place(running);
         let template = match estimate {
             Some(estimate) => {
-                message += &format!("  {}", words::left(estimate));
+                message += &format!("  {}", estimate_text::left(estimate));
                 // A run that has not ended is not shown as if it had.
                 let share = (spent / (spent + estimate.p50).max(1e-9)).min(0.999);
                 self.bar.set_position((share * FULL as f64) as u64);

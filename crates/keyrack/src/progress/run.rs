@@ -1,13 +1,13 @@
 //! `keyrack progress run`: runs a command with a bar that learns how long it takes.
 //!
-//! In reading order: `line` is what the command may say about its progress, `sieve` finds it in its output, `course` is how far
+//! In reading order: `line` is what the command may say about its progress, `filter` finds it in its output, `course` is how far
 //! it is, `record` tells the store, `child` starts the command, passes signals on, and tells how it ended.
 
 mod child;
 mod course;
+mod filter;
 mod line;
 mod record;
-mod sieve;
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
@@ -24,14 +24,13 @@ use tokio::{
 };
 
 use self::{
-    child::{Child, End, Forward},
+    child::{Child, CommandEnd, Forward},
     course::{Course, Shared},
     record::Recorder,
 };
 use super::{
-    Whose, bar,
+    OwnerArgs, bar, estimate_text,
     meter::{Meter, TICK},
-    words,
 };
 use crate::{Exit, Globals, quotas::quotas};
 
@@ -39,44 +38,41 @@ use crate::{Exit, Globals, quotas::quotas};
 #[command(
     override_usage = "keyrack progress run [OPTIONS] <BAR> -- <PROGRAM> [ARG]...",
     after_long_help = PROTOCOL,
-    after_help = "\"keyrack progress run --help\" tells how a command can say how far it is.",
+    after_help = "\"keyrack progress run --help\" explains how a command reports its progress.",
 )]
 pub(super) struct Args {
-    /// The bar; the first run that ends well begins it
+    /// Name of the bar; the first successful run creates it
     #[arg(value_name = "BAR", value_parser = bar)]
     bar: BarName,
-    /// The command
+    /// The command and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     argv: Vec<OsString>,
-    /// The id of this run, by which others can watch it
+    /// Id of this run, for "keyrack progress watch" [default: a random one]
     #[arg(long, value_name = "UID", value_parser = uid)]
     uid: Option<TraceUid>,
     #[command(flatten)]
-    whose: Whose,
+    owner: OwnerArgs,
 }
 
 const PROTOCOL: &str = "\
-The command can say how far it is with lines on stdout or stderr, which are not passed on:
+The command reports its progress with lines on stdout or stderr. These lines are not printed:
 
-  step NAME       it begins a step of this name
-  step NAME N     it begins a step of N iterations
+  step NAME       starts a step
+  step NAME N     starts a step of N iterations
   tick            one iteration is done
-  tick K          K more are done
+  tick K          K iterations are done
 
-One that says nothing of this is a single step, whose iterations are the lines it prints: the
-bar counts them against those of past runs. Everything else that it prints is passed on as it
-is; while a line is not ended, such as a question, no bar is drawn.
+A command that prints no such line is a single step, and each line it prints is an iteration: the
+bar compares their number with past runs. All other output is printed unchanged. While a line is
+unfinished, such as a question, no bar is drawn.
 
-The exit code is that of the command, or 128 and the signal that ended it; 127 if there is no
-such command, 126 if it cannot be run. Signals are passed on to it. Runs that end well are kept
-to learn from; of others, those who watch are told how they ended. If the store cannot be
-reached, the command runs without a record. KEYRACK_PROGRESS_BAR and KEYRACK_PROGRESS_UID are in its
-environment.
+The exit code is that of the command, or 128 + N if signal N ended it, 127 if the command does not
+exist, 126 if it cannot be run. Signals are passed on to it. Only successful runs are kept for the
+estimate; watchers see how the others ended. If the store is unreachable, the command runs without
+being recorded. KEYRACK_PROGRESS_BAR and KEYRACK_PROGRESS_UID are in its environment.
 
-Examples:
+A command with steps:
 
-  keyrack progress run backup -- ./backup.sh
-  keyrack progress run build -- make
   keyrack progress run import -- sh -c 'echo step rows 3; for i in 1 2 3; do echo tick; done'";
 
 fn uid(text: &str) -> Result<TraceUid, String> {
@@ -142,7 +138,7 @@ async fn begin(args: &Args, uid: &TraceUid, globals: &Globals) -> anyhow::Result
     let quotas = quotas(&globals.settings)?.progress;
     let progress = Progress::open(globals.open_named_store().await?, hot::keys::hot());
     let progress = progress.with_quotas(quotas);
-    Recorder::begin(progress, args.whose.user.clone(), args.bar.clone(), uid.clone()).await
+    Recorder::begin(progress, args.owner.user.clone(), args.bar.clone(), uid.clone()).await
 }
 
 /// Draws the bar and passes signals on until the command has ended and all it wrote was passed on.
@@ -152,7 +148,7 @@ async fn attend(
     course: &Arc<Shared>,
     model: &Model,
     meter: &Meter,
-) -> anyhow::Result<End> {
+) -> anyhow::Result<CommandEnd> {
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let pid = child.pid;
@@ -174,7 +170,7 @@ async fn attend(
 
 fn summary(bar: &BarName, course: &Shared, expected: Option<&Estimate>, code: u8) -> String {
     let took = format::duration_seconds(course.lock().elapsed());
-    let range = expected.map(|expected| format!(", expected {}", words::range(expected)));
+    let range = expected.map(|expected| format!(", expected {}", estimate_text::range(expected)));
     let kept = if code == 0 { "" } else { ", not kept as it failed" };
     format!("\"{bar}\" took {took}{}{kept}", range.unwrap_or_default())
 }

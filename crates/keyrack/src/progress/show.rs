@@ -10,7 +10,7 @@ use keyrack_progress::{
 };
 use serde::Serialize;
 
-use super::{Whose, bar, meter, open, samples, words};
+use super::{OwnerArgs, bar, estimate_text, meter, open, samples};
 use crate::{
     Exit, Failure, Globals,
     table::{Cell, Table},
@@ -21,16 +21,16 @@ pub(super) struct Args {
     /// The bar
     #[arg(value_name = "BAR", value_parser = bar)]
     bar: BarName,
-    /// A trace of it that is under way, or was a short while ago
+    /// Show this trace: a running one, or one that ended a short while ago
     #[arg(value_name = "UID")]
     uid: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    owner: OwnerArgs,
 }
 
 /// A bar, as JSON.
 #[derive(Serialize)]
-struct ShownBar<'a> {
+struct BarJson<'a> {
     #[serde(flatten)]
     bar: &'a Bar,
     steps: &'a [Step],
@@ -77,7 +77,7 @@ impl<'a> ShownTrace<'a> {
     pub(super) fn in_words(&self, place: &str) -> String {
         let took = format::duration_seconds(self.elapsed_seconds);
         match &self.remaining_seconds {
-            Some(left) => format!("{place}  {took}, {}", words::left(left)),
+            Some(left) => format!("{place}  {took}, {}", estimate_text::left(left)),
             None => format!("{place}  {took}"),
         }
     }
@@ -94,11 +94,11 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
 }
 
 async fn show_bar(progress: &Progress, args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let samples = samples(progress, &args.whose.user, &args.bar).await?;
+    let samples = samples(progress, &args.owner.user, &args.bar).await?;
     let next_run_seconds = Model::of(&samples).whole_run();
     let (bar, steps, runs) = (&samples.bar, &samples.steps[..], samples.traces.len());
     if globals.json {
-        return globals.print_json(&ShownBar { bar, steps, runs, next_run_seconds });
+        return globals.print_json(&BarJson { bar, steps, runs, next_run_seconds });
     }
     let mut out = globals.out();
     let settings = &bar.settings;
@@ -116,7 +116,8 @@ async fn show_bar(progress: &Progress, args: &Args, globals: &Globals) -> anyhow
     );
     fact(&mut out, "keeps", &keeps)?;
     if let Some(next) = next_run_seconds {
-        let next = format!("{} ({})", format::duration_seconds(next.p50), words::range(&next));
+        let next =
+            format!("{} ({})", format::duration_seconds(next.p50), estimate_text::range(&next));
         fact(&mut out, "next run", &next)?;
     }
     let names = steps.iter().skip(1).map(|step| match step.iterated {
@@ -133,7 +134,7 @@ async fn show_trace(
     uid: &str,
     globals: &Globals,
 ) -> anyhow::Result<()> {
-    let (user, bar) = (&args.whose.user, args.bar.as_str());
+    let (user, bar) = (&args.owner.user, args.bar.as_str());
     let trace = progress.trace(user, bar, uid).await?;
     let trace = trace.ok_or_else(|| {
         let message = format!("\"{bar}\" has no trace \"{uid}\"");
@@ -160,7 +161,7 @@ async fn show_trace(
     }
     fact(&mut out, "took", &format::duration_seconds(shown.elapsed_seconds))?;
     if let Some(left) = &shown.remaining_seconds {
-        fact(&mut out, "left", &words::left(left))?;
+        fact(&mut out, "left", &estimate_text::left(left))?;
         fact(&mut out, "sure", &format!("{:.0} %", left.sureness * 100.0))?;
     }
     writeln!(out)?;

@@ -6,7 +6,7 @@ use keyrack_format as format;
 use keyrack_progress::{Eta, Sample, Samples, StepEta, keys::BarName};
 use serde::Serialize;
 
-use super::{Whose, bar, open, samples};
+use super::{OwnerArgs, bar, open, samples};
 use crate::{
     Exit, Globals,
     table::{Cell, Table},
@@ -18,17 +18,17 @@ pub(super) struct Args {
     /// The bar
     #[arg(value_name = "BAR", value_parser = bar)]
     bar: BarName,
-    /// List the past runs too
+    /// Also list the past runs
     #[arg(long)]
     runs: bool,
     #[command(flatten)]
-    whose: Whose,
+    owner: OwnerArgs,
 }
 
 const AFTER_HELP: &str = "\
-SHORTEST, MEDIAN and LONGEST are of the past runs that were kept; iterated steps are told for
-one iteration. TECHNIQUE is what clients of the HTTP API are told the step takes, and EXPECTED
-that time: for \"best_fit.linear\" so much for each iteration, and so much before the first.";
+SHORTEST, MEDIAN and LONGEST describe the past runs that were kept; for steps with iterations, the
+time per iteration. TECHNIQUE is how the duration sent to HTTP clients is computed, and EXPECTED is
+that duration: for \"best_fit.linear\" the time per iteration plus a constant.";
 
 /// The statistics of a bar, as JSON.
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ struct Spread {
 /// Prints statistics.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let progress = open(globals).await?;
-    let samples = samples(&progress, &args.whose.user, &args.bar).await?;
+    let samples = samples(&progress, &args.owner.user, &args.bar).await?;
     let eta = Eta::from_samples(&samples);
     let steps = spreads(&samples);
     if globals.json {

@@ -12,7 +12,7 @@ use keyrack_store::Subscription;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::{
-    Whose, bar,
+    OwnerArgs, bar,
     meter::{self, Meter, TICK},
     open,
     show::ShownTrace,
@@ -25,19 +25,19 @@ pub(super) struct Args {
     /// The bar
     #[arg(value_name = "BAR", value_parser = bar)]
     bar: BarName,
-    /// The trace
+    /// Id of the trace
     #[arg(value_name = "UID", value_parser = uid)]
     uid: TraceUid,
-    /// How long to wait for a trace that has not begun
+    /// Wait at most TIME for a trace that has not started
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = format::duration::parse)]
     wait: Duration,
     #[command(flatten)]
-    whose: Whose,
+    owner: OwnerArgs,
 }
 
 const AFTER_HELP: &str = "\
-On a terminal this is a bar. Elsewhere, and with --json, a line is printed for every change.
-Ends with 1 when the run fails, or when its process no longer reports.";
+Draws a bar on a terminal. Otherwise, and with --json, prints a line for every change.
+Exits with 1 if the run fails or its process stops reporting.";
 
 fn uid(text: &str) -> Result<TraceUid, String> {
     TraceUid::new(text).map_err(|error| error.to_string())
@@ -56,7 +56,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     match trace.outcome(now) {
         Outcome::Running | Outcome::Done => {
             if !globals.json {
-                globals.say(format_args!("\"{}\" is through after {took}", args.bar));
+                globals.say(format_args!("\"{}\" completed after {took}", args.bar));
             }
             Ok(Exit::Ok)
         }
@@ -84,9 +84,9 @@ impl<'a> Watch<'a> {
         globals: &'a Globals,
         meter: &'a Meter,
     ) -> anyhow::Result<Watch<'a>> {
-        let channel = keys::trace_events(&args.whose.user, &args.bar, &args.uid);
+        let channel = keys::trace_events(&args.owner.user, &args.bar, &args.uid);
         let changes = progress.store().subscribe(std::slice::from_ref(&channel)).await?;
-        let model = progress.model(&args.whose.user, args.bar.as_str()).await?;
+        let model = progress.model(&args.owner.user, args.bar.as_str()).await?;
         Ok(Watch { args, progress, model, changes, globals, meter })
     }
 
@@ -123,7 +123,7 @@ impl<'a> Watch<'a> {
             if let Some(trace) = self.read().await? {
                 return Ok(trace);
             }
-            self.meter.say(format!("waiting for \"{}\" to begin", self.args.uid));
+            self.meter.say(format!("waiting for \"{}\" to start", self.args.uid));
             tokio::select! {
                 _ = self.changes.next() => {}
                 () = sleep_until(patience) => {
@@ -137,7 +137,7 @@ impl<'a> Watch<'a> {
     }
 
     async fn read(&self) -> anyhow::Result<Option<Trace>> {
-        let (user, bar) = (&self.args.whose.user, self.args.bar.as_str());
+        let (user, bar) = (&self.args.owner.user, self.args.bar.as_str());
         Ok(self.progress.trace(user, bar, self.args.uid.as_str()).await?)
     }
 

@@ -14,19 +14,19 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// How many users the app has
+    /// Number of simulated users
     #[arg(long, value_name = "N", default_value_t = 1000)]
     users: usize,
-    /// How many challenges it has
+    /// Number of simulated challenges
     #[arg(long, value_name = "N", default_value_t = 150)]
     challenges: usize,
-    /// How many days are lived through; the last week is what lists are judged by
+    /// Number of simulated days; the last 7 are the test data
     #[arg(long, value_name = "N", default_value_t = 28)]
     days: usize,
-    /// The seed from which the app is made
+    /// Seed of the simulation
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Use the weights that were learned for the recommendations of the store, and show this table in the dashboard
+    /// Use the learned weights for this store, and show the table on the dashboard
     #[arg(long)]
     save: bool,
 }
@@ -38,7 +38,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     if args.save {
         let service = Recommender::new(globals.open_store().await?, Settings::default());
         service.adopt(found.clone()).await?;
-        globals.say("the weights that were learned are in force");
+        globals.say("the learned weights are now used");
     }
     if globals.json {
         globals.print_json(&found)?;

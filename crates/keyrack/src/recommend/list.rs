@@ -14,13 +14,13 @@ use crate::{
 pub(super) struct Args {
     /// The user
     user: UserId,
-    /// How many posts at most
+    /// List at most N posts
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Where to go on, as the page before told
+    /// Continue after the page that printed this cursor
     #[arg(long)]
     cursor: Option<String>,
-    /// The seed of chance, for a list that can be made again
+    /// Seed of the random part, for a reproducible list
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     if page.items.is_empty() {
-        globals.say("nothing to recommend; \"keyrack recommend stats\" tells what was loaded");
+        globals.say("nothing to recommend; \"keyrack recommend stats\" shows what was loaded");
         return Ok(Exit::Ok);
     }
     let mut table = Table::new(&["POST", "CHALLENGE", "CATEGORY", "AUTHOR", "SCORE", "BECAUSE"]);
@@ -55,7 +55,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     table.print(&mut out)?;
     out.flush()?;
     if let Some(cursor) = page.next_cursor {
-        globals.say(format_args!("more with --cursor {cursor}"));
+        globals.say(format_args!("for more, use --cursor {cursor}"));
     }
     Ok(Exit::Ok)
 }

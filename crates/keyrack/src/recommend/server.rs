@@ -7,7 +7,7 @@ use keyrack_services::{AppTables, Recommendations, TablesFuture};
 use keyrack_store::Store;
 use tokio::sync::Mutex;
 
-use super::{settings, source::Tables};
+use super::{settings, source::SourceTables};
 use crate::{Globals, settings::RECOMMEND_FROM};
 
 /// What to show to whom, as the settings say.
@@ -18,29 +18,29 @@ pub(crate) fn recommendations(store: &Store, globals: &Globals) -> anyhow::Resul
     let Some(from) = &globals.settings.get(&RECOMMEND_FROM).value else {
         return Ok(recommendations);
     };
-    let tables = AppsTables { from: from.clone(), names, open: Mutex::new(None) };
+    let tables = ServerTables { from: from.clone(), names, open: Mutex::new(None) };
     Ok(recommendations.with_tables(Arc::new(tables)))
 }
 
 /// The app's tables, opened when they are first needed, and again after a failure.
-struct AppsTables {
+struct ServerTables {
     from: String,
     names: Names,
-    open: Mutex<Option<Tables>>,
+    open: Mutex<Option<SourceTables>>,
 }
 
-impl std::fmt::Debug for AppsTables {
+impl std::fmt::Debug for ServerTables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The URL may hold a password.
-        f.debug_struct("AppsTables").finish_non_exhaustive()
+        f.debug_struct("ServerTables").finish_non_exhaustive()
     }
 }
 
-impl AppTables for AppsTables {
+impl AppTables for ServerTables {
     fn load<'a>(&'a self, into: &'a Recommender) -> TablesFuture<'a, Synced> {
         Box::pin(async {
             // Opened anew: files are read when they are opened. Posts can be asked for meanwhile.
-            let mut tables = Tables::open(&self.from, self.names.clone()).await?;
+            let mut tables = SourceTables::open(&self.from, self.names.clone()).await?;
             let synced = into.sync(&mut tables, &mut |_| ControlFlow::Continue(())).await?;
             *self.open.lock().await = Some(tables);
             Ok(synced)
@@ -52,13 +52,13 @@ impl AppTables for AppsTables {
             let mut open = self.open.lock().await;
             let mut tables = match open.take() {
                 Some(tables) => tables,
-                None => Tables::open(&self.from, self.names.clone()).await?,
+                None => SourceTables::open(&self.from, self.names.clone()).await?,
             };
             let found = match tables.posts(ids).await {
                 Ok(found) => found,
                 // The connection may have been closed while nobody used it.
                 Err(_) => {
-                    tables = Tables::open(&self.from, self.names.clone()).await?;
+                    tables = SourceTables::open(&self.from, self.names.clone()).await?;
                     tables.posts(ids).await?
                 }
             };

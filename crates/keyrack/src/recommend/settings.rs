@@ -16,7 +16,7 @@ pub(super) fn of(settings: &Settings) -> Result<Goes, Failure> {
     Ok(Goes {
         zone: zone_of(settings, &RECOMMEND_ZONE)?,
         database_zone: zone_of(settings, &RECOMMEND_DATABASE_ZONE)?,
-        break_text: settings.value(&RECOMMEND_BREAK_TEXT).to_owned(),
+        break_text: settings.get(&RECOMMEND_BREAK_TEXT).value.clone().unwrap_or_default(),
     })
 }
 
@@ -30,7 +30,7 @@ pub(super) fn names(settings: &Settings) -> Result<Names, Failure> {
 /// A time zone by its name.
 pub(super) fn zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name)
-        .map_err(|_| format!("\"{name}\" is no time zone; use a name such as \"Europe/Berlin\""))
+        .map_err(|_| format!("\"{name}\" is not a time zone; use a name such as \"Europe/Berlin\""))
 }
 
 fn zone_of(settings: &Settings, setting: &Setting) -> Result<TimeZone, Failure> {

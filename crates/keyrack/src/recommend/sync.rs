@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use keyrack_format as format;
 use keyrack_recommender::{Names, Progress, Recommender, Synced};
 
-use super::{Zone, settings, source::Tables};
+use super::{Zone, settings, source::SourceTables};
 use crate::{Exit, Failure, Globals, settings::RECOMMEND_FROM, terminal};
 
 #[derive(Debug, clap::Args)]
@@ -18,15 +18,17 @@ pub(super) struct Args {
     /// [default: the setting "recommend-from"]
     #[arg(value_name = "FROM")]
     from: Option<String>,
-    /// What a table or column is called: post=posts, post.written_text=body [default: the setting "recommend-rename"]
+    /// Name of a table or column in the app: post=posts, post.written_text=body
+    /// [default: the setting "recommend-rename"]
     #[arg(long, value_name = "OURS=THEIRS")]
     rename: Vec<String>,
     #[command(flatten)]
     zone: Zone,
-    /// The zone of times that the tables give without one [default: the setting "recommend-database-zone"]
+    /// Time zone of timestamps without one [default: the setting "recommend-database-zone"]
     #[arg(long, value_name = "ZONE", value_parser = settings::zone)]
     database_zone: Option<TimeZone>,
-    /// What posts say that only tell of a break; case and punctuation do not matter [default: the setting "recommend-break-text"]
+    /// Text of posts that only announce a break; they are not recommended. Case and punctuation are
+    /// ignored [default: the setting "recommend-break-text"]
     #[arg(long, value_name = "TEXT")]
     break_text: Option<String>,
 }
@@ -35,17 +37,17 @@ pub(super) struct Args {
 pub(super) struct RebuildArgs {
     #[command(flatten)]
     sync: Args,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
 const AFTER_HELP: &str = "\
-The tables are challenge, groupchallengemembers, post, user_reaction_log and tracking. They are only
-read. A load that is cut off is simply repeated. Run it once a night, shortly after midnight.
+Reads the tables challenge, groupchallengemembers, post, user_reaction_log and tracking, and writes
+nothing to them. An interrupted load can be repeated. Run it every night shortly after midnight.
 
-A password in FROM can be seen by other users of the machine; KEYRACK_RECOMMEND_FROM and
-\"recommend-from\" in keyrack.toml hide it.";
+Other users of the machine can see a password in FROM; use KEYRACK_RECOMMEND_FROM or
+\"recommend-from\" in keyrack.toml instead.";
 
 /// Loads what is new.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -59,8 +61,8 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
 /// Loads everything anew.
 pub(super) async fn rebuild(args: &RebuildArgs, globals: &Globals) -> anyhow::Result<Exit> {
     let (service, mut tables) = open(&args.sync, globals).await?;
-    let question = "forget what earlier loads have written, and load everything again?";
-    if !args.yes && !terminal::agreed(question, "a rebuild")? {
+    let question = "delete what earlier loads wrote, and load everything again?";
+    if !args.yes && !terminal::confirmed(question, "a rebuild")? {
         globals.say("nothing was changed");
         return Ok(Exit::Failed);
     }
@@ -70,7 +72,7 @@ pub(super) async fn rebuild(args: &RebuildArgs, globals: &Globals) -> anyhow::Re
     print(&synced?, globals)
 }
 
-async fn open(args: &Args, globals: &Globals) -> anyhow::Result<(Recommender, Tables)> {
+async fn open(args: &Args, globals: &Globals) -> anyhow::Result<(Recommender, SourceTables)> {
     let mut goes = args.zone.settings(globals)?;
     if let Some(zone) = &args.database_zone {
         goes.database_zone = zone.clone();
@@ -85,9 +87,10 @@ async fn open(args: &Args, globals: &Globals) -> anyhow::Result<(Recommender, Ta
     let set = globals.settings.get(&RECOMMEND_FROM).value.as_deref();
     let from = args.from.as_deref().or(set).ok_or_else(|| {
         let hint = format!("give FROM, or set {}", RECOMMEND_FROM.ways());
-        Failure::new(Exit::Usage, "nobody has said where the app's tables are").hint(hint)
+        Failure::new(Exit::Usage, "FROM is missing: where the app's tables are").hint(hint)
     })?;
-    let tables = Tables::open(from, names).await.context("could not open the app's tables")?;
+    let tables =
+        SourceTables::open(from, names).await.context("could not open the app's tables")?;
     Ok((Recommender::new(globals.open_store().await?, goes), tables))
 }
 
@@ -105,7 +108,7 @@ fn print(synced: &Synced, globals: &Globals) -> anyhow::Result<Exit> {
     out.flush()?;
     if synced.skipped > 0 {
         globals.say(format_args!(
-            "{} left out: no sense, or a challenge that is not there",
+            "{} skipped: invalid, or of an unknown challenge",
             format::counted(synced.skipped, "row")
         ));
     }

@@ -31,9 +31,9 @@ pub(super) async fn run(globals: &Globals) -> anyhow::Result<Exit> {
     out.flush()?;
     match listing.state {
         ListState::InForce => {}
-        ListState::NoList => globals.say("this list does not run yet; \"keyrack serve\" with this file runs it"),
+        ListState::NoList => globals.say("these jobs are not scheduled yet; start \"keyrack serve\" with this file"),
         ListState::OtherList(_) => globals.say(
-            "another list of recurring jobs runs in this store; \"keyrack serve\" with this file puts this one in its place",
+            "another list of recurring jobs runs in this store; \"keyrack serve\" with this file replaces it",
         ),
     }
     Ok(Exit::Ok)

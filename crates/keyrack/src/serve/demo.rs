@@ -7,7 +7,7 @@ use keyrack_store::Store;
 
 use crate::{
     Exit, Failure, Globals,
-    demo::{self, How},
+    demo::{self, DemoArgs},
     globals::WaitArgs,
     settings::ServeFlags,
 };
@@ -16,29 +16,29 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) settings: ServeFlags,
-    /// Let a made-up company use every service, to see what there is
+    /// Also run a demo that uses every service with made-up data
     #[arg(long)]
     demo: bool,
     #[command(flatten)]
-    how: How,
+    how: DemoArgs,
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
 }
 
 impl Args {
     /// The demo to run, if any.
-    pub(crate) fn demo(&self) -> Result<Option<How>, Failure> {
-        if self.demo || self.how == How::USUAL {
+    pub(crate) fn demo(&self) -> Result<Option<DemoArgs>, Failure> {
+        if self.demo || self.how == DemoArgs::USUAL {
             return Ok(self.demo.then_some(self.how));
         }
         let message = "\"--seed\", \"--speed\" and \"--yes\" are about a demo";
-        Err(Failure::new(Exit::Usage, message).hint("give --demo too"))
+        Err(Failure::new(Exit::Usage, message).hint("add --demo"))
     }
 }
 
 /// Opens a demo, and lets the server show what it has: its recurring jobs and its billing provider, where there are no others.
 pub(super) async fn open(
-    how: Option<How>,
+    how: Option<DemoArgs>,
     store: &Store,
     recurring: &mut Vec<Definition>,
     billing: &mut Option<Billing>,

@@ -46,7 +46,7 @@ impl FirstServer<'_> {
     }
 }
 
-/// How far the start is.
+/// DemoArgs far the start is.
 #[derive(Debug, Clone, Default)]
 struct StartProgress {
     loading: Arc<Loading>,

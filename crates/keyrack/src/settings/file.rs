@@ -27,7 +27,7 @@ pub(crate) struct File {
 
 /// The part of the file that is no setting.
 #[derive(Deserialize)]
-struct Tables {
+struct FileTables {
     #[serde(default)]
     recurring: Vec<Definition>,
 }
@@ -60,7 +60,7 @@ impl File {
         };
         let mut table: toml::Table = text.parse().map_err(misread)?;
         // Read from the text itself, so that what is wrong has a line.
-        let tables: Tables = toml::from_str(text).map_err(misread)?;
+        let tables: FileTables = toml::from_str(text).map_err(misread)?;
         let recurring = table
             .remove(RECURRING)
             .map(|value| toml::Table::from_iter([(RECURRING.to_owned(), value)]));

@@ -30,7 +30,7 @@ impl Flags {
 }
 
 /// What stands above flags that every command takes, in its help.
-pub(crate) const GLOBAL: &str = "Options of every command";
+pub(crate) const GLOBAL: &str = "Global options";
 
 /// The flags that every command takes.
 #[derive(Debug, Clone, Default)]

@@ -41,7 +41,7 @@ pub(crate) static STORE: Setting = Setting {
 pub(crate) static PASSWORD_FILE: Setting = Setting {
     key: "password-file",
     value_name: "FILE",
-    help: "A file whose first line is the password of the store's server; read again at each reconnect",
+    help: "File whose first line is the password of the Redis server; read again at each reconnect",
     default: None,
     flag: FlagScope::Every,
     secret: false,
@@ -50,7 +50,7 @@ pub(crate) static PASSWORD_FILE: Setting = Setting {
 pub(crate) static REPLICAS_ACKNOWLEDGE: Setting = Setting {
     key: "replicas-acknowledge",
     value_name: "N",
-    help: "How many replicas must have a submitted or settled job before it is acknowledged; N,within=TIME waits for TIME instead of 100ms",
+    help: "Acknowledge a submitted or resolved job when N replicas have it; N,within=TIME sets the time limit (100ms)",
     default: None,
     flag: FlagScope::Every,
     secret: false,
@@ -59,7 +59,7 @@ pub(crate) static REPLICAS_ACKNOWLEDGE: Setting = Setting {
 pub(crate) static DATA: Setting = Setting {
     key: "data",
     value_name: "DIR",
-    help: "The folder of the embedded store, used unless --store names another",
+    help: "Data folder of the embedded store; not used with --store",
     default: Some("./keyrack-data"),
     flag: FlagScope::Every,
     secret: false,
@@ -68,7 +68,7 @@ pub(crate) static DATA: Setting = Setting {
 pub(crate) static HTTP: Setting = Setting {
     key: "http",
     value_name: "ADDR",
-    help: "Where to serve HTTP; port 0 takes any free one",
+    help: "Address of the HTTP server; port 0 takes any free port",
     default: Some("127.0.0.1:7700"),
     flag: FlagScope::Serve,
     secret: false,
@@ -77,7 +77,7 @@ pub(crate) static HTTP: Setting = Setting {
 pub(crate) static HTTP_CONNECTIONS: Setting = Setting {
     key: "http-connections",
     value_name: "N|auto",
-    help: "How many HTTP connections there may be at once; auto leaves half of the open-file limit to Redis clients, and some files to the log",
+    help: "Maximum number of HTTP connections; auto: about half of the open-file limit",
     default: Some("auto"),
     flag: FlagScope::Serve,
     secret: false,
@@ -86,7 +86,7 @@ pub(crate) static HTTP_CONNECTIONS: Setting = Setting {
 pub(crate) static HTTP_HEAD_TIMEOUT: Setting = Setting {
     key: "http-head-timeout",
     value_name: "TIME",
-    help: "How long an HTTP client may take to send the head of a request",
+    help: "Time limit for a client to send the head of a request",
     default: Some("10s"),
     flag: FlagScope::Serve,
     secret: false,
@@ -95,7 +95,7 @@ pub(crate) static HTTP_HEAD_TIMEOUT: Setting = Setting {
 pub(crate) static HTTP_BODY_TIMEOUT: Setting = Setting {
     key: "http-body-timeout",
     value_name: "TIME",
-    help: "How long it may take to send the body, and how long it may read nothing of the response",
+    help: "Time limit for a client to send the body, and for a pause in reading the response",
     default: Some("60s"),
     flag: FlagScope::Serve,
     secret: false,
@@ -104,7 +104,7 @@ pub(crate) static HTTP_BODY_TIMEOUT: Setting = Setting {
 pub(crate) static HTTP_IDLE_TIMEOUT: Setting = Setting {
     key: "http-idle-timeout",
     value_name: "TIME",
-    help: "How long an HTTP connection is kept open between two requests",
+    help: "Close an HTTP connection after this time without a request",
     default: Some("75s"),
     flag: FlagScope::Serve,
     secret: false,
@@ -113,7 +113,7 @@ pub(crate) static HTTP_IDLE_TIMEOUT: Setting = Setting {
 pub(crate) static TLS_CERT: Setting = Setting {
     key: "tls-cert",
     value_name: "FILE",
-    help: "The certificate with its chain, as PEM, to serve HTTPS instead of HTTP, and Redis clients over TLS",
+    help: "Certificate chain (PEM) for HTTPS, and for TLS on the port for Redis clients",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -122,7 +122,7 @@ pub(crate) static TLS_CERT: Setting = Setting {
 pub(crate) static TLS_KEY: Setting = Setting {
     key: "tls-key",
     value_name: "FILE",
-    help: "The key of the certificate, as PEM",
+    help: "Private key of the certificate (PEM)",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -131,7 +131,7 @@ pub(crate) static TLS_KEY: Setting = Setting {
 pub(crate) static RESP: Setting = Setting {
     key: "resp",
     value_name: "ADDR|off",
-    help: "Where Redis clients reach the embedded store",
+    help: "Address at which Redis clients reach the embedded store",
     default: Some("127.0.0.1:7701"),
     flag: FlagScope::Serve,
     secret: false,
@@ -140,7 +140,7 @@ pub(crate) static RESP: Setting = Setting {
 pub(crate) static RESP_TLS: Setting = Setting {
     key: "resp-tls",
     value_name: "on|off",
-    help: "Whether Redis clients of the embedded store have to speak TLS; on when there is a certificate",
+    help: "Require TLS from Redis clients of the embedded store [default: on if tls-cert is set]",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -149,7 +149,7 @@ pub(crate) static RESP_TLS: Setting = Setting {
 pub(crate) static RESP_PASSWORD: Setting = Setting {
     key: "resp-password",
     value_name: "TEXT",
-    help: "The password that Redis clients of the embedded store have to give",
+    help: "Password that Redis clients of the embedded store must send",
     default: None,
     flag: FlagScope::None,
     secret: true,
@@ -158,7 +158,7 @@ pub(crate) static RESP_PASSWORD: Setting = Setting {
 pub(crate) static TIMINGS: Setting = Setting {
     key: "timings",
     value_name: "keyrack|bee",
-    help: "When a silent worker loses its jobs: as its lock ends, or after three minutes as with Node workers",
+    help: "When a silent worker loses its jobs: keyrack: when its lock expires; bee: after 3 minutes, as Node workers expect",
     default: Some("keyrack"),
     flag: FlagScope::Serve,
     secret: false,
@@ -167,7 +167,7 @@ pub(crate) static TIMINGS: Setting = Setting {
 pub(crate) static METRICS_QUEUES: Setting = Setting {
     key: "metrics-queues",
     value_name: "N",
-    help: "How many queues have metrics of their own in /metrics; keyrack_jobs_queues_left_out says how many have none",
+    help: "Export metrics of at most N queues in /metrics; keyrack_jobs_queues_left_out counts the others",
     default: Some("200"),
     flag: FlagScope::Serve,
     secret: false,
@@ -176,7 +176,7 @@ pub(crate) static METRICS_QUEUES: Setting = Setting {
 pub(crate) static HOT: Setting = Setting {
     key: "hot",
     value_name: "on|off",
-    help: "Whether to work on the hot queue, jobs:hot, as far as progress bars and files go; other jobs are left to others",
+    help: "Run jobs of progress bars and files from the hot queue (the list jobs:hot)",
     default: Some("on"),
     flag: FlagScope::Serve,
     secret: false,
@@ -185,7 +185,7 @@ pub(crate) static HOT: Setting = Setting {
 pub(crate) static AUTH: Setting = Setting {
     key: "auth",
     value_name: "local|required",
-    help: "What callers may do without a token: everything, as only this machine can reach the port, or nothing",
+    help: "local: callers need no token, and only this machine can connect; required: every caller needs a token",
     default: Some("local"),
     flag: FlagScope::Serve,
     secret: false,
@@ -194,7 +194,7 @@ pub(crate) static AUTH: Setting = Setting {
 pub(crate) static HOSTS: Setting = Setting {
     key: "hosts",
     value_name: "NAMES",
-    help: "The names under which browsers may reach the server, separated by commas; its addresses always do",
+    help: "Host names under which browsers may reach the server, separated by commas; its addresses are always allowed",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -203,7 +203,7 @@ pub(crate) static HOSTS: Setting = Setting {
 pub(crate) static ORIGINS: Setting = Setting {
     key: "origins",
     value_name: "URLS",
-    help: "The other sites whose pages may open WebSockets, separated by commas, such as https://app.example.com",
+    help: "Other sites whose pages may open WebSockets, separated by commas, such as https://app.example.com",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -212,7 +212,7 @@ pub(crate) static ORIGINS: Setting = Setting {
 pub(crate) static PUBLIC_TRACES: Setting = Setting {
     key: "public-traces",
     value_name: "on|off",
-    help: "Whether anybody may watch a trace who knows its names; off when auth is \"required\" and on otherwise",
+    help: "Let anybody watch a trace who knows its names [default: on, or off if auth is \"required\"]",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -221,7 +221,7 @@ pub(crate) static PUBLIC_TRACES: Setting = Setting {
 pub(crate) static URL_TOKENS: Setting = Setting {
     key: "url-tokens",
     value_name: "on|off",
-    help: "Whether published routes of calculations (/api/1.0) take a project's token from the URL, where logs keep it; off when auth is \"required\" and on otherwise",
+    help: "Accept project tokens in URLs of /api/1.0, where logs may record them [default: on, or off if auth is \"required\"]",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -230,7 +230,7 @@ pub(crate) static URL_TOKENS: Setting = Setting {
 pub(crate) static TRUSTED_PROXIES: Setting = Setting {
     key: "trusted-proxies",
     value_name: "ADDRS",
-    help: "The proxies whose X-Forwarded-For or Forwarded is believed, separated by commas: 127.0.0.1, 10.0.0.0/8",
+    help: "Proxies whose X-Forwarded-For or Forwarded header is trusted, separated by commas: 127.0.0.1, 10.0.0.0/8",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -239,7 +239,7 @@ pub(crate) static TRUSTED_PROXIES: Setting = Setting {
 pub(crate) static READ_ONLY: Setting = Setting {
     key: "read-only",
     value_name: "on|off",
-    help: "Whether nobody may change anything over HTTP",
+    help: "Refuse all changes over HTTP",
     default: Some("off"),
     flag: FlagScope::Serve,
     secret: false,
@@ -248,7 +248,7 @@ pub(crate) static READ_ONLY: Setting = Setting {
 pub(crate) static QUOTA_LIMITS: Setting = Setting {
     key: "quota-limits",
     value_name: "N",
-    help: "How many rate limits one user may keep at a time, over all subjects",
+    help: "Maximum number of stored rate limits per user",
     default: Some("100000"),
     flag: FlagScope::Serve,
     secret: false,
@@ -257,7 +257,7 @@ pub(crate) static QUOTA_LIMITS: Setting = Setting {
 pub(crate) static QUOTA_BARS: Setting = Setting {
     key: "quota-bars",
     value_name: "N",
-    help: "How many progress bars one user may have",
+    help: "Maximum number of progress bars per user",
     default: Some("10000"),
     flag: FlagScope::Serve,
     secret: false,
@@ -266,7 +266,7 @@ pub(crate) static QUOTA_BARS: Setting = Setting {
 pub(crate) static QUOTA_TRACES: Setting = Setting {
     key: "quota-traces",
     value_name: "N",
-    help: "How many traces of progress bars one user may have stored: under way, or ended a while ago",
+    help: "Maximum number of stored traces (running or recently ended) per user",
     default: Some("10000"),
     flag: FlagScope::Serve,
     secret: false,
@@ -275,7 +275,7 @@ pub(crate) static QUOTA_TRACES: Setting = Setting {
 pub(crate) static QUOTA_SESSIONS: Setting = Setting {
     key: "quota-sessions",
     value_name: "N",
-    help: "How many sessions on journeys one user may start within a day",
+    help: "Maximum number of journey sessions a user may start per day",
     default: Some("1000"),
     flag: FlagScope::Serve,
     secret: false,
@@ -284,7 +284,7 @@ pub(crate) static QUOTA_SESSIONS: Setting = Setting {
 pub(crate) static AUTH_ISSUER: Setting = Setting {
     key: "auth-issuer",
     value_name: "URL",
-    help: "Who signs the tokens that users sign in with, as their \"iss\" says",
+    help: "Issuer (\"iss\") of the sign-in tokens of users",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -293,7 +293,7 @@ pub(crate) static AUTH_ISSUER: Setting = Setting {
 pub(crate) static AUTH_CLIENT_ID: Setting = Setting {
     key: "auth-client-id",
     value_name: "TEXT",
-    help: "For whom they are signed, as their \"aud\" says",
+    help: "Audience (\"aud\") of the sign-in tokens",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -302,7 +302,7 @@ pub(crate) static AUTH_CLIENT_ID: Setting = Setting {
 pub(crate) static AUTH_JWKS_URL: Setting = Setting {
     key: "auth-jwks-url",
     value_name: "URL",
-    help: "Where the keys are published that they are signed with",
+    help: "URL of the public keys that verify sign-in tokens",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -311,7 +311,7 @@ pub(crate) static AUTH_JWKS_URL: Setting = Setting {
 pub(crate) static AUTH_DEV_SECRET: Setting = Setting {
     key: "auth-dev-secret",
     value_name: "TEXT",
-    help: "The secret that they are signed with instead, in development",
+    help: "Secret that verifies sign-in tokens instead, for development",
     default: None,
     flag: FlagScope::None,
     secret: true,
@@ -320,7 +320,7 @@ pub(crate) static AUTH_DEV_SECRET: Setting = Setting {
 pub(crate) static ENTITLEMENTS: Setting = Setting {
     key: "entitlements",
     value_name: "NAMES",
-    help: "What users can be entitled to, separated by commas; the checkout sells the first",
+    help: "Names of the entitlements, separated by commas; the checkout sells the first",
     default: Some("pro"),
     flag: FlagScope::Serve,
     secret: false,
@@ -329,7 +329,7 @@ pub(crate) static ENTITLEMENTS: Setting = Setting {
 pub(crate) static REVENUE_CAT_URL: Setting = Setting {
     key: "revenue-cat-url",
     value_name: "URL",
-    help: "Where RevenueCat is",
+    help: "Base URL of RevenueCat",
     default: Some("https://api.revenuecat.com"),
     flag: FlagScope::Serve,
     secret: false,
@@ -338,7 +338,7 @@ pub(crate) static REVENUE_CAT_URL: Setting = Setting {
 pub(crate) static REVENUE_CAT_KEY: Setting = Setting {
     key: "revenue-cat-key",
     value_name: "TEXT",
-    help: "The secret key of the project at RevenueCat, which knows what users have paid for",
+    help: "Secret API key of the RevenueCat project",
     default: None,
     flag: FlagScope::None,
     secret: true,
@@ -347,7 +347,7 @@ pub(crate) static REVENUE_CAT_KEY: Setting = Setting {
 pub(crate) static REVENUE_CAT_STRIPE_KEY: Setting = Setting {
     key: "revenue-cat-stripe-key",
     value_name: "TEXT",
-    help: "The public key of the project's Stripe app at RevenueCat",
+    help: "Public key of the RevenueCat project's Stripe app",
     default: None,
     flag: FlagScope::None,
     secret: true,
@@ -356,7 +356,7 @@ pub(crate) static REVENUE_CAT_STRIPE_KEY: Setting = Setting {
 pub(crate) static STRIPE_URL: Setting = Setting {
     key: "stripe-url",
     value_name: "URL",
-    help: "Where Stripe is",
+    help: "Base URL of Stripe",
     default: Some("https://api.stripe.com"),
     flag: FlagScope::Serve,
     secret: false,
@@ -365,7 +365,7 @@ pub(crate) static STRIPE_URL: Setting = Setting {
 pub(crate) static STRIPE_KEY: Setting = Setting {
     key: "stripe-key",
     value_name: "TEXT",
-    help: "The secret key of the account at Stripe, through which users pay",
+    help: "Secret API key of the Stripe account",
     default: None,
     flag: FlagScope::None,
     secret: true,
@@ -374,7 +374,7 @@ pub(crate) static STRIPE_KEY: Setting = Setting {
 pub(crate) static STRIPE_PRICE: Setting = Setting {
     key: "stripe-price",
     value_name: "ID",
-    help: "The price at Stripe that the checkout sells",
+    help: "Id of the Stripe price that the checkout sells",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -383,7 +383,7 @@ pub(crate) static STRIPE_PRICE: Setting = Setting {
 pub(crate) static STRIPE_WEBHOOK_SECRET: Setting = Setting {
     key: "stripe-webhook-secret",
     value_name: "TEXT",
-    help: "The secret with which Stripe signs its webhooks",
+    help: "Secret that verifies Stripe webhooks",
     default: None,
     flag: FlagScope::None,
     secret: true,
@@ -392,7 +392,7 @@ pub(crate) static STRIPE_WEBHOOK_SECRET: Setting = Setting {
 pub(crate) static FRONTEND_URL: Setting = Setting {
     key: "frontend-url",
     value_name: "URL",
-    help: "The address of the site to which buyers return",
+    help: "Base URL of the site to which buyers return",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -401,7 +401,7 @@ pub(crate) static FRONTEND_URL: Setting = Setting {
 pub(crate) static CHECKOUT_PATHS: Setting = Setting {
     key: "checkout-paths",
     value_name: "PATHS",
-    help: "The paths of the site to which buyers may return, separated by commas",
+    help: "Paths of that site to which buyers may return, separated by commas",
     default: Some("/admin"),
     flag: FlagScope::Serve,
     secret: false,
@@ -410,7 +410,7 @@ pub(crate) static CHECKOUT_PATHS: Setting = Setting {
 pub(crate) static FILES: Setting = Setting {
     key: "files",
     value_name: "URL",
-    help: "Where the files are that wait to be deleted: file:DIR, s3: or s3:https://HOST; AWS_* variables say who may",
+    help: "Where uploaded files are: file:DIR, s3: or s3:https://HOST, with credentials in AWS_* variables",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -419,7 +419,7 @@ pub(crate) static FILES: Setting = Setting {
 pub(crate) static FILES_SWEEP: Setting = Setting {
     key: "files-sweep",
     value_name: "CRON|off",
-    help: "When to delete the files that are due, as a recurring job; in UTC",
+    help: "When to delete files that are due: a cron expression in UTC",
     default: Some("*/10 * * * *"),
     flag: FlagScope::Serve,
     secret: false,
@@ -428,16 +428,25 @@ pub(crate) static FILES_SWEEP: Setting = Setting {
 pub(crate) static JOURNEY_SECRET: Setting = Setting {
     key: "journey-secret",
     value_name: "TEXT",
-    help: "The secret that tickets for journeys are signed with",
+    help: "Secret that signs the tickets for journeys",
     default: None,
     flag: FlagScope::None,
     secret: true,
 };
 
+pub(crate) static JOURNEY_ISSUER: Setting = Setting {
+    key: "journey-issuer",
+    value_name: "TEXT",
+    help: "Issuer (\"iss\") of the tickets for journeys; their audience (\"aud\") is TEXT-journey",
+    default: Some(keyrack_journeys::DEFAULT_ISSUER),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static RECOMMEND_FROM: Setting = Setting {
     key: "recommend-from",
     value_name: "URL|DIR",
-    help: "The tables of the app for which posts are recommended: sqlite:FILE, postgres://…, mysql://… or a folder",
+    help: "Tables of the app whose posts are recommended: sqlite:FILE, postgres://…, mysql://… or a folder",
     default: None,
     flag: FlagScope::None,
     // A database's URL may hold a password.
@@ -447,7 +456,7 @@ pub(crate) static RECOMMEND_FROM: Setting = Setting {
 pub(crate) static RECOMMEND_RENAME: Setting = Setting {
     key: "recommend-rename",
     value_name: "NAMES",
-    help: "What its tables and columns are called, separated by commas: post=posts,post.written_text=body",
+    help: "Names of the app's tables and columns, separated by commas: post=posts,post.written_text=body",
     default: None,
     flag: FlagScope::Serve,
     secret: false,
@@ -456,8 +465,8 @@ pub(crate) static RECOMMEND_RENAME: Setting = Setting {
 pub(crate) static RECOMMEND_ZONE: Setting = Setting {
     key: "recommend-zone",
     value_name: "ZONE",
-    help: "The time zone of its users, by which days are counted",
-    default: Some("Australia/Sydney"),
+    help: "Time zone that defines a day for recommendations",
+    default: Some("UTC"),
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -465,7 +474,7 @@ pub(crate) static RECOMMEND_ZONE: Setting = Setting {
 pub(crate) static RECOMMEND_DATABASE_ZONE: Setting = Setting {
     key: "recommend-database-zone",
     value_name: "ZONE",
-    help: "The zone of times that its tables give without one",
+    help: "Time zone of timestamps in the tables that have none",
     default: Some("UTC"),
     flag: FlagScope::Serve,
     secret: false,
@@ -474,8 +483,8 @@ pub(crate) static RECOMMEND_DATABASE_ZONE: Setting = Setting {
 pub(crate) static RECOMMEND_BREAK_TEXT: Setting = Setting {
     key: "recommend-break-text",
     value_name: "TEXT",
-    help: "What its posts say that only tell of a break; case and punctuation do not matter",
-    default: Some("I have a break today"),
+    help: "Text of posts that only announce a break, and are not recommended; case and punctuation are ignored",
+    default: None,
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -483,7 +492,7 @@ pub(crate) static RECOMMEND_BREAK_TEXT: Setting = Setting {
 pub(crate) static DEPLOY_SECRET: Setting = Setting {
     key: "deploy-secret",
     value_name: "TEXT",
-    help: "The secret of those who may announce over HTTP that a repository has something new",
+    help: "Secret that allows announcing updates of repositories over HTTP",
     default: None,
     flag: FlagScope::None,
     secret: true,
@@ -492,8 +501,8 @@ pub(crate) static DEPLOY_SECRET: Setting = Setting {
 pub(crate) static DEPLOY_REPOS: Setting = Setting {
     key: "deploy-repos",
     value_name: "NAMES",
-    help: "The repositories that can be announced so, separated by commas",
-    default: Some("backend,websocket,frontend-web,jobs"),
+    help: "Repositories that may be announced over HTTP, separated by commas; needed with deploy-secret",
+    default: None,
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -501,7 +510,7 @@ pub(crate) static DEPLOY_REPOS: Setting = Setting {
 pub(crate) static LOG: Setting = Setting {
     key: "log",
     value_name: "FILTER",
-    help: "What to log: error, warn, info, debug, trace, or by part as in \"warn,keyrack_web=debug\"",
+    help: "Log level: error, warn, info, debug, trace, or per crate as in \"warn,keyrack_web=debug\"",
     default: Some("warn"),
     flag: FlagScope::None,
     secret: false,
@@ -554,6 +563,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &FILES,
     &FILES_SWEEP,
     &JOURNEY_SECRET,
+    &JOURNEY_ISSUER,
     &RECOMMEND_FROM,
     &RECOMMEND_RENAME,
     &RECOMMEND_ZONE,

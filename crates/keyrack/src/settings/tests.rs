@@ -10,10 +10,10 @@ fn file(text: &str) -> Result<File, Failure> {
 }
 
 #[track_caller]
-fn settled(flags: &[(&'static str, &str)], env: &[(&str, &str)], text: &str) -> Settings {
+fn resolved(flags: &[(&'static str, &str)], env: &[(&str, &str)], text: &str) -> Settings {
     let file = file(text).expect("a good file");
     let env = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
-    Settings::settle(&Flags::of(flags), env, Some(&file)).expect("good settings")
+    Settings::resolve(&Flags::of(flags), env, Some(&file)).expect("good settings")
 }
 
 #[test]
@@ -22,31 +22,31 @@ fn flag_wins_over_environment_over_file_over_default() {
         |settings: &Settings| (settings.value(&HTTP).to_owned(), settings.get(&HTTP).whence());
     let (flag, env, text) = ([("http", "h:1")], [("KEYRACK_HTTP", "h:2")], "http = 'h:3'");
     let told = |value: &str, whence: &str| (value.to_owned(), whence.to_owned());
-    assert_eq!(http(&settled(&flag, &env, text)), told("h:1", "on the command line"));
+    assert_eq!(http(&resolved(&flag, &env, text)), told("h:1", "on the command line"));
     let from_env = told("h:2", "in the environment, KEYRACK_HTTP");
-    assert_eq!(http(&settled(&[], &env, text)), from_env);
-    assert_eq!(http(&settled(&[], &[], text)), told("h:3", "in keyrack.toml"));
-    assert_eq!(http(&settled(&[], &[], "")), told("127.0.0.1:7700", "by default"));
+    assert_eq!(http(&resolved(&[], &env, text)), from_env);
+    assert_eq!(http(&resolved(&[], &[], text)), told("h:3", "in keyrack.toml"));
+    assert_eq!(http(&resolved(&[], &[], "")), told("127.0.0.1:7700", "by default"));
 }
 
 #[test]
 fn empty_variable_counts_as_unset() {
-    let settings = settled(&[], &[("KEYRACK_HTTP", "")], "");
+    let settings = resolved(&[], &[("KEYRACK_HTTP", "")], "");
     assert_eq!(settings.get(&HTTP).origin, Origin::Default);
 }
 
 #[test]
 fn stronger_of_store_and_data_names_the_store() {
     let url = |settings: Settings| settings.store_url().map_err(|failure| failure.to_string());
-    assert_eq!(url(settled(&[], &[], "")), Ok("embedded:./keyrack-data".into()));
-    assert_eq!(url(settled(&[], &[], "data = 'x'")), Ok("embedded:./x".into()));
-    assert_eq!(url(settled(&[("data", "memory")], &[], "")), Ok("embedded:./memory".into()));
+    assert_eq!(url(resolved(&[], &[], "")), Ok("embedded:./keyrack-data".into()));
+    assert_eq!(url(resolved(&[], &[], "data = 'x'")), Ok("embedded:./x".into()));
+    assert_eq!(url(resolved(&[("data", "memory")], &[], "")), Ok("embedded:./memory".into()));
     let env = [("KEYRACK_STORE", "redis://h")];
-    assert_eq!(url(settled(&[], &env, "data = 'x'")), Ok("redis://h".into()));
-    assert_eq!(url(settled(&[("data", "/x")], &env, "")), Ok("embedded:/x".into()));
-    let both = url(settled(&[], &[], "data = 'x'\nstore = 'redis://h'")).expect_err("a conflict");
+    assert_eq!(url(resolved(&[], &env, "data = 'x'")), Ok("redis://h".into()));
+    assert_eq!(url(resolved(&[("data", "/x")], &env, "")), Ok("embedded:/x".into()));
+    let both = url(resolved(&[], &[], "data = 'x'\nstore = 'redis://h'")).expect_err("a conflict");
     assert_eq!(both, "\"store\" and \"data\" are both set in keyrack.toml");
-    assert!(url(settled(&[("data", "a?b")], &[], "")).is_err());
+    assert!(url(resolved(&[("data", "a?b")], &[], "")).is_err());
 }
 
 #[test]
@@ -77,25 +77,25 @@ fn wrong_type_and_wrong_syntax_are_refused_with_their_place() {
 fn variable_that_is_not_text_is_refused() {
     use std::os::unix::ffi::OsStringExt as _;
     let env = |name: &str| (name == "KEYRACK_HTTP").then(|| OsString::from_vec(b"\xff:1".to_vec()));
-    let failure = Settings::settle(&Flags::default(), env, None).err().expect("not UTF-8");
+    let failure = Settings::resolve(&Flags::default(), env, None).err().expect("not UTF-8");
     assert_eq!(failure.to_string(), "KEYRACK_HTTP is not valid UTF-8");
 }
 
 #[test]
 fn secrets_are_not_shown() {
     let text = "resp-password = 'hush'\nstore = 'redis://u:hush@h'";
-    for settled in settled(&[], &[], text).all() {
-        assert!(!settled.shown().is_some_and(|shown| shown.contains("hush")));
+    for resolved in resolved(&[], &[], text).all() {
+        assert!(!resolved.shown().is_some_and(|shown| shown.contains("hush")));
     }
-    let broken = settled(&[("store", "redis//u:hush@h")], &[], "");
+    let broken = resolved(&[("store", "redis//u:hush@h")], &[], "");
     assert_eq!(broken.get(&STORE).shown().as_deref(), Some("***"));
 }
 
 #[test]
 fn no_two_settings_share_a_key() {
-    let settings = Settings::settle(&Flags::default(), NO_ENV, None).expect("defaults");
+    let settings = Settings::resolve(&Flags::default(), NO_ENV, None).expect("defaults");
     let keys: std::collections::HashSet<_> =
-        settings.all().iter().map(|settled| settled.setting.key).collect();
+        settings.all().iter().map(|resolved| resolved.setting.key).collect();
     assert_eq!(keys.len(), settings.all().len());
 }
 
@@ -103,12 +103,12 @@ fn no_two_settings_share_a_key() {
 fn recurring_jobs_are_read_with_their_arguments_in_order() {
     let text = "log = 'info'\n[[recurring]]\nname = 'ping'\nzone = 'UTC'\nseconds = [0]\n\
                 kwargs = { zoo = 1, ant = 'x' }\n";
-    let settings = settled(&[], &[], text);
+    let settings = resolved(&[], &[], text);
     let job = &settings.recurring()[0];
     assert_eq!(job.name(), "ping");
     let kwargs = serde_json::to_string(job.kwargs()).expect("JSON");
     assert_eq!(kwargs, r#"{"zoo":1,"ant":"x"}"#);
-    let again = settled(&[], &[], settings.recurring_text());
+    let again = resolved(&[], &[], settings.recurring_text());
     assert_eq!(again.recurring_text(), settings.recurring_text());
     assert_eq!(serde_json::to_string(again.recurring()[0].kwargs()).expect("JSON"), kwargs);
 }

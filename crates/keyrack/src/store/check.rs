@@ -17,10 +17,13 @@ pub(super) fn run(dir: &Path, globals: &Globals) -> anyhow::Result<Exit> {
         print(&report, globals)?;
     }
     if report.in_use {
-        globals.say("a process has the folder open, so its last write may look torn");
+        globals.say("a process is using the folder, so its last write may look incomplete");
     }
     for damage in report.damage.iter().filter(|damage| damage.torn) {
-        globals.say(format_args!("torn end, which the next start cuts: {}", place(damage)));
+        globals.say(format_args!(
+            "incomplete last write, which the next start removes: {}",
+            place(damage)
+        ));
     }
     if let Some(damage) = report.damage.iter().find(|damage| !damage.torn) {
         let message = format!("the log in \"{}\" is damaged: {}", dir.display(), place(damage));
@@ -31,7 +34,7 @@ pub(super) fn run(dir: &Path, globals: &Globals) -> anyhow::Result<Exit> {
         return Err(Failure::new(Exit::Failed, message).hint(hint).into());
     }
     let commands = report.files.iter().map(|file| file.commands).sum();
-    globals.say(format_args!("sound: {}", format::counted(commands, "command")));
+    globals.say(format_args!("intact: {}", format::counted(commands, "command")));
     Ok(Exit::Ok)
 }
 

@@ -7,7 +7,7 @@ use keyrack_format as format;
 use serde_json::{Value, json};
 
 use super::check::{damage_as_json, place};
-use crate::{Exit, Globals, terminal::agreed};
+use crate::{Exit, Globals, terminal::confirmed};
 
 const QUESTION: &str = "cut the log there, keeping what is cut in files beside it?";
 
@@ -19,7 +19,7 @@ pub(super) fn run(dir: &Path, yes: bool, globals: &Globals) -> anyhow::Result<Ex
     }
     if !report.damage.is_empty()
         && !yes
-        && !agreed(QUESTION, &format!("repairing \"{}\"", dir.display()))?
+        && !confirmed(QUESTION, &format!("repairing \"{}\"", dir.display()))?
     {
         globals.say("nothing was changed");
         return Ok(Exit::Failed);
@@ -36,9 +36,9 @@ pub(super) fn run(dir: &Path, yes: bool, globals: &Globals) -> anyhow::Result<Ex
         print(&repair, globals)?;
     }
     if repair.found.damage.is_empty() {
-        globals.say("the log is sound; there was nothing to repair");
+        globals.say("the log is intact; nothing to repair");
     } else {
-        globals.say("repaired: the log ends before its first damage");
+        globals.say("repaired: the log was truncated at the first damage");
     }
     Ok(Exit::Ok)
 }

@@ -12,18 +12,18 @@ use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The user, by the subject of their tokens
+    /// The user: the "sub" of their tokens
     user: UserSub,
-    /// What to call the token
+    /// A name for the token, shown in lists
     #[arg(long, value_name = "TEXT", default_value = "")]
     name: String,
-    /// What it allows: viewer, operator or admin
+    /// Role: viewer, operator or admin
     #[arg(long, default_value_t = Role::Operator)]
     role: Role,
-    /// Only for what is the user's own, such as progress bars; without this, for the whole server
+    /// Give access to the user's own data only, not to the whole server
     #[arg(long)]
     own: bool,
-    /// When it stops working, from now on; without this it does not
+    /// Expire after TIME, such as 30d [default: never]
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse_positive)]
     expires_in: Option<Duration>,
 }
@@ -51,6 +51,9 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let mut out = globals.out();
     writeln!(out, "{}", created.secret)?;
     out.flush()?;
-    globals.say(format_args!("created {}; it is shown this once", created.token.uid));
+    globals.say(format_args!(
+        "created {}; this is the only time the token is shown",
+        created.token.uid
+    ));
     Ok(Exit::Ok)
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     if tokens.is_empty() {
-        globals.say("no tokens; \"keyrack token create USER\" makes one");
+        globals.say("no tokens; \"keyrack token create USER\" creates one");
         return Ok(Exit::Ok);
     }
     let mut out = globals.out();
@@ -68,7 +68,7 @@ fn table(tokens: &[Token], now: f64) -> Table {
     table
 }
 
-/// What it is good for.
+/// What the token gives access to.
 fn scope(token: &Token) -> &'static str {
     match token.reach {
         _ if token.parent.is_some() => "session",

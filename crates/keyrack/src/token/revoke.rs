@@ -8,7 +8,7 @@ use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The token's public name, ep_ut_uid_…, as "keyrack token list" shows it
+    /// Public id of the token, ep_ut_uid_…, from "keyrack token list"
     uid: TokenUid,
 }
 
@@ -17,6 +17,6 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let identity = Identity::new(globals.open_existing_store().await?);
     let token = identity.token(&args.uid).await?;
     identity.delete_token(ACTOR, &UserSub::new(token.user_sub)?, &args.uid).await?;
-    globals.say(format_args!("{} is not valid any more", args.uid));
+    globals.say(format_args!("{} revoked", args.uid));
     Ok(Exit::Ok)
 }

@@ -7,7 +7,7 @@ const RUNS_MAX: usize = 50;
 
 /// A run under way.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Run {
+pub(super) struct TraceRow {
     pub(super) user: String,
     pub(super) bar: String,
     pub(super) step: String,
@@ -20,7 +20,7 @@ pub(super) struct Run {
 }
 
 /// The runs that were heard of last, the longest running first.
-pub(super) async fn look(progress: &Progress) -> anyhow::Result<Vec<Run>> {
+pub(super) async fn read(progress: &Progress) -> anyhow::Result<Vec<TraceRow>> {
     let (mut runs, now) = (Vec::new(), progress.now());
     for underway in progress.running(0, RUNS_MAX).await? {
         let (user, bar) = (underway.user, underway.bar);
@@ -28,16 +28,22 @@ pub(super) async fn look(progress: &Progress) -> anyhow::Result<Vec<Run>> {
         let Some(trace) = trace.filter(|trace| trace.is_running(now)) else { continue };
         let model = progress.model(&user, &bar).await?;
         let left = model.estimate_trace(&trace, now).map(|left| [left.p10, left.p50, left.p90]);
-        runs.push(Run::of(user.to_string(), bar, &trace, left, now));
+        runs.push(TraceRow::of(user.to_string(), bar, &trace, left, now));
     }
     runs.sort_by(|a, b| b.spent_s.total_cmp(&a.spent_s));
     Ok(runs)
 }
 
-impl Run {
-    fn of(user: String, bar: String, trace: &Trace, left_s: Option<[f64; 3]>, now: f64) -> Run {
+impl TraceRow {
+    fn of(
+        user: String,
+        bar: String,
+        trace: &Trace,
+        left_s: Option<[f64; 3]>,
+        now: f64,
+    ) -> TraceRow {
         let step = trace.current();
-        Run {
+        TraceRow {
             user,
             bar,
             step: step.step_name.clone(),

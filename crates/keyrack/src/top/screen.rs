@@ -1,4 +1,4 @@
-//! The picture on the screen, whatever size that has.
+//! The snapshot on the screen, whatever size that has.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use super::{look::Picture, runs::Run, view::View};
-use crate::jobs::stats::pace::Pace;
+use super::{runs::TraceRow, snapshot::Snapshot, view::ScreenState};
+use crate::jobs::stats::throughput::Throughput;
 
 /// The most alerts and runs that are drawn: queues need room, too.
 const ALERTS_MAX: usize = 5;
@@ -59,9 +59,9 @@ const COLUMNS: [Column; 11] = [
     Column { right: false, ..Column::new("COMPLETED", MINUTES as u16, 120) },
 ];
 
-/// Draws a picture.
-pub(super) fn draw(frame: &mut Frame<'_>, picture: &Picture, view: &mut View) {
-    let (alerts, runs) = (alerts(&picture.facts), &picture.runs);
+/// Draws a snapshot.
+pub(super) fn draw(frame: &mut Frame<'_>, snapshot: &Snapshot, view: &mut ScreenState) {
+    let (alerts, runs) = (alerts(&snapshot.facts), &snapshot.runs);
     let lines = |n: usize, max: usize| Constraint::Length(n.clamp(1, max) as u16 + 1);
     let areas = Layout::vertical([
         Constraint::Length(2),
@@ -71,9 +71,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, picture: &Picture, view: &mut View) {
         Constraint::Length(1),
     ]);
     let [head, attention, queues, progress, foot] = areas.areas(frame.area());
-    frame.render_widget(Paragraph::new(header(picture)), head);
+    frame.render_widget(Paragraph::new(header(snapshot)), head);
     draw_alerts(frame, attention, &alerts);
-    draw_queues(frame, queues, picture, view);
+    draw_queues(frame, queues, snapshot, view);
     draw_runs(frame, progress, runs);
     frame.render_widget(Paragraph::new(footer(view)), foot);
 }
@@ -82,11 +82,11 @@ fn titled(title: String) -> Block<'static> {
     Block::new().borders(Borders::TOP).title(title.bold()).border_style(Style::new().dim())
 }
 
-fn header(picture: &Picture) -> Vec<Line<'static>> {
-    let info = &picture.info;
-    let pace = picture.commands_per_s;
+fn header(snapshot: &Snapshot) -> Vec<Line<'static>> {
+    let info = &snapshot.info;
+    let pace = snapshot.commands_per_s;
     let first = [
-        Some(picture.store.clone()),
+        Some(snapshot.store.clone()),
         Some(info.version.clone()),
         Some(format!("up {}", format::duration_s(info.uptime_s))),
         Some(format::counted(info.keys(), "key")),
@@ -94,13 +94,13 @@ fn header(picture: &Picture) -> Vec<Line<'static>> {
         info.log_bytes.map(|bytes| format!("log {}", format::bytes(bytes))),
         Some(format::counted(info.clients, "client")),
         pace.map(|n| format!("{}/s", format::counted(n, "command"))),
-        Some(format!("answers in {:.1} ms", picture.ping.as_secs_f64() * 1_000.0)),
+        Some(format!("answers in {:.1} ms", snapshot.ping.as_secs_f64() * 1_000.0)),
     ];
     let first: Vec<String> = first.into_iter().flatten().collect();
-    let (hot, files) = (picture.hot, &picture.facts.files);
+    let (hot, files) = (snapshot.hot, &snapshot.facts.files);
     let oldest =
         hot.oldest.map(|age| format!(", oldest {}", format::duration(age))).unwrap_or_default();
-    let billing = match picture.facts.breaker {
+    let billing = match snapshot.facts.breaker {
         None | Some(State::Closed) => "billing asked".green(),
         Some(State::HalfOpen) => "billing tried again".yellow(),
         Some(State::Open) => "billing not asked".red(),
@@ -144,13 +144,13 @@ fn line(alert: &Alert) -> Line<'static> {
     Line::from(vec![Span::styled("● ", color), subject.bold(), Span::raw("  "), Span::raw(text)])
 }
 
-fn draw_queues(frame: &mut Frame<'_>, area: Rect, picture: &Picture, view: &mut View) {
-    let sorted = view.sort.apply(&picture.facts.queues);
+fn draw_queues(frame: &mut Frame<'_>, area: Rect, snapshot: &Snapshot, view: &mut ScreenState) {
+    let sorted = view.sort.apply(&snapshot.facts.queues);
     // The title and the heads of the columns take a line each.
     let room = usize::from(area.height).saturating_sub(2);
     view.skipped = view.skipped.min(sorted.len().saturating_sub(room));
     let rows = sorted.iter().skip(view.skipped).take(room);
-    let rows = rows.map(|stats| row(stats, picture.facts.now_ms, area.width));
+    let rows = rows.map(|stats| row(stats, snapshot.facts.now_ms, area.width));
     let shown: Vec<&Column> = COLUMNS.iter().filter(|column| column.fits(area.width)).collect();
     let head = shown.iter().map(|column| {
         let line = Line::from(column.name);
@@ -169,7 +169,7 @@ fn draw_queues(frame: &mut Frame<'_>, area: Rect, picture: &Picture, view: &mut 
 }
 
 fn row(stats: &Stats, now_ms: u64, width: u16) -> Row<'static> {
-    let pace = Pace::of(stats, now_ms);
+    let pace = Throughput::of(stats, now_ms);
     let cell = |text: String, color: Option<Color>| {
         let line = Line::from(text).right_aligned();
         Cell::from(color.map_or(line.clone(), |color| line.fg(color)))
@@ -198,7 +198,7 @@ fn row(stats: &Stats, now_ms: u64, width: u16) -> Row<'static> {
     Row::new(shown.map(|(_, cell)| cell))
 }
 
-fn draw_runs(frame: &mut Frame<'_>, area: Rect, runs: &[Run]) {
+fn draw_runs(frame: &mut Frame<'_>, area: Rect, runs: &[TraceRow]) {
     let lines: Vec<Line<'_>> = if runs.is_empty() {
         vec![Line::from("no progress bar is under way".dim())]
     } else {
@@ -208,7 +208,7 @@ fn draw_runs(frame: &mut Frame<'_>, area: Rect, runs: &[Run]) {
     frame.render_widget(Paragraph::new(lines).block(titled(title)), area);
 }
 
-fn run(run: &Run) -> Line<'static> {
+fn run(run: &TraceRow) -> Line<'static> {
     let done = run.share().map_or(0, |share| (share * BAR as f64).round() as usize);
     let bar = format!("{}{}", "█".repeat(done), "░".repeat(BAR - done));
     let time = |s: f64| format::duration(Duration::from_secs_f64(s.clamp(0.0, 1e9)));
@@ -229,9 +229,9 @@ fn run(run: &Run) -> Line<'static> {
     ])
 }
 
-fn footer(view: &View) -> Line<'static> {
-    let held = if view.held { "held still  ".yellow().bold() } else { Span::raw("") };
-    Line::from(vec![held, "s sort · p hold · ↑ ↓ scroll · q quit".dim()])
+fn footer(view: &ScreenState) -> Line<'static> {
+    let frozen = if view.frozen { "frozen still  ".yellow().bold() } else { Span::raw("") };
+    Line::from(vec![frozen, "s sort · p hold · ↑ ↓ scroll · q quit".dim()])
 }
 
 #[cfg(test)]

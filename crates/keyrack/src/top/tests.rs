@@ -15,7 +15,7 @@ use keyrack_services::{Options, Services, alerts::alerts};
 use keyrack_store::Store;
 use tokio::net::TcpListener;
 
-use super::look::Looker;
+use super::snapshot::SnapshotReader;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dashboard_and_top_show_the_same_alerts() {
@@ -32,8 +32,8 @@ async fn dashboard_and_top_show_the_same_alerts() {
         redis::cmd(command).arg(&args).exec_async(&mut store.connection()).await.expect(command);
     }
 
-    let mut looker = Looker::new(store.clone());
-    let on_top = alerts(&looker.look().await.expect("a look").facts);
+    let mut reader = SnapshotReader::new(store.clone());
+    let on_top = alerts(&reader.read().await.expect("a look").facts);
     let on_top: Vec<(String, String)> =
         on_top.into_iter().map(|alert| (alert.subject, alert.text)).collect();
     assert_eq!(on_top.len(), 4, "{on_top:?}");

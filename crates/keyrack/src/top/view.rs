@@ -50,36 +50,36 @@ impl Sort {
 
 /// What the person has chosen so far.
 #[derive(Debug, Default)]
-pub(super) struct View {
+pub(super) struct ScreenState {
     pub(super) sort: Sort,
-    /// Whether the picture stands still.
-    pub(super) held: bool,
+    /// Whether the snapshot stands still.
+    pub(super) frozen: bool,
     /// How many queues are scrolled away.
     pub(super) skipped: usize,
 }
 
 /// What a key means for the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
-    GoOn,
-    End,
+pub(super) enum KeyAction {
+    Continue,
+    Quit,
 }
 
-impl View {
+impl ScreenState {
     /// Does what a key stands for.
-    pub(super) fn take(&mut self, event: &Event) -> Wish {
-        let Event::Key(key) = event else { return Wish::GoOn };
+    pub(super) fn take(&mut self, event: &Event) -> KeyAction {
+        let Event::Key(key) = event else { return KeyAction::Continue };
         if key.kind == KeyEventKind::Release {
-            return Wish::GoOn;
+            return KeyAction::Continue;
         }
         match key.code {
             // In this mode the terminal makes no signal of it.
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                return Wish::End;
+                return KeyAction::Quit;
             }
-            KeyCode::Char('q') | KeyCode::Esc => return Wish::End,
+            KeyCode::Char('q') | KeyCode::Esc => return KeyAction::Quit,
             KeyCode::Char('s') => self.sort = self.sort.next(),
-            KeyCode::Char('p' | ' ') => self.held = !self.held,
+            KeyCode::Char('p' | ' ') => self.frozen = !self.frozen,
             KeyCode::Down | KeyCode::Char('j') => self.skipped += 1,
             KeyCode::Up | KeyCode::Char('k') => self.skipped = self.skipped.saturating_sub(1),
             KeyCode::PageDown => self.skipped += 10,
@@ -87,7 +87,7 @@ impl View {
             KeyCode::Home => self.skipped = 0,
             _ => {}
         }
-        Wish::GoOn
+        KeyAction::Continue
     }
 }
 
@@ -97,27 +97,27 @@ mod tests {
 
     use super::*;
 
-    fn press(view: &mut View, code: KeyCode) -> Wish {
+    fn press(view: &mut ScreenState, code: KeyCode) -> KeyAction {
         view.take(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
     }
 
     #[test]
     fn keys_sort_hold_and_end() {
-        let mut view = View::default();
-        assert_eq!(press(&mut view, KeyCode::Char('s')), Wish::GoOn);
+        let mut view = ScreenState::default();
+        assert_eq!(press(&mut view, KeyCode::Char('s')), KeyAction::Continue);
         assert_eq!(view.sort, Sort::Queued);
-        (0..4).for_each(|_| assert_eq!(press(&mut view, KeyCode::Char('s')), Wish::GoOn));
+        (0..4).for_each(|_| assert_eq!(press(&mut view, KeyCode::Char('s')), KeyAction::Continue));
         assert_eq!(view.sort, Sort::Name);
         press(&mut view, KeyCode::Char(' '));
-        assert!(view.held);
+        assert!(view.frozen);
         press(&mut view, KeyCode::Char('p'));
-        assert!(!view.held);
+        assert!(!view.frozen);
         press(&mut view, KeyCode::Up);
         assert_eq!(view.skipped, 0);
-        assert_eq!(press(&mut view, KeyCode::Char('q')), Wish::End);
+        assert_eq!(press(&mut view, KeyCode::Char('q')), KeyAction::Quit);
         let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        assert_eq!(view.take(&Event::Key(interrupt)), Wish::End);
-        assert_eq!(view.take(&Event::Resize(1, 1)), Wish::GoOn);
+        assert_eq!(view.take(&Event::Key(interrupt)), KeyAction::Quit);
+        assert_eq!(view.take(&Event::Resize(1, 1)), KeyAction::Continue);
     }
 
     #[test]

@@ -20,28 +20,24 @@ pub(super) struct Args {
     /// The repository
     #[arg(value_parser = repo)]
     repo: Repo,
-    /// The command, as a line for "sh -c"
+    /// The command, run with "sh -c"
     #[arg(long, value_name = "LINE")]
     exec: String,
-    /// Wait until no other host that follows runs its command
+    /// Run on one host at a time: wait while another host runs its command
     #[arg(long)]
     one_at_a_time: bool,
-    /// Run the command at the start too
+    /// Also run the command at the start
     #[arg(long)]
     at_start: bool,
-    /// Stop after the first run, with exit code 1 if it failed
+    /// Stop after the first run; exit with 1 if it failed
     #[arg(long)]
     once: bool,
 }
 
 const AFTER_HELP: &str = "\
-What is announced while the command runs makes it run once more. So does a connection that was
-lost, because something may have been announced in the meantime. KEYRACK_REPO is in the command's
-environment. The first SIGTERM or Ctrl-C lets a running command finish; the second ends everything.
-
-Example:
-
-  keyrack updates follow backend --one-at-a-time --exec 'git pull && systemctl restart backend'";
+Announcements during a run are merged into one rerun. A lost connection also causes a rerun, because
+an announcement may have been missed. KEYRACK_REPO is in the command's environment. The first SIGTERM
+or Ctrl-C lets a running command finish; the second stops at once.";
 
 /// Runs a command on each update until told to stop.
 pub(super) async fn run(args: Args, updates: &Updates, globals: &Globals) -> anyhow::Result<Exit> {

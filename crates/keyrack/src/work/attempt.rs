@@ -17,10 +17,10 @@ use tokio::{
 
 use super::{
     command::Command,
+    exit_status::{self, Stdout},
     group::{Group, Groups},
+    stderr,
     tally::{Ended, Tally},
-    verdict::{self, Stdout},
-    words,
 };
 
 /// How the attempts of a worker are made.
@@ -39,7 +39,7 @@ const PIPES_GRACE: Duration = Duration::from_secs(3);
 const PROGRESS_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// Why a command is no longer running.
-enum End {
+enum AttemptEnd {
     ByItself,
     TooLong,
     Stopped(Stop),
@@ -68,14 +68,14 @@ impl Attempts {
             }
         };
         match end {
-            End::ByItself | End::Stopped(Stop::Shutdown) => {}
-            End::TooLong => {
+            AttemptEnd::ByItself | AttemptEnd::Stopped(Stop::Shutdown) => {}
+            AttemptEnd::TooLong => {
                 let limit = format::duration::typed(self.time_limit);
                 let message = format!("the command took longer than {limit} and was stopped");
                 return Err(Failure::new(message));
             }
             // Nobody asks for the end of a job that is no longer ours.
-            End::Stopped(Stop::Canceled | Stop::Lost) => {
+            AttemptEnd::Stopped(Stop::Canceled | Stop::Lost) => {
                 return Err(Failure::new("the job was stopped"));
             }
         }
@@ -84,9 +84,9 @@ impl Attempts {
             None => timeout(PIPES_GRACE, talk).await.unwrap_or_else(|_| Err(held_open())),
         };
         match said {
-            Ok((stdout, last_words)) => verdict::of(status, stdout, &last_words),
+            Ok((stdout, last_words)) => exit_status::of(status, stdout, &last_words),
             // How it ended says more than what could not be read of it.
-            Err(_) if !status.success() => verdict::of(status, Stdout::default(), ""),
+            Err(_) if !status.success() => exit_status::of(status, Stdout::default(), ""),
             Err(failure) => Err(failure),
         }
     }
@@ -104,13 +104,13 @@ impl Attempts {
         mut child: Child,
         group: Group,
         context: &Context,
-    ) -> Result<(End, ExitStatus), Failure> {
+    ) -> Result<(AttemptEnd, ExitStatus), Failure> {
         let (end, status) = tokio::select! {
-            status = child.wait() => (End::ByItself, status),
+            status = child.wait() => (AttemptEnd::ByItself, status),
             reason = context.stopped() => {
-                (End::Stopped(reason), group.stop(&mut child, self.grace).await)
+                (AttemptEnd::Stopped(reason), group.stop(&mut child, self.grace).await)
             }
-            () = sleep(self.time_limit) => (End::TooLong, group.stop(&mut child, self.grace).await),
+            () = sleep(self.time_limit) => (AttemptEnd::TooLong, group.stop(&mut child, self.grace).await),
         };
         Ok((end, status.map_err(unwatched)?))
     }
@@ -138,7 +138,7 @@ impl Pipes {
         let (_, stdout, last_words, ()) = tokio::join!(
             feed(self.stdin, context.job()),
             read(self.stdout),
-            words::read(self.stderr, context.job().jid(), progress),
+            stderr::read(self.stderr, context.job().jid(), progress),
             tell_progress(context, latest),
         );
         Ok((stdout.map_err(unwatched)?, last_words.map_err(unwatched)?))
@@ -181,7 +181,7 @@ async fn tell_progress(context: &Context, mut latest: watch::Receiver<Option<Jso
 }
 
 fn unwatched(error: io::Error) -> Failure {
-    Failure::new(format!("lost sight of the command: {error}"))
+    Failure::new(format!("could not wait for the command: {error}"))
 }
 
 fn held_open() -> Failure {

@@ -9,7 +9,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Why there is nothing to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum DrainEnd {
     /// No job is left to run, and none runs.
     Empty,
     /// None runs, and none may.
@@ -17,7 +17,7 @@ pub(super) enum End {
 }
 
 /// Waits until nothing is left to do. A store that cannot be reached is asked again.
-pub(super) async fn wait(hive: &Hive, queue: &QueueName) -> End {
+pub(super) async fn wait(hive: &Hive, queue: &QueueName) -> DrainEnd {
     loop {
         if let Ok(stats) = hive.stats(queue).await
             && let Some(end) = end(&stats, hive.now_ms())
@@ -28,12 +28,12 @@ pub(super) async fn wait(hive: &Hive, queue: &QueueName) -> End {
     }
 }
 
-fn end(stats: &Stats, now_ms: u64) -> Option<End> {
+fn end(stats: &Stats, now_ms: u64) -> Option<DrainEnd> {
     let is_due = stats.next_due_at.is_some_and(|due| due <= now_ms);
     let has_work = stats.queued + stats.parked > 0 || is_due;
     match (stats.running, has_work) {
-        (0, false) => Some(End::Empty),
-        (0, true) if stats.paused => Some(End::Paused),
+        (0, false) => Some(DrainEnd::Empty),
+        (0, true) if stats.paused => Some(DrainEnd::Paused),
         _ => None,
     }
 }
@@ -42,7 +42,7 @@ fn end(stats: &Stats, now_ms: u64) -> Option<End> {
 mod tests {
     use super::*;
 
-    fn check(change: impl FnOnce(&mut Stats), expected: Option<End>) {
+    fn check(change: impl FnOnce(&mut Stats), expected: Option<DrainEnd>) {
         let mut stats = Stats::default();
         change(&mut stats);
         assert_eq!(end(&stats, 1_000), expected, "{stats:?}");
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn it_ends_when_no_job_could_start_or_runs() {
-        check(|_| {}, Some(End::Empty));
+        check(|_| {}, Some(DrainEnd::Empty));
         check(|stats| stats.queued = 1, None);
         check(|stats| stats.parked = 1, None);
         check(|stats| stats.running = 1, None);
@@ -58,15 +58,15 @@ mod tests {
 
     #[test]
     fn jobs_that_are_not_due_are_not_waited_for() {
-        check(|stats| (stats.delayed, stats.next_due_at) = (1, Some(1_001)), Some(End::Empty));
+        check(|stats| (stats.delayed, stats.next_due_at) = (1, Some(1_001)), Some(DrainEnd::Empty));
         check(|stats| (stats.delayed, stats.next_due_at) = (1, Some(1_000)), None);
-        check(|stats| stats.waiting = 1, Some(End::Empty));
+        check(|stats| stats.waiting = 1, Some(DrainEnd::Empty));
     }
 
     #[test]
     fn a_paused_queue_is_not_waited_for_once_nothing_runs() {
-        check(|stats| (stats.paused, stats.queued) = (true, 1), Some(End::Paused));
+        check(|stats| (stats.paused, stats.queued) = (true, 1), Some(DrainEnd::Paused));
         check(|stats| (stats.paused, stats.queued, stats.running) = (true, 1, 1), None);
-        check(|stats| stats.paused = true, Some(End::Empty));
+        check(|stats| stats.paused = true, Some(DrainEnd::Empty));
     }
 }

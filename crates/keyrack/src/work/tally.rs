@@ -134,7 +134,7 @@ fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
             let hope = if *retry { "" } else { ", not to be tried again" };
             format!("attempt {} failed after {took}{hope}: {first}", job.attempts())
         }
-        Ended::Stopped(Stop::Canceled) => format!("cancelled after {took}"),
+        Ended::Stopped(Stop::Canceled) => format!("canceled after {took}"),
         Ended::Stopped(Stop::Lost) => format!("lost to another worker after {took}"),
         Ended::Stopped(Stop::Shutdown) => format!("given back after {took}"),
     }

@@ -97,7 +97,7 @@ fn an_interrupted_import_goes_on_where_it_was() {
     fs::write(world.path("skills.csv.import"), note.to_string()).expect("written");
     let run = world.run("calc import skills.csv");
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.stderr.starts_with("going on after line 5"), "{run:?}");
+    assert!(run.stderr.starts_with("resuming the interrupted import after line 5"), "{run:?}");
     assert!(run.stderr.ends_with("9 events stored, 0 refused\n"), "{run:?}");
     assert_eq!(
         world.json("calc list --account 7")[0]["values"],

@@ -97,5 +97,5 @@ fn what_a_killed_demo_has_left_is_cleaned_up() {
 fn options_of_a_demo_without_one_are_refused() {
     let run = Run::line("serve --speed 3");
     assert_eq!(run.code, Some(2), "{run:?}");
-    assert_eq!(run.failure().1, Some("hint: give --demo too"));
+    assert_eq!(run.failure().1, Some("hint: add --demo"));
 }

@@ -85,7 +85,7 @@ fn looking_into_a_folder_that_is_not_there_ends_with_3_and_makes_none() {
     for line in ["store stats", "store check", "keys lint", "keys infer"].into_iter().chain(jobs) {
         let run = Run::line_in(dir.path(), &format!("{line} --data nothing"));
         assert_eq!(run.code, Some(3), "{run:?}");
-        assert_eq!(run.failure().0, "error: there is no data folder \"./nothing\"");
+        assert_eq!(run.failure().0, "error: data folder \"./nothing\" does not exist");
     }
     assert_eq!(std::fs::read_dir(dir.path()).expect("the folder").count(), 0);
 }

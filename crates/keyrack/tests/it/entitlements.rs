@@ -116,7 +116,7 @@ fn what_is_asked_is_printed_remembered_and_forgotten() {
     let shown = world.json("entitlements show alice");
     assert_eq!((&shown[0]["identifier"], &shown[0]["assumed"]), (&json!("pro"), &json!(false)));
     let purged = world.run("entitlements purge alice");
-    let words = "forgotten; the next read about \"alice\" asks RevenueCat\n";
+    let words = "cache of user \"alice\" deleted; the next lookup asks RevenueCat\n";
     assert_eq!((purged.code, &*purged.stderr), (Some(0), words));
     assert_eq!(world.json("entitlements show alice"), json!([]));
     run(&world, &others, "check alice --force");
@@ -143,7 +143,10 @@ fn every_way_to_fail_has_its_exit_code() {
     let (world, others) = (World::new(), Others::start());
     let unset = world.run("entitlements check alice");
     assert_eq!(unset.code, Some(2));
-    assert_eq!(unset.failure().0, "error: \"revenue-cat-key\" is not set: there is nobody to ask");
+    assert_eq!(
+        unset.failure().0,
+        "error: \"revenue-cat-key\" is not set: entitlements come from RevenueCat"
+    );
     let unset = world.run("entitlements sweep");
     assert_eq!(unset.code, Some(2), "{unset:?}");
     let unknown = run(&world, &others, "check alice gold");

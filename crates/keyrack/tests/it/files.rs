@@ -29,7 +29,10 @@ fn files_that_were_asked_for_are_swept() {
     let world = world();
     fs::write(world.path("buckets/b/k"), "x").expect("a file");
     let run = world.run("files rm b k other --hint tests --yes");
-    assert_eq!((run.code, &*run.stderr), (Some(0), "2 files to be deleted by the next sweep\n"));
+    assert_eq!(
+        (run.code, &*run.stderr),
+        (Some(0), "2 files marked; the next sweep deletes them\n")
+    );
     let listed = world.json("files list");
     assert_eq!(
         listed[0]["member"],
@@ -40,7 +43,7 @@ fn files_that_were_asked_for_are_swept() {
     assert_eq!(dry.stdout, world.run("files list --json").stdout);
     assert!(world.path("buckets/b/k").exists());
     let run = Run::of(sweep(&world, ""));
-    assert_eq!((run.code, &*run.stderr), (Some(0), "1 file deleted, 1 gone already\n"));
+    assert_eq!((run.code, &*run.stderr), (Some(0), "1 file deleted, 1 already gone\n"));
     assert!(!world.path("buckets/b/k").exists());
     assert_eq!(world.run("files list").stderr, "no files\n");
 }
@@ -66,12 +69,55 @@ fn a_file_that_is_kept_is_not_swept() {
     world.run("files rm b k --yes");
     world.run("files rm b k --hint twice --yes");
     let kept = world.run("files keep b k");
-    assert_eq!((kept.code, &*kept.stderr), (Some(0), "kept; it had been entered 2 times\n"));
+    assert_eq!((kept.code, &*kept.stderr), (Some(0), "kept; removed from purgatory (2 times)\n"));
     let again = world.run("files keep b k");
     assert_eq!(again.code, Some(3));
     assert_eq!(again.failure().0, "error: the file \"k\" in \"b\" is not in purgatory");
     assert_eq!(Run::of(sweep(&world, "")).stderr, "0 files deleted\n");
     assert!(world.path("buckets/b/k").exists());
+}
+
+#[test]
+fn an_upload_is_kept_once_its_command_has_recorded_it() {
+    let world = world();
+    fs::write(world.path("cat.png"), "cat").expect("a file");
+    // The command sees the file in its bucket, and its entry in purgatory.
+    let record = "cp buckets/b/k recorded";
+    let run = Run::of(upload(&world, "b k cat.png", &["sh", "-c", record]));
+    assert_eq!((run.code, &*run.stderr), (Some(0), "uploaded \"k\" in \"b\"\n"));
+    assert_eq!(fs::read(world.path("recorded")).expect("a copy"), b"cat");
+    assert_eq!(world.run("files list").stderr, "no files\n");
+    let plain = Run::of(upload(&world, "b other cat.png", &[]));
+    assert_eq!(plain.code, Some(0), "{plain:?}");
+    assert_eq!(world.run("files list").stderr, "no files\n");
+    assert!(world.path("buckets/b/other").exists());
+}
+
+#[test]
+fn an_upload_that_is_not_recorded_stays_in_purgatory() {
+    let world = world();
+    fs::write(world.path("cat.png"), "cat").expect("a file");
+    let run = Run::of(upload(&world, "b k cat.png --hint tests", &["sh", "-c", "exit 7"]));
+    let error = "error: \"k\" in \"b\" was not recorded; the next sweep deletes it: \"sh\" failed: exit code 7";
+    assert_eq!((run.code, run.failure().0), (Some(1), error));
+    let listed = world.json("files list");
+    assert_eq!((&listed[0]["key"], &listed[0]["hint"]), (&json!("k"), &json!("tests")));
+    assert_eq!(listed[0]["expected"], json!(false), "nobody asked for its deletion");
+    // No file, or no bucket: nothing is stored.
+    let missing = Run::of(upload(&world, "b k2 nowhere.png", &[]));
+    assert_eq!(missing.code, Some(3), "{missing:?}");
+    let unset = world.run("files upload b k2 cat.png");
+    let error = "error: the setting \"files\" is missing: where the files are";
+    assert_eq!((unset.code, unset.failure().0), (Some(2), error));
+}
+
+fn upload(world: &World, line: &str, record: &[&str]) -> Command {
+    let mut command = world.keyrack(&format!("files upload {line}"));
+    if !record.is_empty() {
+        command.arg("--").args(record);
+    }
+    command.env("KEYRACK_FILES", "file:buckets");
+    command
 }
 
 #[test]
@@ -83,7 +129,10 @@ fn nothing_is_deleted_without_a_word_or_a_place() {
         (Some(2), "error: deleting files needs to be confirmed")
     );
     let run = world.run("files sweep");
-    assert_eq!((run.code, run.failure().0), (Some(2), "error: nothing says where the files are"));
+    assert_eq!(
+        (run.code, run.failure().0),
+        (Some(2), "error: the setting \"files\" is missing: where the files are")
+    );
     let run = world.run("files sweep --at somewhere");
     assert_eq!(run.code, Some(2), "{run:?}");
 }
@@ -98,7 +147,7 @@ fn serve_sweeps_by_the_calendar_where_files_are_known() {
     let serve = Serve::start_with(dir.path(), "--files file:buckets", &each_second);
     let words = serve.words();
     assert!(words.contains("  files  swept by cron * * * * * * in UTC\n"), "{words}");
-    assert!(words.contains("  jobs   1 by the calendar\n"), "{words}");
+    assert!(words.contains("  jobs   1 recurring\n"), "{words}");
     rm(dir.path(), &serve, "files rm b k --yes");
     wait_until("the file to be swept", || !file.exists());
 }
@@ -138,7 +187,7 @@ fn a_file_of_settings_may_have_a_sweep_of_its_own() {
                 zone = \"US/Pacific\"\nhours = [0]\nminutes = [0]\nseconds = [0]\n";
     fs::write(dir.path().join("keyrack.toml"), file).expect("the file is written");
     let serve = Serve::start(dir.path());
-    assert!(serve.words().contains("  jobs   1 by the calendar\n"), "{}", serve.words());
+    assert!(serve.words().contains("  jobs   1 recurring\n"), "{}", serve.words());
 }
 
 #[test]
@@ -151,10 +200,13 @@ fn sweeps_that_make_no_sense_are_refused() {
         (run.code, run.failure().0.to_owned())
     };
     let (code, error) = refusal("serve", "* * * * *");
-    assert_eq!((code, &*error), (Some(2), "error: nothing says where the files are"));
+    assert_eq!(
+        (code, &*error),
+        (Some(2), "error: the setting \"files\" is missing: where the files are")
+    );
     let (code, error) = refusal("serve --files file:buckets", "10m");
     assert_eq!(code, Some(2));
-    assert!(error.starts_with("error: the times of the sweep: "), "{error}");
+    assert!(error.starts_with("error: \"files-sweep\": "), "{error}");
 }
 
 fn rm(dir: &Path, serve: &Serve, line: &str) {

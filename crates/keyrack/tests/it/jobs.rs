@@ -1,6 +1,6 @@
 //! `keyrack jobs`, as its users see it.
 
-mod look;
-mod steer;
+mod inspect;
+mod manage;
 mod stores;
 mod submit;

@@ -256,7 +256,7 @@ fn acl_for_calculations_needs_their_projects() {
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     assert!(unknown.stderr.contains("jobs, progress"), "{unknown:?}");
     let all = Run::line("keys acl --password pw");
-    assert!(all.stderr.contains("may not touch calculations"), "{all:?}");
+    assert!(all.stderr.contains("may not access calculations"), "{all:?}");
     assert!(!all.stdout.contains(" ~*:"), "{all:?}");
     let jobs = Run::line("keys acl --password pw --services jobs,progress");
     assert_eq!((jobs.code, jobs.stderr.as_str()), (Some(0), ""));

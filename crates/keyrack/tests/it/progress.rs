@@ -1,7 +1,7 @@
 //! Progress bars in the terminal.
 
 mod client;
-mod look;
+mod inspect;
 mod run;
 mod signals;
 mod stores;

@@ -44,7 +44,7 @@ fn json(dir: &TempDir, line: &str) -> Json {
 fn serve_queues_what_is_due() {
     let dir = folder(FILE);
     let serve = Serve::start(dir.path());
-    assert!(serve.words().contains("  jobs   2 by the calendar\n"), "{}", serve.words());
+    assert!(serve.words().contains("  jobs   2 recurring\n"), "{}", serve.words());
     let store = format!("--store redis://{}", serve.resp());
     let stats = || json(&dir, &format!("jobs stats --json {store}"));
     wait_until("a job to be queued", || stats()[0]["queued"].as_u64() >= Some(1));
@@ -74,7 +74,7 @@ fn paused_job_is_not_queued_and_can_be_run_by_hand() {
         command.args(["recurring", verb, name]).args(store.split(' '));
         Run::of(command)
     };
-    assert_eq!(run("new year", "pause").stderr, "\"new year\" is paused\n");
+    assert_eq!(run("new year", "pause").stderr, "recurring job \"new year\" paused\n");
     let list = || json(&dir, &format!("recurring list --json {store}"));
     assert_eq!(list()["jobs"][1]["paused"], true);
     assert_eq!(run("new year", "run").stderr, "1 job queued\n");
@@ -83,7 +83,7 @@ fn paused_job_is_not_queued_and_can_be_run_by_hand() {
         redis::cmd("LRANGE").arg("jobs:hot").arg(0).arg(-1).query(&mut redis).expect("a list");
     assert_eq!(queued.len(), 1);
     assert!(queued[0].starts_with(r#"{"name":"new year","kwargs":{}"#), "{queued:?}");
-    assert_eq!(run("new year", "resume").stderr, "\"new year\" goes on\n");
+    assert_eq!(run("new year", "resume").stderr, "recurring job \"new year\" resumed\n");
     assert_eq!(list()["jobs"][1]["paused"], false);
 
     let missing = run("newyear", "run");
@@ -99,7 +99,7 @@ fn list_says_whether_it_runs() {
     let url = keyrack_testkit::RedisServer::start();
     let store = format!("--store {}", url.url());
     let list = |dir: &TempDir| Run::line_in(dir.path(), &format!("recurring list {store}"));
-    assert!(list(&dir).stderr.starts_with("this list does not run yet"));
+    assert!(list(&dir).stderr.starts_with("these jobs are not scheduled yet"));
     let _serve = Serve::start_with(dir.path(), &store, &[]);
     wait_until("the list to run", || list(&dir).stderr.is_empty());
     let other = folder(&FILE.replace("new year", "old year"));

@@ -72,7 +72,11 @@ fn torn_write_is_cut_and_told() {
     file.write_all(b"*3\r\n$3\r\nSET\r\n$1").expect("half a command");
 
     let serve = Serve::start(dir.path());
-    assert!(serve.words().contains("cut a torn write of 15 bytes off "), "{}", serve.words());
+    assert!(
+        serve.words().contains("removed an incomplete write of 15 bytes from "),
+        "{}",
+        serve.words()
+    );
     let value: i32 = redis::cmd("GET").arg("k").query(&mut serve.redis()).expect("kept");
     assert_eq!(value, 1);
 }

@@ -37,7 +37,8 @@ fn damage(dir: &TempDir) {
 fn sound_folder_is_called_sound() {
     let dir = filled();
     let run = Run::line_in(dir.path(), "store check");
-    let told = run.stderr.strip_prefix("sound: ").and_then(|rest| rest.strip_suffix(" commands\n"));
+    let told =
+        run.stderr.strip_prefix("intact: ").and_then(|rest| rest.strip_suffix(" commands\n"));
     // A hundred of ours, and what the first start has written.
     let commands: u64 = told.expect("a count").parse().expect("a number");
     assert_eq!(run.code, Some(0), "{run:?}");
@@ -90,7 +91,7 @@ fn folder_in_use_is_not_repaired() {
 fn folder_that_is_not_there_is_not_found() {
     let run = Run::line("store check nothing");
     assert_eq!(run.code, Some(3), "{run:?}");
-    assert_eq!(run.failure().0, "error: there is no data folder \"nothing\"");
+    assert_eq!(run.failure().0, "error: data folder \"nothing\" does not exist");
     let run = Run::line("store check --store redis://127.0.0.1:1");
     assert_eq!(run.code, Some(2), "{run:?}");
 }

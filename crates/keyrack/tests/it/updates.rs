@@ -112,7 +112,8 @@ fn once_ends_with_the_command() {
 fn updates_are_announced_over_http_with_the_secret() {
     let dir = TempDir::new().expect("a folder");
     let secret = "the secret of the build server";
-    let serve = Serve::start_with(dir.path(), "", &[("KEYRACK_DEPLOY_SECRET", secret)]);
+    let repos = "--deploy-repos backend,websocket,frontend-web,jobs";
+    let serve = Serve::start_with(dir.path(), repos, &[("KEYRACK_DEPLOY_SECRET", secret)]);
     let mut redis = serve.redis();
     let mut heard = redis.as_pubsub();
     heard.subscribe("updates:frontend-web").expect("subscribed");
@@ -137,6 +138,11 @@ fn updates_are_announced_over_http_with_the_secret() {
     drop(heard);
     assert!(!serve.words().contains(secret));
     drop(serve);
+    let mut unnamed = keyrack(dir.path());
+    unnamed.arg("serve").env("KEYRACK_DEPLOY_SECRET", secret);
+    let unnamed = Run::of(unnamed);
+    assert_eq!(unnamed.code, Some(2), "{unnamed:?}");
+    assert!(unnamed.failure().0.contains("\"deploy-repos\" is not set"), "{unnamed:?}");
     let mut short = keyrack(dir.path());
     short.arg("serve").env("KEYRACK_DEPLOY_SECRET", "short");
     let short = Run::of(short);

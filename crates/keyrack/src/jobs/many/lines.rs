@@ -8,14 +8,14 @@ use keyrack_jobs::bee::{DATA_BYTES_MAX, Submission, SubmissionBody, keys::QueueN
 const LINE_BYTES_MAX: usize = DATA_BYTES_MAX + 128 * 1024;
 
 /// The lines of a file.
-pub(super) struct Lines {
+pub(super) struct InputLines {
     reader: Box<dyn BufRead>,
     number: u64,
 }
 
 /// One line.
 #[derive(Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct InputLine {
     /// Its number, the first being 1.
     pub(super) number: u64,
     /// How many bytes of the file it takes.
@@ -24,13 +24,13 @@ pub(super) struct Line {
     text: Option<Vec<u8>>,
 }
 
-impl Lines {
-    pub(super) fn new(reader: Box<dyn BufRead>) -> Lines {
-        Lines { reader, number: 0 }
+impl InputLines {
+    pub(super) fn new(reader: Box<dyn BufRead>) -> InputLines {
+        InputLines { reader, number: 0 }
     }
 
     /// The next line, if there is one.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<InputLine>> {
         let mut text = Vec::new();
         let limit = LINE_BYTES_MAX as u64 + 1;
         let mut bytes = self.reader.by_ref().take(limit).read_until(b'\n', &mut text)? as u64;
@@ -42,11 +42,11 @@ impl Lines {
         if !is_whole {
             bytes += self.reader.skip_until(b'\n')? as u64;
         }
-        Ok(Some(Line { number: self.number, bytes, text: Some(text).filter(|_| is_whole) }))
+        Ok(Some(InputLine { number: self.number, bytes, text: Some(text).filter(|_| is_whole) }))
     }
 }
 
-impl Line {
+impl InputLine {
     /// The job on the line; none on an empty one.
     pub(super) fn job(&self, queue: &QueueName) -> Result<Option<Submission>, String> {
         let Some(bytes) = &self.text else {
@@ -71,8 +71,8 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn lines(text: &[u8]) -> Vec<Line> {
-        let mut lines = Lines::new(Box::new(io::Cursor::new(text.to_vec())));
+    fn lines(text: &[u8]) -> Vec<InputLine> {
+        let mut lines = InputLines::new(Box::new(io::Cursor::new(text.to_vec())));
         std::iter::from_fn(|| lines.next().expect("no error")).collect()
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use keyrack_format as format;
 use keyrack_jobs::bee::{Stats, WorkerStats};
 
-use super::{super::limits, pace::Pace};
+use super::{super::limits, throughput::Throughput};
 use crate::{
     table::{Cell, Table},
     terminal::{Color, Paint},
@@ -15,7 +15,7 @@ pub(super) fn print(out: &mut impl Write, stats: &Stats, now_ms: u64) -> io::Res
     let paint = Paint::for_stdout();
     let paused = if stats.paused { "  paused" } else { "" };
     writeln!(out, "{}{}", stats.queue, paint.apply(Some(Color::Yellow), paused))?;
-    let pace = Pace::of(stats, now_ms);
+    let pace = Throughput::of(stats, now_ms);
     let lines = [
         ("queued", queued(stats)),
         ("delayed", delayed(stats, now_ms)),
@@ -40,7 +40,7 @@ pub(super) fn print(out: &mut impl Write, stats: &Stats, now_ms: u64) -> io::Res
 fn queued(stats: &Stats) -> String {
     let queued = format::count(stats.queued);
     match stats.oldest_ms.filter(|_| stats.queued > 0) {
-        Some(ms) => format!("{queued}, the first for {}", format::duration_ms(ms)),
+        Some(ms) => format!("{queued}, the oldest for {}", format::duration_ms(ms)),
         None => queued,
     }
 }
@@ -49,7 +49,7 @@ fn delayed(stats: &Stats, now_ms: u64) -> String {
     let delayed = format::count(stats.delayed);
     match stats.next_due_at {
         Some(due) => {
-            format!("{delayed}, the next for {}", format::duration_ms(due.saturating_sub(now_ms)))
+            format!("{delayed}, the next in {}", format::duration_ms(due.saturating_sub(now_ms)))
         }
         None => delayed,
     }
@@ -60,7 +60,7 @@ fn waiting(stats: &Stats) -> String {
     match stats.tenants {
         0 => format!("{for_jobs} for other jobs"),
         tenants => format!(
-            "{for_jobs} for other jobs, {} for the turn of one of {}",
+            "{for_jobs} for other jobs, {} for their tenant's turn ({})",
             format::count(stats.parked),
             format::counted(tenants, "tenant")
         ),

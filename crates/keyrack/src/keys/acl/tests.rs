@@ -288,7 +288,7 @@ async fn lint_under_this_user_still_tells_of_keys_that_do_not_belong() {
 
 /// Words in a file that are sent to no server: what the engine in this process is told, and codes of errors.
 const NOT_SENT: &[(&str, &str)] = &[
-    ("keyrack/src/serve/mod.rs", "config"),
+    ("keyrack/src/serve.rs", "config"),
     // The title of a column.
     ("keyrack/src/token/list.rs", "role"),
     ("store/src/reply.rs", "readonly"),

@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     course::Shared,
-    sieve::{Sieve, Sifted},
+    filter::{FilteredOutput, OutputFilter},
 };
 use crate::{
     Exit, Failure,
@@ -33,10 +33,10 @@ pub(super) struct Child {
     pub(super) drained: Drained,
 }
 
-type Ended = std::pin::Pin<Box<dyn Future<Output = io::Result<End>> + Send>>;
+type Ended = std::pin::Pin<Box<dyn Future<Output = io::Result<CommandEnd>> + Send>>;
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct CommandEnd {
     /// The exit code, as shells tell it.
     pub(super) code: u8,
     /// The signal that ended it.
@@ -66,12 +66,12 @@ impl Child {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (open, mut drained) = mpsc::channel::<()>(1);
         let ways = [
-            stdout.map(|pipe| Way {
+            stdout.map(|pipe| OutputPipe {
                 from: Box::new(pipe),
                 to: Box::new(io::stdout()),
                 stream: Stream::Out,
             }),
-            stderr.map(|pipe| Way {
+            stderr.map(|pipe| OutputPipe {
                 from: Box::new(pipe),
                 to: Box::new(io::stderr()),
                 stream: Stream::Err,
@@ -89,7 +89,7 @@ impl Child {
         let (tell, told) = oneshot::channel();
         thread::Builder::new().name("keyrack-wait".into()).spawn(move || {
             // Nobody asks when the program is ending already.
-            let _ = tell.send(child.wait().map(End::of));
+            let _ = tell.send(child.wait().map(CommandEnd::of));
         })?;
         let ended =
             async move { told.await.unwrap_or_else(|_| Err(io::Error::other("nobody waits"))) };
@@ -117,25 +117,25 @@ fn not_started(program: &OsString, error: &io::Error) -> Failure {
 const NOT_FOUND: u8 = 127;
 const NOT_RUNNABLE: u8 = 126;
 
-impl End {
-    fn of(status: ExitStatus) -> End {
+impl CommandEnd {
+    fn of(status: ExitStatus) -> CommandEnd {
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
-        End { code, signal: status.signal().and_then(|signal| u64::try_from(signal).ok()) }
+        CommandEnd { code, signal: status.signal().and_then(|signal| u64::try_from(signal).ok()) }
     }
 }
 
-/// The way of output through us.
-struct Way {
+/// One output stream of the command.
+struct OutputPipe {
     from: Box<dyn Read + Send>,
     to: Box<dyn Write + Send>,
     stream: Stream,
 }
 
-impl Way {
+impl OutputPipe {
     /// Passes everything on. When nobody wants it any more, the command is to notice, so its pipe is closed.
     fn pass_all(mut self, course: &Shared, meter: &Meter) {
-        let mut sieve = Sieve::new();
+        let mut filter = OutputFilter::new();
         let mut chunk = vec![0; 16 * 1024];
         loop {
             let n = match self.from.read(&mut chunk) {
@@ -143,15 +143,15 @@ impl Way {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => 0,
             };
-            let sifted = if n == 0 { sieve.end() } else { sieve.feed(&chunk[..n]) };
-            if self.take(sifted, course, meter).is_err() || n == 0 {
+            let filtered = if n == 0 { filter.end() } else { filter.feed(&chunk[..n]) };
+            if self.take(filtered, course, meter).is_err() || n == 0 {
                 return;
             }
         }
     }
 
-    fn take(&mut self, sifted: Sifted, course: &Shared, meter: &Meter) -> io::Result<()> {
-        let Sifted { pass, lines, words } = sifted;
+    fn take(&mut self, filtered: FilteredOutput, course: &Shared, meter: &Meter) -> io::Result<()> {
+        let FilteredOutput { pass, lines, words } = filtered;
         if lines > 0 || !words.is_empty() {
             let mut course = course.lock();
             course.count_lines(lines);
@@ -160,7 +160,7 @@ impl Way {
         if pass.is_empty() {
             return Ok(());
         }
-        let Way { to, stream, .. } = self;
+        let OutputPipe { to, stream, .. } = self;
         meter.pass(*stream, &pass, || {
             to.write_all(&pass)?;
             to.flush()

@@ -10,7 +10,7 @@ use keyrack_progress::{
     estimate::{Current, FinishedStep, Model, Running},
 };
 
-use super::line::Word;
+use super::line::ProgressReport;
 
 /// The step of a command that names none.
 pub(super) const RUN: &str = "run";
@@ -93,17 +93,17 @@ impl Course {
     }
 
     /// Takes in what the command said.
-    pub(super) fn hear(&mut self, word: Word) {
+    pub(super) fn hear(&mut self, word: ProgressReport) {
         let now = self.elapsed();
         match word {
-            Word::Tick(count) => self.current().advance(count, now),
-            Word::Step { name, iterations } if !self.names_steps => {
+            ProgressReport::Tick(count) => self.current().advance(count, now),
+            ProgressReport::Step { name, iterations } if !self.names_steps => {
                 // The time before its first step belongs to that.
                 self.names_steps = true;
                 let name = self.free_name(name);
                 self.steps = vec![Stage::new(name, iterations, 0.0)];
             }
-            Word::Step { name, iterations } => {
+            ProgressReport::Step { name, iterations } => {
                 if (self.steps.len() as u64) < STEPS_MAX {
                     let name = self.free_name(name);
                     self.steps.push(Stage::new(name, iterations, now));
@@ -197,8 +197,8 @@ mod tests {
         steps.map(|step| (step.name.as_str(), step.iterations, step.iteration)).collect()
     }
 
-    fn step(name: &str, iterations: Option<u64>) -> Word {
-        Word::Step { name: name.to_owned(), iterations }
+    fn step(name: &str, iterations: Option<u64>) -> ProgressReport {
+        ProgressReport::Step { name: name.to_owned(), iterations }
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
         course.count_lines(3);
         course.hear(step("copy", Some(5)));
         course.count_lines(3);
-        course.hear(Word::Tick(2));
+        course.hear(ProgressReport::Tick(2));
         course.hear(step("tidy", None));
-        course.hear(Word::Tick(9));
+        course.hear(ProgressReport::Tick(9));
         course.end();
         assert_eq!(told(&course), [("copy", Some(5), 2), ("tidy", None, 0)]);
     }
@@ -240,8 +240,8 @@ mod tests {
         let mut course = Course::begin(&Model::default());
         (0..1_000).for_each(|_| course.hear(step("again", Some(1))));
         assert_eq!(course.steps().len() as u64, STEPS_MAX);
-        course.hear(Word::Tick(u64::MAX));
-        course.hear(Word::Tick(u64::MAX));
+        course.hear(ProgressReport::Tick(u64::MAX));
+        course.hear(ProgressReport::Tick(u64::MAX));
         assert_eq!(course.steps()[STEPS_MAX as usize - 1].iterations, Some(ITERATIONS_MAX));
     }
 }

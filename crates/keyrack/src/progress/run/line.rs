@@ -4,7 +4,7 @@ use keyrack_progress::{ITERATIONS_MAX, NAME_CHARS_MAX};
 
 /// A line about progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum ProgressReport {
     /// A step begins.
     Step {
         /// Its name.
@@ -21,13 +21,13 @@ const TICK: &str = "tick";
 /// Longer lines say nothing about progress.
 const BYTES_MAX: usize = 2_048;
 
-impl Word {
+impl ProgressReport {
     /// What a whole line says, if it is about progress.
-    pub(super) fn parse(line: &[u8]) -> Option<Word> {
+    pub(super) fn parse(line: &[u8]) -> Option<ProgressReport> {
         let line = std::str::from_utf8(line).ok()?.trim_end();
         if let Some(rest) = line.strip_prefix(TICK) {
             let count = if rest.is_empty() { "1" } else { rest.strip_prefix(' ')?.trim() };
-            return count.parse().ok().map(Word::Tick);
+            return count.parse().ok().map(ProgressReport::Tick);
         }
         let rest = line.strip_prefix(STEP)?.trim();
         let (name, iterations) = match rest.rsplit_once(' ') {
@@ -35,7 +35,7 @@ impl Word {
             _ => (rest, None),
         };
         let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-        (!name.is_empty()).then_some(Word::Step { name, iterations })
+        (!name.is_empty()).then_some(ProgressReport::Step { name, iterations })
     }
 
     /// Whether a line that has begun like this may become one about progress.
@@ -58,8 +58,8 @@ fn number(digits: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn step(name: &str, iterations: Option<u64>) -> Option<Word> {
-        Some(Word::Step { name: name.into(), iterations })
+    fn step(name: &str, iterations: Option<u64>) -> Option<ProgressReport> {
+        Some(ProgressReport::Step { name: name.into(), iterations })
     }
 
     #[test]
@@ -74,16 +74,16 @@ mod tests {
             ("step down -5", step("down -5", None)),
             ("step größe 3", step("größe", Some(3))),
         ] {
-            assert_eq!(Word::parse(line.as_bytes()), expected, "{line}");
+            assert_eq!(ProgressReport::parse(line.as_bytes()), expected, "{line}");
         }
         let long = format!("step {}", "x".repeat(1_000));
-        assert_eq!(Word::parse(long.as_bytes()), step(&"x".repeat(NAME_CHARS_MAX), None));
+        assert_eq!(ProgressReport::parse(long.as_bytes()), step(&"x".repeat(NAME_CHARS_MAX), None));
     }
 
     #[test]
     fn ticks_count_one_or_more() {
-        assert_eq!(Word::parse(b"tick"), Some(Word::Tick(1)));
-        assert_eq!(Word::parse(b"tick 25\r"), Some(Word::Tick(25)));
+        assert_eq!(ProgressReport::parse(b"tick"), Some(ProgressReport::Tick(1)));
+        assert_eq!(ProgressReport::parse(b"tick 25\r"), Some(ProgressReport::Tick(25)));
     }
 
     #[test]
@@ -92,19 +92,21 @@ mod tests {
             "", "step", "step ", "steps 3", " step x", "Step x", "ticks", "tick x", "tick -1",
             "tick 1 2", "tock",
         ] {
-            assert_eq!(Word::parse(line.as_bytes()), None, "{line}");
+            assert_eq!(ProgressReport::parse(line.as_bytes()), None, "{line}");
         }
-        assert_eq!(Word::parse(b"step \xff"), None);
+        assert_eq!(ProgressReport::parse(b"step \xff"), None);
     }
 
     #[test]
     fn beginning_of_a_line_tells_whether_to_wait_for_its_end() {
         for begun in ["", "s", "step", "step x", "t", "tick", "tick 1"] {
-            assert!(Word::may_begin_with(begun.as_bytes()), "{begun}");
+            assert!(ProgressReport::may_begin_with(begun.as_bytes()), "{begun}");
         }
         for begun in ["x", "stop", "ste ", "to", "Password: "] {
-            assert!(!Word::may_begin_with(begun.as_bytes()), "{begun}");
+            assert!(!ProgressReport::may_begin_with(begun.as_bytes()), "{begun}");
         }
-        assert!(!Word::may_begin_with(&[b"step ".to_vec(), vec![b'x'; BYTES_MAX]].concat()));
+        assert!(!ProgressReport::may_begin_with(
+            &[b"step ".to_vec(), vec![b'x'; BYTES_MAX]].concat()
+        ));
     }
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    child::End,
+    child::CommandEnd,
     course::{Shared, Stage},
     warn,
 };
@@ -23,7 +23,7 @@ use super::{
 const EVERY: Duration = Duration::from_millis(250);
 /// How long it may take to tell; then it is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often the store is told of a run in which nothing happens, so that one whose process dies is known to be lost.
+/// How often the store is told of a run in which nothing happens, so that one owner process dies is known to be lost.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 /// How long to wait before a store that failed is told the end again.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
@@ -72,7 +72,11 @@ impl Recorder {
     }
 
     /// Follows a command until told of its end, and tells the store how it ended.
-    pub(super) async fn follow(mut self, course: Arc<Shared>, mut end: oneshot::Receiver<End>) {
+    pub(super) async fn follow(
+        mut self,
+        course: Arc<Shared>,
+        mut end: oneshot::Receiver<CommandEnd>,
+    ) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ended = loop {
@@ -136,7 +140,7 @@ impl Recorder {
     }
 
     /// Tells that the command failed. Nothing is learned from it.
-    async fn fail(&mut self, steps: &[Stage], end: Option<End>) -> Result<(), Error> {
+    async fn fail(&mut self, steps: &[Stage], end: Option<CommandEnd>) -> Result<(), Error> {
         self.catch_up(steps).await?;
         let failure = TraceFailure {
             at: self.progress.now(),

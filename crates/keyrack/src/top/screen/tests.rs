@@ -6,13 +6,13 @@ use keyrack_services::alerts::{AlertFacts, FileFacts};
 use keyrack_store::{DatabaseInfo, Info};
 use ratatui::{Terminal, backend::TestBackend};
 
-use super::{super::look::Hot, *};
+use super::{super::snapshot::Hot, *};
 
 const NOW: u64 = 1_700_000_030_000;
 
-fn drawn(picture: &Picture, view: &mut View, width: u16, height: u16) -> String {
+fn drawn(snapshot: &Snapshot, view: &mut ScreenState, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a screen");
-    terminal.draw(|frame| draw(frame, picture, view)).expect("drawn");
+    terminal.draw(|frame| draw(frame, snapshot, view)).expect("drawn");
     terminal.backend().to_string()
 }
 
@@ -34,7 +34,7 @@ fn queue(name: &str, queued: u64) -> Stats {
     }
 }
 
-fn picture() -> Picture {
+fn snapshot() -> Snapshot {
     let mut queues: Vec<Stats> = vec![queue("mail", 4), queue("video", 1_234)];
     queues.push(Stats {
         paused: true,
@@ -48,7 +48,7 @@ fn picture() -> Picture {
         failed: 2,
         ..Stats::default()
     });
-    let run = |user: &str, left_s| Run {
+    let run = |user: &str, left_s| TraceRow {
         user: user.into(),
         bar: "import customers".into(),
         step: "rows".into(),
@@ -56,7 +56,7 @@ fn picture() -> Picture {
         spent_s: 6.0,
         left_s,
     };
-    Picture {
+    Snapshot {
         store: "redis://127.0.0.1:6379".into(),
         info: Info {
             version: "Redis 7.0.15".into(),
@@ -84,33 +84,33 @@ fn picture() -> Picture {
 
 #[test]
 fn attention_comes_first_then_queues_then_bars() {
-    assert_snapshot!(drawn(&picture(), &mut View::default(), 130, 24));
+    assert_snapshot!(drawn(&snapshot(), &mut ScreenState::default(), 130, 24));
 }
 
 #[test]
 fn empty_store_says_so() {
-    let empty = Picture { store: "embedded:memory".into(), ..Picture::default() };
-    assert_snapshot!(drawn(&empty, &mut View::default(), 80, 12));
+    let empty = Snapshot { store: "embedded:memory".into(), ..Snapshot::default() };
+    assert_snapshot!(drawn(&empty, &mut ScreenState::default(), 80, 12));
 }
 
 #[test]
 fn any_size_will_do() {
-    let mut view = View { skipped: 1_000, ..View::default() };
+    let mut view = ScreenState { skipped: 1_000, ..ScreenState::default() };
     for width in [1, 2, 10, 40, 79, 300] {
         for height in 1..40 {
-            drawn(&picture(), &mut view, width, height);
+            drawn(&snapshot(), &mut view, width, height);
         }
     }
-    drawn(&picture(), &mut view, 130, 60);
+    drawn(&snapshot(), &mut view, 130, 60);
     assert_eq!(view.skipped, 0, "all queues fit, so none is scrolled away");
 }
 
 #[test]
 fn names_cannot_move_the_cursor() {
-    let mut picture = picture();
-    picture.facts.queues[0].queue = "\u{1b}[2J\u{1b}[Hevil".into();
-    picture.runs[0].bar = "\u{1b}]0;evil\u{7}".into();
-    let text = drawn(&picture, &mut View::default(), 130, 30);
+    let mut snapshot = snapshot();
+    snapshot.facts.queues[0].queue = "\u{1b}[2J\u{1b}[Hevil".into();
+    snapshot.runs[0].bar = "\u{1b}]0;evil\u{7}".into();
+    let text = drawn(&snapshot, &mut ScreenState::default(), 130, 30);
     assert!(
         text.contains("\\u001b[2J\\u001b[Hevil")
             && !text.contains('\u{1b}')

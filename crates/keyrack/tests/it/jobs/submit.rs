@@ -36,7 +36,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     let long = format!("\"{}\"", "x".repeat(2 << 20));
     fs::write(world.path("long"), format!("[{long}]\n")).expect("written");
     for (line, words) in [
-        ("jobs submit q alice", "a text is written with its quotes, as in '\"alice\"'"),
+        ("jobs submit q alice", "a string needs its quotes, as in '\"alice\"'"),
         ("jobs submit q 1 --delay -5s", "less than 0"),
         ("jobs submit q 1 --delay 11h61y", "write a number and a unit"),
         ("jobs submit q 1 --after-tags", "the job has no tags"),
@@ -72,7 +72,7 @@ fn waiting_prints_the_result_and_ends_as_the_job_does() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "{\"sum\":3}\n"), "{run:?}");
     let run = world.run("jobs submit q 1 --wait --quiet");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
-    assert!(run.failure().0.ends_with("has ended as failed: the command ended with exit code 65"));
+    assert!(run.failure().0.ends_with("ended as failed: the command ended with exit code 65"));
     let job = world.run("jobs submit q 0 --wait --quiet --json");
     let job: Json = serde_json::from_str(&job.stdout).expect("JSON");
     assert_eq!((&job["status"], &job["result"]), (&json!("completed"), &json!({ "sum": 3 })));
@@ -83,10 +83,10 @@ fn patience_of_a_wait_ends() {
     let world = World::new();
     let run = world.run("jobs submit q 0 --wait=50ms --id slow");
     assert_eq!(run.code, Some(1), "{run:?}");
-    let expected = "error: the job \"slow\" has not ended within 50 ms";
+    let expected = "error: job \"slow\" did not end within 50 ms";
     assert_eq!(
         run.failure(),
-        (expected, Some("hint: \"keyrack jobs why slow\" tells what it waits for"))
+        (expected, Some("hint: \"keyrack jobs why slow\" shows what it is waiting for"))
     );
 }
 

@@ -51,7 +51,7 @@ fn watcher_who_comes_late_sees_the_end() {
     world.goes_well("import --uid r1", "echo step load");
     let watched = world.run("progress watch import r1");
     assert_eq!(watched.code, Some(0), "{watched:?}");
-    assert!(watched.stderr.starts_with("\"import\" is through after "), "{watched:?}");
+    assert!(watched.stderr.starts_with("\"import\" completed after "), "{watched:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Commands that are stopped: by a cancelled job, by their time limit, by the worker's end.
+//! Commands that are stopped: by a canceled job, by their time limit, by the worker's end.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn what_a_command_leaves_behind_is_ended_with_it() {
 }
 
 #[test]
-fn cancelled_job_gets_sigterm() {
+fn canceled_job_gets_sigterm() {
     let world = World::new();
     let jid = world.submit("1");
     let work =
@@ -41,7 +41,7 @@ fn cancelled_job_gets_sigterm() {
     assert_eq!(world.run(&format!("jobs cancel {jid}")).code, Some(0));
     assert_eq!(world.written("told"), "told\n");
     assert_all_gone(&pids);
-    keyrack_testkit::wait_until("the end to be told", || work.words().contains("cancelled after "));
+    keyrack_testkit::wait_until("the end to be told", || work.words().contains("canceled after "));
     assert_eq!(world.status(&jid), "canceled");
 }
 

@@ -7,7 +7,7 @@
 ]]
 --- @include "publish"
 
-redis.call('ZREM', KEYS[1], ARGV[1])
-redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
-publish(KEYS[3], ARGV[1])
+redis.call('ZREM', KEYS[1], member)
+redis.call('ZADD', KEYS[2], score, member)
+publish(KEYS[3], member)
 return redis.call('ZCARD', KEYS[1])

@@ -1,21 +1,21 @@
 //! Parts the output of a command: lines about its progress, and what is passed on byte by byte.
 
-use super::line::Word;
+use super::line::ProgressReport;
 
-/// What comes out of the sieve, in order.
+/// What comes out of the filter, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Sifted {
+pub(super) struct FilteredOutput {
     /// What to pass on.
     pub(super) pass: Vec<u8>,
     /// How many lines end in that.
     pub(super) lines: u64,
     /// What was said about progress.
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<ProgressReport>,
 }
 
 /// Holds back the beginning of a line only as long as it may be about progress.
 #[derive(Debug)]
-pub(super) struct Sieve {
+pub(super) struct OutputFilter {
     held: Vec<u8>,
     /// Whether the beginning of the present line was passed on already.
     is_passing: bool,
@@ -24,49 +24,49 @@ pub(super) struct Sieve {
 /// However long a line is, no more than this of it is held.
 const HELD_BYTES_MAX: usize = 64 * 1024;
 
-impl Sieve {
-    pub(super) fn new() -> Sieve {
-        Sieve { held: Vec::new(), is_passing: false }
+impl OutputFilter {
+    pub(super) fn new() -> OutputFilter {
+        OutputFilter { held: Vec::new(), is_passing: false }
     }
 
     /// Takes some output.
-    pub(super) fn feed(&mut self, chunk: &[u8]) -> Sifted {
-        let mut sifted = Sifted::default();
+    pub(super) fn feed(&mut self, chunk: &[u8]) -> FilteredOutput {
+        let mut filtered = FilteredOutput::default();
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
             self.held.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
-                self.end_line(&mut sifted);
+                self.end_line(&mut filtered);
             } else if self.is_passing || !self.waits() {
                 self.is_passing = true;
-                sifted.pass.append(&mut self.held);
+                filtered.pass.append(&mut self.held);
             }
         }
-        sifted
+        filtered
     }
 
     /// The end of the output.
-    pub(super) fn end(&mut self) -> Sifted {
-        let mut sifted = Sifted::default();
+    pub(super) fn end(&mut self) -> FilteredOutput {
+        let mut filtered = FilteredOutput::default();
         if self.is_passing || !self.held.is_empty() {
-            self.end_line(&mut sifted);
+            self.end_line(&mut filtered);
         }
-        sifted
+        filtered
     }
 
     fn waits(&self) -> bool {
-        Word::may_begin_with(&self.held) && self.held.len() < HELD_BYTES_MAX
+        ProgressReport::may_begin_with(&self.held) && self.held.len() < HELD_BYTES_MAX
     }
 
-    fn end_line(&mut self, sifted: &mut Sifted) {
-        let word = if self.is_passing { None } else { Word::parse(&self.held) };
+    fn end_line(&mut self, filtered: &mut FilteredOutput) {
+        let word = if self.is_passing { None } else { ProgressReport::parse(&self.held) };
         match word {
             Some(word) => {
                 self.held.clear();
-                sifted.words.push(word);
+                filtered.words.push(word);
             }
             None => {
-                sifted.pass.append(&mut self.held);
-                sifted.lines += 1;
+                filtered.pass.append(&mut self.held);
+                filtered.lines += 1;
             }
         }
         self.is_passing = false;
@@ -79,15 +79,15 @@ mod tests {
 
     /// Feeds chunks; returns what was passed on, how many lines, and how many words.
     fn sift(chunks: &[&str]) -> (String, u64, usize) {
-        let mut sieve = Sieve::new();
-        let mut all = Sifted::default();
-        let mut add = |sifted: Sifted| {
-            all.pass.extend(sifted.pass);
-            all.lines += sifted.lines;
-            all.words.extend(sifted.words);
+        let mut filter = OutputFilter::new();
+        let mut all = FilteredOutput::default();
+        let mut add = |filtered: FilteredOutput| {
+            all.pass.extend(filtered.pass);
+            all.lines += filtered.lines;
+            all.words.extend(filtered.words);
         };
-        chunks.iter().for_each(|chunk| add(sieve.feed(chunk.as_bytes())));
-        add(sieve.end());
+        chunks.iter().for_each(|chunk| add(filter.feed(chunk.as_bytes())));
+        add(filter.end());
         (String::from_utf8(all.pass).expect("text"), all.lines, all.words.len())
     }
 
@@ -105,21 +105,21 @@ mod tests {
 
     #[test]
     fn question_without_a_line_end_is_passed_on_at_once() {
-        let mut sieve = Sieve::new();
-        assert_eq!(sieve.feed(b"Name? ").pass, b"Name? ");
+        let mut filter = OutputFilter::new();
+        assert_eq!(filter.feed(b"Name? ").pass, b"Name? ");
         assert_eq!(
-            sieve.feed(b"tick\n"),
-            Sifted { pass: b"tick\n".to_vec(), lines: 1, words: vec![] }
+            filter.feed(b"tick\n"),
+            FilteredOutput { pass: b"tick\n".to_vec(), lines: 1, words: vec![] }
         );
-        assert_eq!(sieve.feed(b"tic").pass, b"");
+        assert_eq!(filter.feed(b"tic").pass, b"");
     }
 
     #[test]
     fn line_without_end_does_not_fill_the_memory() {
-        let mut sieve = Sieve::new();
-        let passed: usize = (0..100).map(|_| sieve.feed(&[b'x'; 4_096]).pass.len()).sum();
+        let mut filter = OutputFilter::new();
+        let passed: usize = (0..100).map(|_| filter.feed(&[b'x'; 4_096]).pass.len()).sum();
         assert!(passed > 300_000, "{passed}");
-        assert_eq!(sieve.end().lines, 1);
+        assert_eq!(filter.end().lines, 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@ const MINUTE_MS: u64 = 60_000;
 
 /// How fast a queue went of late.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Pace {
+pub(crate) struct Throughput {
     /// Jobs submitted in the last minute.
     pub(crate) submitted: u64,
     /// Jobs completed or failed in the last minute.
@@ -15,8 +15,8 @@ pub(crate) struct Pace {
     completed: Vec<u64>,
 }
 
-impl Pace {
-    pub(crate) fn of(stats: &Stats, now_ms: u64) -> Pace {
+impl Throughput {
+    pub(crate) fn of(stats: &Stats, now_ms: u64) -> Throughput {
         let present = now_ms / MINUTE_MS;
         let mut completed = vec![0; 60];
         for minute in &stats.minutes {
@@ -35,7 +35,7 @@ impl Pace {
         let last = |what: fn(&keyrack_jobs::bee::Minute) -> u64| {
             (count(0, what) + count(1, what) * rest).round() as u64
         };
-        Pace {
+        Throughput {
             submitted: last(|minute| minute.submitted),
             ended: last(|minute| minute.completed + minute.failed),
             completed,
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     /// Counters of the minutes 10 and 11 of the clock.
-    fn pace(now_ms: u64) -> Pace {
+    fn pace(now_ms: u64) -> Throughput {
         let minute = |n: u64, submitted, completed, failed| Minute {
             at: n * MINUTE_MS,
             submitted,
@@ -71,7 +71,7 @@ mod tests {
             ..Minute::default()
         };
         let minutes = vec![minute(10, 60, 30, 10), minute(11, 6, 8, 0)];
-        Pace::of(&Stats { minutes, ..Stats::default() }, now_ms)
+        Throughput::of(&Stats { minutes, ..Stats::default() }, now_ms)
     }
 
     #[test]

@@ -24,22 +24,22 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what the store knows about a user; nobody is asked
+    /// Show the cached entitlements of a user, without calling RevenueCat
     Show(show::Args),
-    /// Look up whether a user is entitled, as a server would
+    /// Look up an entitlement as the server does: cache first, then RevenueCat
     Check(check::Args),
-    /// Forget what is known about a user, here and in every process
+    /// Delete the cached entitlements of a user in all processes
     Purge(purge::Args),
-    /// Say by which id RevenueCat knows a user already
+    /// Link a user to an existing RevenueCat id
     Link(link::Args),
-    /// Tell whether RevenueCat is asked at the moment
+    /// Show whether calls to RevenueCat are currently suspended
     Status,
-    /// Ask Stripe about open checkouts whose time it is
+    /// Ask Stripe about open checkouts that are due
     Sweep,
 }
 
 const AFTER_HELP: &str = "\
-What is asked and sold is set by revenue-cat-key, stripe-key and the settings beside them;
+The settings revenue-cat-*, stripe-* and entitlements configure this service;
 \"keyrack config show\" lists them.";
 
 /// Runs `keyrack entitlements`.

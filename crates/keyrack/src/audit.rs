@@ -1,4 +1,4 @@
-//! `keyrack audit`: who has changed what.
+//! `keyrack audit`: the log of changes.
 
 use std::io::Write as _;
 
@@ -15,17 +15,17 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// How many changes to list at most, the newest first
+    /// List at most N changes, newest first
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Only what this user did
+    /// Only changes made by this user
     #[arg(long, value_name = "USER")]
     actor: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
-The newest 10,000 changes are kept: those made on the dashboard and over the API by people, and all of tokens. What workers
-and submitting programs do stands in the history of each job.";
+keyrack keeps the newest 10,000 changes: those that people make on the dashboard or over the API,
+and every change to a token. What workers and submitters do is in the history of each job.";
 
 /// Runs `keyrack audit`.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     if changes.is_empty() {
-        globals.say("no changes are on record");
+        globals.say("no changes recorded");
         return Ok(Exit::Ok);
     }
     let mut out = globals.out();

@@ -33,23 +33,23 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Take in the events of a CSV or NDJSON file
+    /// Import events from a CSV or NDJSON file
     Import(import::Args),
-    /// Take in events from a Redis list or channel until told to stop
+    /// Read events from a Redis list or channel until stopped
     Ingest(ingest::Args),
     /// List accounts, projects, dimensions and keys
     List(list::Args),
     /// Show the results of a key, with a plot of each series
     Show(show::Args),
-    /// Compare every result with a recomputation from the values
+    /// Recompute results from the stored values and report differences
     Verify(check::Args),
-    /// Calculate results afresh from the values
+    /// Recompute results from the stored values and store them
     Recompute(check::Args),
-    /// Delete values of a key, or the key with all that belongs to it
+    /// Delete values of a key, or the whole key
     Delete(delete::Args),
-    /// Show or change how a project's results are calculated
+    /// Show or change the calculation settings of a project
     Settings(settings::Args),
-    /// Make and delete tokens of projects and of admins
+    /// Create and delete project tokens and admin tokens
     Token(token::Args),
 }
 

@@ -29,18 +29,18 @@ pub(super) async fn read(
     progress: watch::Sender<Option<Json>>,
 ) -> io::Result<String> {
     let mut reader = BufReader::new(stderr);
-    let mut lines = Lines::default();
-    let mut log = Log { jid, passed: 0, last: VecDeque::new() };
+    let mut lines = LineSplitter::default();
+    let mut log = StderrLog { jid, passed: 0, last: VecDeque::new() };
     loop {
         let chunk = reader.fill_buf().await?;
         let n = chunk.len();
         let whole = if n == 0 { lines.end() } else { lines.feed(chunk) };
         for line in whole {
-            match Line::parse(&line) {
-                Line::Progress(value) => {
+            match StderrLine::parse(&line) {
+                StderrLine::Progress(value) => {
                     progress.send_replace(Some(value));
                 }
-                Line::Words(words) => log.take(words),
+                StderrLine::Text(words) => log.take(words),
             }
         }
         if n == 0 {
@@ -52,11 +52,11 @@ pub(super) async fn read(
 
 /// Bytes put together to lines.
 #[derive(Default)]
-struct Lines {
+struct LineSplitter {
     begun: Vec<u8>,
 }
 
-impl Lines {
+impl LineSplitter {
     /// The lines that end in this chunk.
     fn feed(&mut self, chunk: &[u8]) -> Vec<Vec<u8>> {
         let mut whole = Vec::new();
@@ -80,21 +80,21 @@ impl Lines {
 
 /// A line of stderr.
 #[derive(Debug, PartialEq)]
-enum Line {
+enum StderrLine {
     /// How far the job is.
     Progress(Json),
     /// Anything else.
-    Words(String),
+    Text(String),
 }
 
-impl Line {
-    fn parse(line: &[u8]) -> Line {
+impl StderrLine {
+    fn parse(line: &[u8]) -> StderrLine {
         let words = plain(&String::from_utf8_lossy(line));
         match words.strip_prefix("progress:").map(str::trim) {
-            None | Some("") => Line::Words(words),
+            None | Some("") => StderrLine::Text(words),
             // What is no JSON is taken for a text.
             Some(value) => {
-                Line::Progress(serde_json::from_str(value).unwrap_or_else(|_| value.into()))
+                StderrLine::Progress(serde_json::from_str(value).unwrap_or_else(|_| value.into()))
             }
         }
     }
@@ -119,13 +119,13 @@ fn plain(line: &str) -> String {
 }
 
 /// The words of one attempt.
-struct Log<'a> {
+struct StderrLog<'a> {
     jid: &'a str,
     passed: usize,
     last: VecDeque<String>,
 }
 
-impl Log<'_> {
+impl StderrLog<'_> {
     fn take(&mut self, words: String) {
         self.pass_on(&words);
         if words.trim().is_empty() {
@@ -166,36 +166,36 @@ mod tests {
 
     use super::*;
 
-    fn check(line: &str, expected: Line) {
-        assert_eq!(Line::parse(line.as_bytes()), expected, "{line}");
+    fn check(line: &str, expected: StderrLine) {
+        assert_eq!(StderrLine::parse(line.as_bytes()), expected, "{line}");
     }
 
     #[test]
     fn progress_is_any_json_or_else_a_text() {
-        check("progress: 40", Line::Progress(json!(40)));
-        check("progress:0.5\r", Line::Progress(json!(0.5)));
-        check("progress: {\"step\": 2}", Line::Progress(json!({ "step": 2 })));
-        check("progress: halfway", Line::Progress(json!("halfway")));
+        check("progress: 40", StderrLine::Progress(json!(40)));
+        check("progress:0.5\r", StderrLine::Progress(json!(0.5)));
+        check("progress: {\"step\": 2}", StderrLine::Progress(json!({ "step": 2 })));
+        check("progress: halfway", StderrLine::Progress(json!("halfway")));
     }
 
     #[test]
     fn other_lines_are_words() {
         for line in ["progress", "progress:", " progress: 4", "in progress: 4", "", "40"] {
-            check(line, Line::Words(line.into()));
+            check(line, StderrLine::Text(line.into()));
         }
     }
 
     #[test]
     fn words_cannot_move_the_cursor() {
-        check("\u{1b}[31mred\u{1b}[0m\u{7}", Line::Words("red".into()));
-        check("10%\r20%\r30%\r", Line::Words("30%".into()));
-        check("a\tb\u{1b}]0;title", Line::Words("a\tb]0;title".into()));
-        assert_eq!(Line::parse(b"\xff!"), Line::Words("\u{fffd}!".into()));
+        check("\u{1b}[31mred\u{1b}[0m\u{7}", StderrLine::Text("red".into()));
+        check("10%\r20%\r30%\r", StderrLine::Text("30%".into()));
+        check("a\tb\u{1b}]0;title", StderrLine::Text("a\tb]0;title".into()));
+        assert_eq!(StderrLine::parse(b"\xff!"), StderrLine::Text("\u{fffd}!".into()));
     }
 
     #[test]
     fn lines_are_put_together_from_chunks_and_cut_at_their_limit() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         assert_eq!(lines.feed(b"on"), Vec::<Vec<u8>>::new());
         assert_eq!(lines.feed(b"e\ntwo\nth"), [b"one".to_vec(), b"two".to_vec()]);
         assert_eq!(lines.end(), [b"th".to_vec()]);
@@ -206,14 +206,14 @@ mod tests {
 
     #[test]
     fn last_words_are_the_last_lines_that_fit() {
-        let mut log = Log { jid: "j", passed: PASSED_BYTES_MAX + 1, last: VecDeque::new() };
+        let mut log = StderrLog { jid: "j", passed: PASSED_BYTES_MAX + 1, last: VecDeque::new() };
         (0..20).for_each(|i| log.take(format!("line {i}")));
         log.take(String::new());
         let words = log.last_words();
         assert_eq!(words.lines().next(), Some("line 10"));
         assert_eq!(words.lines().last(), Some("line 19"));
 
-        let mut log = Log { jid: "j", passed: PASSED_BYTES_MAX + 1, last: VecDeque::new() };
+        let mut log = StderrLog { jid: "j", passed: PASSED_BYTES_MAX + 1, last: VecDeque::new() };
         log.take("x".repeat(1000));
         log.take("ü".repeat(LAST_BYTES_MAX));
         assert_eq!(log.last_words(), "ü".repeat(LAST_BYTES_MAX / 2));

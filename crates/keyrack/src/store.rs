@@ -20,20 +20,20 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Verify the log in a data folder, and change nothing
+    /// Verify the log of a data folder, without changing it
     Check {
         /// The data folder, unless the settings name it
         dir: Option<PathBuf>,
     },
-    /// Cut a damaged log at its first damage, and keep what is cut beside it
+    /// Truncate a damaged log at the first damage, and save the removed part beside it
     Repair {
         /// The data folder, unless the settings name it
         dir: Option<PathBuf>,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Tell what the store runs on and what it holds
+    /// Print the kind, version and size of the store
     Stats,
 }
 

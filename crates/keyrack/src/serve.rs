@@ -29,7 +29,7 @@ use self::addresses::{Addresses, bind_failed};
 pub(crate) use self::demo::Args;
 use crate::{
     Exit, Failure, Globals,
-    demo::How,
+    demo::DemoArgs,
     entitlements,
     files::{self, Sweeper},
     globals::WaitArgs,
@@ -39,19 +39,19 @@ use crate::{
     signals::Signals,
 };
 
-/// How long requests and clients may take to come to an end after a first signal.
+/// DemoArgs long requests and clients may take to come to an end after a first signal.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long a script may take to come to an end by itself after a first signal.
+/// DemoArgs long a script may take to come to an end by itself after a first signal.
 const SCRIPT_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// How soon a store that did not answer is asked again.
+/// DemoArgs soon a store that did not answer is asked again.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves until a signal or a client's SHUTDOWN ends it, with a demo if one is asked for.
 pub(crate) async fn run(
     globals: &Globals,
-    demo: Option<How>,
+    demo: Option<DemoArgs>,
     wait: WaitArgs,
 ) -> anyhow::Result<Exit> {
     // From the first moment on, so that a signal during the start is not lost.
@@ -85,7 +85,7 @@ pub(crate) async fn run(
         && store.engine().and_then(Engine::recovery).is_some_and(|found| found.commands == 0)
     {
         globals
-            .say("         to see what there is, try \"keyrack demo\": a made-up company at work");
+            .say("         the store is empty; \"keyrack demo\" shows keyrack with made-up data");
     }
 
     let listener = port.map_err(|error| bind_failed(&globals.settings, &HTTP, &error))?;
@@ -152,8 +152,8 @@ pub(crate) async fn run(
         signal = signalled => globals.say(format_args!("{signal}: stopping")),
         () = shutdown_requested(store.engine()) => globals.say("SHUTDOWN from a client: stopping"),
         ended = &mut http => {
-            ended.context("the HTTP server broke down")?.context("could not serve HTTP")?;
-            anyhow::bail!("the HTTP server stopped by itself");
+            ended.context("the HTTP server failed")?.context("could not serve HTTP")?;
+            anyhow::bail!("the HTTP server stopped unexpectedly");
         }
     }
     stop.send_replace(true);
@@ -171,7 +171,7 @@ pub(crate) async fn run(
     };
     tokio::select! {
         drained = tokio::time::timeout(DRAIN_TIME_MAX, drained) => if drained.is_err() {
-            globals.say(format_args!("hung up after {} s", DRAIN_TIME_MAX.as_secs()));
+            globals.say(format_args!("closed the remaining connections after {} s", DRAIN_TIME_MAX.as_secs()));
         },
         () = end_scripts(store.engine()) => {}
     }
@@ -206,7 +206,7 @@ fn say_recovery(store: &Store, recovery: &Recovery, globals: &Globals) {
     if let Some(cut) = &recovery.cut {
         let bytes = format::counted(cut.bytes, "byte");
         globals.say(format_args!(
-            "         cut a torn write of {bytes} off \"{}\" at byte {}: {}",
+            "         removed an incomplete write of {bytes} from \"{}\" at byte {}: {}",
             cut.path.display(),
             cut.offset,
             cut.reason
@@ -220,14 +220,14 @@ async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Sc
     if definitions.is_empty() {
         return Ok(None);
     }
-    globals.say(format_args!("  jobs   {} by the calendar", definitions.len()));
+    globals.say(format_args!("  jobs   {} recurring", definitions.len()));
     let hive = Hive::open(store.clone()).await?;
     let recurring =
         Recurring::new(hive, definitions)?.with_version(globals.settings.recurring_version());
     Ok(Some(Scheduler::new(recurring, scheduler::Settings::default())))
 }
 
-/// How many queues have metrics of their own.
+/// DemoArgs many queues have metrics of their own.
 fn metrics_queues(settings: &Settings) -> Result<usize, Failure> {
     let text = settings.value(&METRICS_QUEUES);
     text.parse().map_err(|_| {

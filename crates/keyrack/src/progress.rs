@@ -11,8 +11,8 @@ mod rm;
 mod show;
 mod stats;
 
+mod estimate_text;
 mod meter;
-mod words;
 
 use clap::Subcommand;
 use keyrack_jobs::hot;
@@ -30,24 +30,24 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a command with a bar that learns how long it takes
+    /// Run a command with a progress bar that learns its duration
     Run(run::Args),
-    /// Watch a trace until it is through
+    /// Watch a running trace (one run of a bar) until it ends
     Watch(watch::Args),
-    /// List the bars, and how long each takes
+    /// List the bars with their expected duration
     List(list::Args),
-    /// Show a bar with its steps, or a trace
+    /// Show a bar with its steps, or one trace
     Show(show::Args),
-    /// Print how long the steps of a bar took
+    /// Print the durations of a bar's steps
     Stats(stats::Args),
-    /// Forget a bar, or one of its past runs
+    /// Delete a bar, or one of its past runs
     Rm(rm::Args),
 }
 
-/// Whose bars.
+/// User who owns the bar.
 #[derive(Debug, Clone, clap::Args)]
-struct Whose {
-    /// Whose bars
+struct OwnerArgs {
+    /// User who owns the bar
     #[arg(long, value_name = "SUB", default_value = "local", value_parser = user)]
     user: UserSub,
 }

@@ -1,4 +1,4 @@
-//! Looking at bars, and forgetting them.
+//! Listing, showing and deleting bars.
 
 use serde_json::json;
 
@@ -66,7 +66,7 @@ fn rm_forgets_a_run_or_a_whole_bar() {
     assert_eq!(unasked.code, Some(2), "{unasked:?}");
     assert_eq!(unasked.failure().1, Some("hint: give --yes"));
     let removed = world.run("progress rm import --yes");
-    assert_eq!(removed.stderr, "forgot \"import\" and its 1 past run\n");
+    assert_eq!(removed.stderr, "deleted \"import\" and its 1 past run\n");
     assert_eq!(world.json("progress list"), json!([]));
 }
 

@@ -60,7 +60,7 @@ fn list_goes_through_all_places_and_goes_on_where_it_ended() {
     let run = world.run("jobs list q --limit 2");
     assert_eq!(run.stdout.lines().count(), 3);
     assert!(
-        run.stderr.starts_with("2 jobs; there are more: give a higher --limit, or --from queued/"),
+        run.stderr.starts_with("2 jobs; for more, use a higher --limit or --from queued/"),
         "{run:?}"
     );
     assert_eq!(world.run("jobs list q --in nowhere").code, Some(2));
@@ -141,7 +141,7 @@ fn search_finds_jobs_that_have_all_tags() {
     assert_eq!(found("a b"), BTreeSet::from([ab.clone(), other.clone()]));
     assert_eq!(found("a b --queue q"), BTreeSet::from([ab]));
     assert_eq!(found("a --queue mail/send"), BTreeSet::from([other]));
-    assert_eq!(world.run("jobs search nothing").stderr, "no such jobs\n");
+    assert_eq!(world.run("jobs search nothing").stderr, "no matching jobs\n");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn stats_tell_what_queues_hold() {
     let world = World::new();
     assert_eq!(
         world.run("jobs stats").stderr,
-        "no queues yet; \"keyrack jobs submit\" begins one\n"
+        "no queues yet; \"keyrack jobs submit\" creates one\n"
     );
     world.submit("1");
     world.submit("2 --delay 1h");

@@ -27,13 +27,13 @@ pub(crate) struct Args {
 enum Command {
     /// List the declared keys and channels
     List(list::Args),
-    /// Print the reference page, or one family of it
+    /// Print the key reference (docs/keys.md), or one family of it
     Doc(doc::Args),
-    /// Tell what a key is: its family, parts, type, content and TTL
+    /// Explain a key: its family, parts, type, content and TTL
     Explain(explain::Args),
-    /// Check a live database against the declarations, and report what breaks them
+    /// Check a live database against the declarations
     Lint(lint::Args),
-    /// Print a Redis user that can do what keyrack does, and nothing else
+    /// Print a Redis ACL user with exactly the rights keyrack needs
     Acl(acl::Args),
     /// Propose declarations for a database that keyrack did not write
     Infer(infer::Args),

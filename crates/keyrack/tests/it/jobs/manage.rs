@@ -5,12 +5,12 @@ use serde_json::json;
 use crate::world::World;
 
 #[test]
-fn one_job_is_cancelled_without_a_question_and_its_children_with_it() {
+fn one_job_is_canceled_without_a_question_and_its_children_with_it() {
     let world = World::new();
     let parent = world.submit("1");
     let child = world.submit(&format!("2 --parent {parent}"));
     let run = world.run(&format!("jobs cancel {parent}"));
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), "2 jobs cancelled\n"));
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), "2 jobs canceled\n"));
     assert_eq!(
         (world.status(&parent), world.status(&child)),
         ("canceled".into(), "canceled".into())
@@ -18,7 +18,7 @@ fn one_job_is_cancelled_without_a_question_and_its_children_with_it() {
 }
 
 #[test]
-fn several_jobs_are_cancelled_only_with_yes() {
+fn several_jobs_are_canceled_only_with_yes() {
     let world = World::new();
     let (a, b) = (world.submit("1"), world.submit("2"));
     let run = world.run(&format!("jobs cancel {a} {b}"));
@@ -34,7 +34,7 @@ fn several_jobs_are_cancelled_only_with_yes() {
 }
 
 #[test]
-fn jobs_of_a_queue_are_cancelled_by_where_they_are_and_what_they_hold() {
+fn jobs_of_a_queue_are_canceled_by_where_they_are_and_what_they_hold() {
     let world = World::new();
     let queued: Vec<String> = (0..3).map(|i| world.submit(&format!("{{\"n\":{i}}}"))).collect();
     let delayed = world.submit("1 --delay 1h --tag later");
@@ -44,7 +44,7 @@ fn jobs_of_a_queue_are_cancelled_by_where_they_are_and_what_they_hold() {
     assert_eq!(world.run("jobs cancel --queue q --in delayed --tag other").code, Some(3));
     let run = world.run("jobs cancel --queue q");
     assert_eq!(run.failure().0, "error: to cancel 3 jobs needs to be confirmed");
-    assert_eq!(world.run("jobs cancel --queue q --yes").stderr, "3 jobs cancelled\n");
+    assert_eq!(world.run("jobs cancel --queue q --yes").stderr, "3 jobs canceled\n");
     assert_eq!(world.status(&delayed), "canceled");
     assert_eq!(world.run("jobs cancel --queue nothing --yes").code, Some(3));
     assert_eq!(world.run("jobs cancel").code, Some(2));
@@ -70,11 +70,11 @@ fn failed_jobs_run_again_and_others_do_not() {
 fn paused_queue_starts_nothing_until_it_is_resumed() {
     let world = World::new();
     let jid = world.submit("1");
-    assert_eq!(world.run("jobs pause q").stderr, "\"q\" is paused; jobs that run go on\n");
+    assert_eq!(world.run("jobs pause q").stderr, "queue \"q\" paused; running jobs finish\n");
     assert!(world.printed("jobs stats").contains("q (paused)"));
     assert_eq!(world.run("work q --drain --exec true").code, Some(4));
     assert_eq!(world.status(&jid), "queued");
-    assert_eq!(world.run("jobs resume q").stderr, "\"q\" goes on\n");
+    assert_eq!(world.run("jobs resume q").stderr, "queue \"q\" resumed\n");
     world.drain("", "true");
     assert_eq!(world.status(&jid), "completed");
     assert_eq!(world.run("jobs resume nothing").code, Some(3));
@@ -119,7 +119,7 @@ fn limits_are_set_one_by_one_and_lifted() {
     );
     assert_eq!(
         world.printed("jobs limits q --create --concurrency 4 --rate 10/1s"),
-        "4 at once\n10 starts in 1s\n"
+        "4 at once\n10 starts per 1s\n"
     );
     world.printed(
         "jobs limits q --concurrency none --tenant-concurrency 2 --tenant acme=3 --tenant b=1",

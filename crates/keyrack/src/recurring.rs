@@ -4,7 +4,7 @@
 //! Running them by the calendar is the business of `keyrack serve`.
 
 mod list;
-mod steer;
+mod manage;
 
 use clap::Subcommand;
 use keyrack_jobs::{
@@ -24,18 +24,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the recurring jobs and when each runs next
+    /// List the recurring jobs with their next run
     List,
-    /// Queue a recurring job now; its schedule stays as it is
-    Run(steer::Args),
-    /// Keep a recurring job from being queued
-    Pause(steer::Args),
-    /// Let a recurring job be queued again, from its next run on
-    Resume(steer::Args),
+    /// Queue a recurring job now, without changing its schedule
+    Run(manage::Args),
+    /// Pause a recurring job
+    Pause(manage::Args),
+    /// Resume a recurring job from its next run on
+    Resume(manage::Args),
 }
 
 const AFTER_HELP: &str = "\
-Recurring jobs are defined in keyrack.toml, and \"keyrack serve\" with that file queues them:
+Recurring jobs are defined in the keyrack.toml of \"keyrack serve\", which queues them:
 
   [[recurring]]
   name = \"send the newsletter\"
@@ -43,16 +43,16 @@ Recurring jobs are defined in keyrack.toml, and \"keyrack serve\" with that file
   cron = \"30 6 * * MON\"         # or filters: seconds, minutes, hours, days_of_week,
                                 # days_of_month, months, each a list
   kwargs = { kind = \"weekly\" }
-  queue = \"mail/newsletter\"     # without it the job goes to jobs:hot
-  catch_up = 3                  # missed runs made up for; without it they become one";
+  queue = \"mail/newsletter\"     # without it: the hot queue, jobs:hot
+  catch_up = 3                  # run up to 3 missed runs; default: one run for all";
 
 /// Runs `keyrack recurring`.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     match args.command {
         Command::List => list::run(globals).await,
-        Command::Run(args) => steer::run(&args, globals).await,
-        Command::Pause(args) => steer::pause(&args, globals).await,
-        Command::Resume(args) => steer::resume(&args, globals).await,
+        Command::Run(args) => manage::run(&args, globals).await,
+        Command::Pause(args) => manage::pause(&args, globals).await,
+        Command::Resume(args) => manage::resume(&args, globals).await,
     }
 }
 

@@ -1,9 +1,10 @@
-//! `keyrack files`: what waits to be deleted, and the sweep that deletes it.
+//! `keyrack files`: uploads, the files that wait to be deleted, and the sweep that deletes them.
 
 mod keep;
 mod list;
 mod remove;
 mod sweep;
+mod upload;
 
 pub(crate) use self::sweep::{Sweeper, sweep_definition};
 
@@ -24,13 +25,15 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List the files in purgatory, the earliest first
+    /// Upload a file so that no failure leaves a file that nothing refers to
+    Upload(upload::Args),
+    /// List the files that will be deleted (in purgatory), earliest first
     List(list::Args),
-    /// Delete the files that are due
+    /// Delete the files whose time has passed
     Sweep(sweep::Args),
-    /// Ask for files to be deleted by the next sweep
+    /// Mark files for deletion by the next sweep
     Rm(remove::Args),
-    /// Take files out of purgatory, so that they are kept
+    /// Undo: take a file out of purgatory, so that it is not deleted
     Keep(keep::Args),
 }
 
@@ -38,6 +41,7 @@ enum Command {
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let files = Files::new(globals.open_existing_store().await?);
     match args.command {
+        Command::Upload(args) => upload::run(args, &files, globals).await,
         Command::List(args) => list::run(&args, &files, globals).await,
         Command::Sweep(args) => sweep::run(&args, &files, globals).await,
         Command::Rm(args) => remove::run(&args, &files, globals).await,
@@ -55,7 +59,8 @@ pub(crate) fn named_buckets(settings: &Settings) -> anyhow::Result<Option<Bucket
 fn buckets(settings: &Settings) -> anyhow::Result<Buckets> {
     let named = named_buckets(settings)?;
     named.ok_or_else(|| {
-        let failure = Failure::new(Exit::Usage, "nothing says where the files are");
+        let failure =
+            Failure::new(Exit::Usage, "the setting \"files\" is missing: where the files are");
         failure.hint(format!("set it by {}", FILES.ways())).into()
     })
 }

@@ -16,9 +16,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Run a command whenever a repository has something new
+    /// Run a command whenever a repository is updated
     Follow(follow::Args),
-    /// Say that a repository has something new
+    /// Announce that a repository was updated
     Announce {
         /// The repository
         #[arg(value_parser = repo)]

@@ -17,39 +17,39 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) settings: ServeFlags,
     #[command(flatten)]
-    how: How,
-    /// Only take away what a demo has left that could not do so itself
+    how: DemoArgs,
+    /// Only remove data that an earlier demo left behind
     #[arg(long)]
     pub(crate) clean: bool,
 }
 
 const AFTER_HELP: &str = "\
-Without --store or --data it runs in memory, and is served like \"keyrack serve\" does it: open the
-address that it prints. On a store of your own it runs beside whoever serves that; \"keyrack top\"
-and the dashboard show it. Everything it makes has a name that begins with \"demo\" and is taken away
-at its end. Names of people and companies are made up.";
+Without --store or --data the demo runs in memory and starts a server: open the printed address.
+With a store of your own it starts no server; \"keyrack top\" and your dashboard show its data.
+Every name it creates begins with \"demo\", and it removes its data when it stops. All people and
+companies are made up.";
 
-/// How a demo goes.
+/// DemoArgs a demo goes.
 #[derive(Debug, Clone, Copy, PartialEq, clap::Args)]
-pub(crate) struct How {
-    /// What everything that happens in the demo follows from
+pub(crate) struct DemoArgs {
+    /// Seed of the demo's random choices
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// How much faster than usual the demo goes, from 0.1 to 100
+    /// Speed factor, from 0.1 to 100
     #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
     speed: f64,
-    /// Let the demo run beside data that is not its own
+    /// Run in a store that holds other data
     #[arg(long)]
     yes: bool,
 }
 
-impl How {
+impl DemoArgs {
     /// What is said when nothing is.
-    pub(crate) const USUAL: How = How { seed: 1, speed: 1.0, yes: false };
+    pub(crate) const USUAL: DemoArgs = DemoArgs { seed: 1, speed: 1.0, yes: false };
 
     /// With recurring jobs and outages of the billing provider, unless somebody needs these for real.
     pub(crate) fn options(self) -> Options {
-        let How { seed, speed, yes } = self;
+        let DemoArgs { seed, speed, yes } = self;
         Options { seed, speed, beside_others: yes, ..Options::default() }
     }
 }
@@ -91,7 +91,7 @@ pub(crate) async fn open(
 ) -> anyhow::Result<Demo> {
     let demo = Demo::open(store.clone(), registry(), options).await.map_err(explained)?;
     globals.say(format_args!(
-        "  demo   a made-up company of 3,000 users, seed {}; what it makes goes away at the end",
+        "  demo   a made-up company of 3,000 users, seed {}; it removes its data when it stops",
         options.seed
     ));
     Ok(demo)
@@ -121,7 +121,7 @@ pub(crate) async fn finish(playing: JoinHandle<Demo>, globals: &Globals) {
         Ok(demo) => demo.clean(registry()).await,
         Err(error) => {
             tracing::warn!(%error, "the demo broke down");
-            return globals.say("the demo broke down; \"keyrack demo --clean\" cleans up after it");
+            return globals.say("the demo failed; \"keyrack demo --clean\" removes its data");
         }
     };
     match cleaned {
@@ -141,7 +141,7 @@ async fn clean(globals: &Globals) -> anyhow::Result<Exit> {
 
 fn say_cleaned(cleaned: CleanReport, globals: &Globals) {
     if cleaned == CleanReport::default() {
-        return globals.say("nothing of a demo is left");
+        return globals.say("no demo data found");
     }
     globals.say(format_args!(
         "cleaned up after the demo: {}, and {} of keys that others use too",

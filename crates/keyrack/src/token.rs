@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use crate::{Exit, Globals};
 
-/// Who is to blame in the audit log: whoever has this machine.
+/// The actor in the audit log: somebody with a shell on this machine.
 const ACTOR: &str = "console";
 
 /// The arguments of `keyrack token`.
@@ -21,17 +21,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a token and print it; nobody can ask for it later
+    /// Create a token and print it; it cannot be shown again
     Create(create::Args),
-    /// List tokens, without their secrets
+    /// List tokens without their secrets
     List(list::Args),
-    /// Take a token back: from then on it is not valid
+    /// Revoke a token
     Revoke(revoke::Args),
 }
 
 const AFTER_HELP: &str = "\
-A token is sent as \"Authorization: bearer TOKEN\", or typed where the dashboard asks for it. Viewers look, operators change
-things, admins do everything. With --own it is good for what belongs to its user and nothing else.";
+Send a token as \"Authorization: bearer TOKEN\", or enter it on the dashboard's sign-in page. Viewers
+can read, operators can also change data, admins can do everything. A token with --own gives access
+only to the user's own data, such as progress bars.";
 
 /// Runs `keyrack token`.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {

@@ -1,16 +1,16 @@
 //! `keyrack work`: runs a command for each job of a queue.
 //!
-//! In reading order: `command` is what is run, `attempt` runs it once for one job, `verdict` is what its end means,
-//! `words` what it says on the way; `group` is how a command is ended with everything it has started; `tally` counts;
+//! In reading order: `command` is what is run, `attempt` runs it once for one job, `exit_status` is what its end means,
+//! `stderr` reads what it prints there; `group` is how a command is ended with everything it has started; `tally` counts;
 //! `drain` waits for the end of all jobs.
 
 mod attempt;
 mod command;
 mod drain;
+mod exit_status;
 mod group;
+mod stderr;
 mod tally;
-mod verdict;
-mod words;
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,39 +30,39 @@ use crate::{Exit, Failure, Globals, globals::WaitArgs, jobs::names, signals::Sig
 #[command(
     override_usage = USAGE,
     after_long_help = PROTOCOL,
-    after_help = "\"keyrack work --help\" tells what the command is given and what its end means.",
+    after_help = "\"keyrack work --help\" describes the command's input, output and exit codes.",
     group = ArgGroup::new("what").required(true).args(["exec", "argv"]),
 )]
 pub(crate) struct Args {
     /// The queue
     #[arg(value_parser = names::queue)]
     queue: QueueName,
-    /// The command, as a line for "sh -c"
+    /// The command, run with "sh -c"
     #[arg(long, value_name = "LINE")]
     exec: Option<String>,
     /// The command as a program and its arguments, without a shell
     #[arg(last = true, value_name = "PROGRAM")]
     argv: Vec<std::ffi::OsString>,
-    /// Run so many jobs at once
+    /// Run at most N jobs at once
     #[arg(long, short, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: u16,
-    /// How long an attempt may take
+    /// Time limit of an attempt
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = format::duration::parse_positive, allow_hyphen_values = true)]
     timeout: Duration,
-    /// How long a command that was told to stop (SIGTERM) may go on before it is killed
+    /// Time between SIGTERM and SIGKILL for a command that must stop
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = format::duration::parse, allow_hyphen_values = true)]
     grace: Duration,
-    /// How long running jobs may go on once the worker is told to stop; then they are given back
+    /// Time for running jobs to finish after the worker is told to stop; then they return to the queue
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = format::duration::parse, allow_hyphen_values = true)]
     finish: Duration,
-    /// Stop when no job of the queue is left to run or running; delayed ones are not waited for
+    /// Stop when no job is queued or running; delayed jobs do not count
     #[arg(long, visible_alias = "once")]
     drain: bool,
-    /// Leave out jobs with the same data as an earlier one whose result is still kept
+    /// Skip jobs with the same data as an earlier job whose result is still stored
     #[arg(long)]
     unique: bool,
-    /// Keep to the slower timings of Node's Bee workers, for a queue that they share
+    /// Use the longer timeouts of Node's Bee workers, for a queue shared with them
     #[arg(long)]
     bee_timings: bool,
     #[command(flatten)]
@@ -73,27 +73,22 @@ const USAGE: &str = "keyrack work [OPTIONS] <QUEUE> --exec <LINE>
        keyrack work [OPTIONS] <QUEUE> -- <PROGRAM> [ARG]...";
 
 const PROTOCOL: &str = "\
-The command gets the job as a line of JSON on stdin; \"data\" in it is the list of arguments.
+The command reads the job as one line of JSON on stdin; its field \"data\" is the list of arguments.
 KEYRACK_JOB_ID, KEYRACK_QUEUE and KEYRACK_ATTEMPT are in its environment.
 
-  stdout   the result as JSON; nothing is null
-  stderr   a line \"progress: 40\" (any JSON) is told to whoever listens; others are passed on
+  stdout   the result as JSON; no output means null
+  stderr   a line \"progress: 40\" (any JSON) sets the job's progress; other lines are logged
 
-Its exit code decides:
+The exit code decides how the attempt ends:
 
-  0        completed, with the result; if stdout is not JSON, the attempt has failed
-  65       failed for good, trying again is pointless (EX_DATAERR)
-  75       failed for now (EX_TEMPFAIL)
-  others   failed; like 75, tried again as often and as late as the job's options say
+  0        completed with the result; failed if stdout is not JSON
+  65       failed, without a retry (EX_DATAERR)
+  75       failed, with a retry (EX_TEMPFAIL)
+  others   like 75: the job's options set the number of retries and the delay
 
-A command whose job is cancelled, or that takes longer than --timeout, gets SIGTERM and after
---grace SIGKILL, with everything it has started. The first SIGTERM or Ctrl-C to the worker lets
-running jobs finish; the second ends everything.
-
-Examples:
-
-  keyrack work thumbnails --concurrency 4 -- ./thumbnail.py
-  keyrack work emails --exec 'jq -r .data[0] | xargs send-email' --timeout 1m";
+If the job is canceled or takes longer than --timeout, the command and all processes it started
+get SIGTERM, and SIGKILL after --grace. The first SIGTERM or Ctrl-C to the worker lets running
+jobs finish; the second stops at once.";
 
 /// Runs jobs until told to stop.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
@@ -147,7 +142,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let shutdown = async {
         tokio::select! {
             signal = signalled => globals.say(format_args!("{signal}: stopping")),
-            end = drain::wait(&hive, &args.queue), if args.drain => paused = end == drain::End::Paused,
+            end = drain::wait(&hive, &args.queue), if args.drain => paused = end == drain::DrainEnd::Paused,
         }
     };
     worker.run(shutdown).await?;

@@ -1,7 +1,7 @@
-//! `keyrack jobs`: putting jobs into queues, looking at them, and steering queues.
+//! `keyrack jobs`: submits, inspects and manages jobs and queues.
 //!
 //! In reading order: `submit` and `many` put jobs in; `list`, `show`, `why`, `search`, `tail` and `stats` look; `cancel`,
-//! `retry`, `pause` and `limits` change something. `chosen` is how several jobs are chosen, `rows` how they are shown.
+//! `retry`, `pause` and `limits` change something. `selection` chooses several jobs, `rows` how they are shown.
 
 mod many;
 mod submit;
@@ -18,9 +18,9 @@ mod limits;
 mod pause;
 mod retry;
 
-mod chosen;
 pub(crate) mod names;
 mod rows;
+mod selection;
 
 use clap::Subcommand;
 use keyrack_jobs::bee::{Hive, keys::QueueName};
@@ -36,31 +36,31 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Put a job into a queue, or many, and print their ids
+    /// Submit one job or many, and print their ids
     Submit(submit::Args),
     /// List the jobs of a queue
     List(list::Args),
-    /// Show all there is to know about a job
+    /// Show a job with its options, result and history
     Show(show::Args),
-    /// Tell why a job is not running yet, and when it may
+    /// Explain why a job is not running yet, and when it may start
     Why(why::Args),
-    /// Find jobs by their tags
+    /// Find jobs by tag
     Search(search::Args),
-    /// Print what happens to jobs as it happens
+    /// Print job events as they happen
     Tail(tail::Args),
-    /// Print what queues hold, who works on them, and how fast
+    /// Print job counts, workers and throughput of queues
     Stats(stats::Args),
-    /// Cancel jobs, running ones too, with the jobs they have submitted
+    /// Cancel jobs, also running ones, and the jobs they submitted
     Cancel(cancel::Args),
-    /// Let jobs that failed or were cancelled run again
+    /// Run failed or canceled jobs again
     Retry(retry::Args),
-    /// Let no more jobs of a queue start
+    /// Stop starting jobs of a queue; running jobs finish
     Pause(pause::PauseArgs),
-    /// Let the jobs of a queue start again
+    /// Start jobs of a paused queue again
     Resume(pause::Args),
-    /// Show or set how many jobs of a queue may run at once, start in some time, or are kept
+    /// Show or set the concurrency, rate and retention limits of a queue
     Limits(limits::Args),
-    /// Delete a queue without jobs, with its settings and counters
+    /// Delete an empty queue with its settings and counters
     Delete(pause::Args),
 }
 

@@ -1,4 +1,4 @@
-//! A look at everything that is drawn.
+//! Everything that is drawn, read from the store.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use keyrack_services::{Options, Services, alerts::AlertFacts};
 use keyrack_store::{Info, Store};
 use tokio::time::Instant;
 
-use super::runs::{self, Run};
+use super::runs::{self, TraceRow};
 
-/// What was seen.
+/// Everything that is drawn.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Picture {
+pub(super) struct Snapshot {
     /// Which store it is.
     pub(super) store: String,
     pub(super) info: Info,
-    /// Commands in a second since the last look.
+    /// Commands in a second since the last snapshot.
     pub(super) commands_per_s: Option<u64>,
     /// How long the store takes to answer.
     pub(super) ping: Duration,
     /// The queues, and everything that alerts are about.
     pub(super) facts: AlertFacts,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<TraceRow>,
     pub(super) hot: Hot,
 }
 
@@ -32,22 +32,22 @@ pub(super) struct Hot {
     pub(super) oldest: Option<Duration>,
 }
 
-/// Whoever looks.
+/// Reads snapshots.
 #[derive(Debug)]
-pub(super) struct Looker {
+pub(super) struct SnapshotReader {
     services: Services,
     producer: Producer,
     last: Option<(Instant, u64)>,
 }
 
-impl Looker {
-    pub(super) fn new(store: Store) -> Looker {
+impl SnapshotReader {
+    pub(super) fn new(store: Store) -> SnapshotReader {
         let producer = Producer::new(store.clone());
-        Looker { services: Services::new(store, Options::default()), producer, last: None }
+        SnapshotReader { services: Services::new(store, Options::default()), producer, last: None }
     }
 
-    /// Looks at everything.
-    pub(super) async fn look(&mut self) -> anyhow::Result<Picture> {
+    /// Reads a snapshot.
+    pub(super) async fn read(&mut self) -> anyhow::Result<Snapshot> {
         let asked = Instant::now();
         self.services.store.ping().await?;
         let ping = asked.elapsed();
@@ -56,13 +56,13 @@ impl Looker {
             waiting: self.producer.depth().await?,
             oldest: self.producer.oldest_age().await?,
         };
-        Ok(Picture {
+        Ok(Snapshot {
             store: self.services.store.to_string(),
             commands_per_s: self.pace(info.commands),
             info,
             ping,
             facts: AlertFacts::read(&self.services).await,
-            runs: runs::look(&self.services.progress).await?,
+            runs: runs::read(&self.services.progress).await?,
             hot,
         })
     }

@@ -17,18 +17,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Make a journey, and print its uid
+    /// Create a journey and print its uid
     Create(create::Args),
-    /// List journeys, the newest first
+    /// List journeys, newest first
     List(list::Args),
-    /// Show what a journey asks and how it stands
+    /// Show the question and the answers of a journey
     Show(show::Args),
     /// Delete a journey and its events
     Rm {
         /// The journey
         #[arg(value_parser = uid)]
         uid: JourneyUid,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -43,8 +43,8 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Show(args) => show::run(&args, &journeys, globals).await,
         Command::Rm { uid, yes } => {
             let question = format!("delete the journey \"{uid}\" and its events?");
-            if !yes && !terminal::agreed(&question, "deleting a journey")? {
-                globals.say("nothing was done");
+            if !yes && !terminal::confirmed(&question, "deleting a journey")? {
+                globals.say("nothing was changed");
                 return Ok(Exit::Ok);
             }
             journeys.delete(&uid).await?;

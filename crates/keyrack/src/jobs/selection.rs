@@ -12,66 +12,71 @@ use keyrack_jobs::{
 use serde_json::json;
 
 use super::{names, open, open_queue};
-use crate::{Exit, Failure, Globals, terminal::agreed};
+use crate::{Exit, Failure, Globals, terminal::confirmed};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Chosen {
-    /// The jobs
+pub(super) struct JobSelection {
+    /// The ids of the jobs
     #[arg(value_name = "JOB", value_parser = names::jid, required_unless_present = "queue",
         conflicts_with_all = ["queue", "text", "tag"])]
     pub(super) jids: Vec<Jid>,
-    /// All such jobs of this queue
+    /// All matching jobs of this queue, instead of ids
     #[arg(long, value_parser = names::queue)]
     pub(super) queue: Option<QueueName>,
-    /// Of the queue only jobs with this text in their data, their id or a tag
+    /// With --queue: only jobs with this text in their data, id or tags
     #[arg(long, requires = "queue")]
     pub(super) text: Option<String>,
-    /// Of the queue only jobs with this tag
+    /// With --queue: only jobs with this tag
     #[arg(long, requires = "queue")]
     pub(super) tag: Option<String>,
-    /// Do not ask, however many jobs there are
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub(super) yes: bool,
 }
 
 /// What is done to the jobs, and the words for it.
-pub(super) struct Deed {
+pub(super) struct BulkAction {
     pub(super) bulk: Bulk,
     /// As in "cancel 3 jobs?".
     pub(super) verb: &'static str,
-    /// As in "3 jobs cancelled".
+    /// As in "3 jobs canceled".
     pub(super) done: &'static str,
 }
 
 /// Does it to all jobs chosen, once the user agrees if there are several. `places` are where a queue is looked through.
 pub(super) async fn run(
-    chosen: &Chosen,
-    deed: &Deed,
+    selection: &JobSelection,
+    action: &BulkAction,
     places: &[Place],
     globals: &Globals,
 ) -> anyhow::Result<Exit> {
-    match &chosen.queue {
+    match &selection.queue {
         Some(queue) => {
             let filters = places.iter().map(|place| Filter {
                 place: *place,
-                text: chosen.text.clone(),
-                tag: chosen.tag.clone(),
+                text: selection.text.clone(),
+                tag: selection.tag.clone(),
             });
-            by_filter(queue, filters.collect(), chosen.yes, deed, globals).await
+            by_filter(queue, filters.collect(), selection.yes, action, globals).await
         }
-        None => by_id(&chosen.jids, chosen.yes, deed, globals).await,
+        None => by_id(&selection.jids, selection.yes, action, globals).await,
     }
 }
 
-async fn by_id(jids: &[Jid], yes: bool, deed: &Deed, globals: &Globals) -> anyhow::Result<Exit> {
+async fn by_id(
+    jids: &[Jid],
+    yes: bool,
+    action: &BulkAction,
+    globals: &Globals,
+) -> anyhow::Result<Exit> {
     let hive = open(globals).await?;
-    if jids.len() > 1 && !yes && !is_agreed(jids.len() as u64, deed)? {
+    if jids.len() > 1 && !yes && !is_confirmed(jids.len() as u64, action)? {
         return Ok(unchanged(globals));
     }
     let mut changed = Vec::new();
     let mut failures = Vec::new();
     for jid in jids {
-        let done = match deed.bulk {
+        let done = match action.bulk {
             Bulk::Cancel => hive.cancel(jid).await,
             Bulk::Retry => hive.retry(jid).await.map(|()| vec![jid.to_string()]),
         };
@@ -82,7 +87,7 @@ async fn by_id(jids: &[Jid], yes: bool, deed: &Deed, globals: &Globals) -> anyho
             Err(error) => return Err(error.into()),
         }
     }
-    tell(changed.len() as u64, Some(&changed), deed, globals)?;
+    tell(changed.len() as u64, Some(&changed), action, globals)?;
     let last = failures.pop();
     failures.iter().for_each(|error| globals.say(format_args!("error: {error}")));
     last.map_or(Ok(Exit::Ok), |error| Err(error.into()))
@@ -92,37 +97,37 @@ async fn by_filter(
     queue: &QueueName,
     filters: Vec<Filter>,
     yes: bool,
-    deed: &Deed,
+    action: &BulkAction,
     globals: &Globals,
 ) -> anyhow::Result<Exit> {
     let hive = open_queue(globals, queue).await?;
-    let mut all = All { hive, queue, filters, deed, bar: bar(globals) };
+    let mut all = FilteredJobs { hive, queue, filters, action, bar: bar(globals) };
     if !yes {
         let matched = all.count().await?;
         if matched == 0 {
-            let message = format!("the queue \"{queue}\" has no such jobs");
+            let message = format!("queue \"{queue}\" has no matching jobs");
             return Err(Failure::new(Exit::NotFound, message).into());
         }
-        if matched > 1 && !is_agreed(matched, deed)? {
+        if matched > 1 && !is_confirmed(matched, action)? {
             return Ok(unchanged(globals));
         }
     }
     let changed = all.go_through(false).await;
     all.bar.finish_and_clear();
-    tell(changed?, None, deed, globals)?;
+    tell(changed?, None, action, globals)?;
     Ok(Exit::Ok)
 }
 
 /// All jobs of a queue that meet one of the filters.
-struct All<'a> {
+struct FilteredJobs<'a> {
     hive: Hive,
     queue: &'a QueueName,
     filters: Vec<Filter>,
-    deed: &'a Deed,
+    action: &'a BulkAction,
     bar: ProgressBar,
 }
 
-impl All<'_> {
+impl FilteredJobs<'_> {
     /// How many there are.
     async fn count(&mut self) -> anyhow::Result<u64> {
         let is_whole = |filter: &Filter| filter.text.is_none() && filter.tag.is_none();
@@ -141,7 +146,7 @@ impl All<'_> {
         for filter in &self.filters {
             let mut cursor = None;
             loop {
-                let bulk = self.deed.bulk;
+                let bulk = self.action.bulk;
                 let done =
                     self.hive.bulk(self.queue, filter, bulk, is_dry_run, cursor.as_deref()).await?;
                 count += if is_dry_run { done.matched } else { done.changed };
@@ -179,9 +184,9 @@ fn bar(globals: &Globals) -> ProgressBar {
     bar
 }
 
-fn is_agreed(count: u64, deed: &Deed) -> anyhow::Result<bool> {
-    let what = format!("{} {}", deed.verb, format::counted(count, "job"));
-    agreed(&format!("{what}?"), &format!("to {what}"))
+fn is_confirmed(count: u64, action: &BulkAction) -> anyhow::Result<bool> {
+    let what = format!("{} {}", action.verb, format::counted(count, "job"));
+    confirmed(&format!("{what}?"), &format!("to {what}"))
 }
 
 fn unchanged(globals: &Globals) -> Exit {
@@ -189,10 +194,15 @@ fn unchanged(globals: &Globals) -> Exit {
     Exit::Failed
 }
 
-fn tell(count: u64, jids: Option<&[String]>, deed: &Deed, globals: &Globals) -> anyhow::Result<()> {
+fn tell(
+    count: u64,
+    jids: Option<&[String]>,
+    action: &BulkAction,
+    globals: &Globals,
+) -> anyhow::Result<()> {
     if globals.json {
         return globals.print_json(&json!({ "changed": count, "jobs": jids }));
     }
-    globals.say(format_args!("{} {}", format::counted(count, "job"), deed.done));
+    globals.say(format_args!("{} {}", format::counted(count, "job"), action.done));
     Ok(())
 }

@@ -25,17 +25,17 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Load what is new in the app's tables; the first load of a day lets old posts go
+    /// Load new rows of the app's tables; the first load of a day drops old posts
     Sync(sync::Args),
-    /// Forget what loads have written, and load everything again
+    /// Delete what earlier loads wrote, and load everything again
     Rebuild(sync::RebuildArgs),
-    /// List the posts that a user should see next, and why
+    /// List the posts recommended to a user, with reasons
     For(list::Args),
-    /// Tell why a post is, or is not, recommended to a user
+    /// Explain why a post is recommended to a user, or is not
     Explain(explain::Args),
-    /// Measure how good recommendations are, on an app that is made up
+    /// Measure the quality of recommendations on a simulated app
     Eval(eval::Args),
-    /// Show how many posts may be recommended, and how far loads have come
+    /// Show the number of candidate posts and the state of loads
     Stats,
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
 /// Where days begin and end.
 #[derive(Debug, clap::Args)]
 struct Zone {
-    /// The time zone of the users, by which days are counted [default: the setting "recommend-zone"]
+    /// Time zone that defines a day [default: the setting "recommend-zone"]
     #[arg(long, value_name = "ZONE", value_parser = settings::zone)]
     zone: Option<TimeZone>,
 }

@@ -18,18 +18,18 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     Ok(Exit::Ok)
 }
 
-/// Keeps a job from being queued.
+/// Pauses a recurring job.
 pub(super) async fn pause(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let recurring = open(globals).await?;
     recurring.pause(&args.name).await.map_err(|error| failed(error, &recurring))?;
-    globals.say(format_args!("\"{}\" is paused", args.name));
+    globals.say(format_args!("recurring job \"{}\" paused", args.name));
     Ok(Exit::Ok)
 }
 
-/// Lets a job be queued again.
+/// Resumes a recurring job.
 pub(super) async fn resume(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let recurring = open(globals).await?;
     recurring.resume(&args.name).await.map_err(|error| failed(error, &recurring))?;
-    globals.say(format_args!("\"{}\" goes on", args.name));
+    globals.say(format_args!("recurring job \"{}\" resumed", args.name));
     Ok(Exit::Ok)
 }

@@ -18,8 +18,8 @@ pub(crate) use self::{
         AUTH, AUTH_CLIENT_ID, AUTH_DEV_SECRET, AUTH_ISSUER, AUTH_JWKS_URL, CHECKOUT_PATHS, DATA,
         DEPLOY_REPOS, DEPLOY_SECRET, ENTITLEMENTS, FILES, FILES_SWEEP, FRONTEND_URL, HOSTS, HOT,
         HTTP, HTTP_BODY_TIMEOUT, HTTP_CONNECTIONS, HTTP_HEAD_TIMEOUT, HTTP_IDLE_TIMEOUT,
-        JOURNEY_SECRET, LOG, METRICS_QUEUES, ORIGINS, PASSWORD_FILE, PUBLIC_TRACES, QUOTA_BARS,
-        QUOTA_LIMITS, QUOTA_SESSIONS, QUOTA_TRACES, READ_ONLY, RECOMMEND_BREAK_TEXT,
+        JOURNEY_ISSUER, JOURNEY_SECRET, LOG, METRICS_QUEUES, ORIGINS, PASSWORD_FILE, PUBLIC_TRACES,
+        QUOTA_BARS, QUOTA_LIMITS, QUOTA_SESSIONS, QUOTA_TRACES, READ_ONLY, RECOMMEND_BREAK_TEXT,
         RECOMMEND_DATABASE_ZONE, RECOMMEND_FROM, RECOMMEND_RENAME, RECOMMEND_ZONE,
         REPLICAS_ACKNOWLEDGE, RESP, RESP_PASSWORD, RESP_TLS, REVENUE_CAT_KEY,
         REVENUE_CAT_STRIPE_KEY, REVENUE_CAT_URL, STORE, STRIPE_KEY, STRIPE_PRICE, STRIPE_URL,
@@ -31,14 +31,14 @@ use table::SETTINGS;
 
 /// Every setting with its value and where that came from.
 pub(crate) struct Settings {
-    all: Vec<Settled>,
+    all: Vec<ResolvedSetting>,
     recurring: Vec<Definition>,
     recurring_text: String,
     recurring_version: u64,
 }
 
 /// One setting with its value.
-pub(crate) struct Settled {
+pub(crate) struct ResolvedSetting {
     pub(crate) setting: &'static Setting,
     /// `None` when it is not set and has no default.
     pub(crate) value: Option<String>,
@@ -56,12 +56,12 @@ pub(crate) enum Origin {
 
 impl Settings {
     /// Settles every setting.
-    pub(crate) fn settle(
+    pub(crate) fn resolve(
         flags: &Flags,
         env: impl Fn(&str) -> Option<OsString>,
         file: Option<&File>,
     ) -> Result<Settings, Failure> {
-        let settle = |setting: &'static Setting| {
+        let resolve = |setting: &'static Setting| {
             let (value, origin) = if let Some(value) = flags.get(setting) {
                 (Some(value.to_owned()), Origin::Flag)
             } else if let Some(value) = from_env(setting, &env)? {
@@ -73,10 +73,10 @@ impl Settings {
             } else {
                 (setting.default.map(str::to_owned), Origin::Default)
             };
-            Ok(Settled { setting, value, origin })
+            Ok(ResolvedSetting { setting, value, origin })
         };
         Ok(Settings {
-            all: SETTINGS.iter().copied().map(settle).collect::<Result<_, Failure>>()?,
+            all: SETTINGS.iter().copied().map(resolve).collect::<Result<_, Failure>>()?,
             recurring: file.map(|file| file.recurring().to_vec()).unwrap_or_default(),
             recurring_text: file.map(|file| file.recurring_text().to_owned()).unwrap_or_default(),
             recurring_version: file.map(File::changed_at).unwrap_or_default(),
@@ -84,13 +84,13 @@ impl Settings {
     }
 
     /// All settings, in the order of the table.
-    pub(crate) fn all(&self) -> &[Settled] {
+    pub(crate) fn all(&self) -> &[ResolvedSetting] {
         &self.all
     }
 
     /// One setting.
-    pub(crate) fn get(&self, setting: &Setting) -> &Settled {
-        let found = self.all.iter().find(|settled| settled.setting.key == setting.key);
+    pub(crate) fn get(&self, setting: &Setting) -> &ResolvedSetting {
+        let found = self.all.iter().find(|resolved| resolved.setting.key == setting.key);
         found.expect("every setting is in the table")
     }
 
@@ -114,8 +114,8 @@ impl Settings {
         if [&STORE, &DATA].iter().any(|setting| self.get(setting).origin != Origin::Default) {
             return;
         }
-        for settled in self.all.iter_mut().filter(|settled| settled.setting.key == STORE.key) {
-            (settled.value, settled.origin) = (Some("embedded:memory".to_owned()), Origin::Flag);
+        for resolved in self.all.iter_mut().filter(|resolved| resolved.setting.key == STORE.key) {
+            (resolved.value, resolved.origin) = (Some("embedded:memory".to_owned()), Origin::Flag);
         }
     }
 
@@ -164,7 +164,7 @@ fn folder_url(dir: &str) -> Result<String, Failure> {
     Ok(format!("embedded:{}{dir}", if is_plain { "./" } else { "" }))
 }
 
-impl Settled {
+impl ResolvedSetting {
     /// Where the value came from, in words.
     pub(crate) fn whence(&self) -> String {
         match &self.origin {
