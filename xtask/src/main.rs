@@ -19,6 +19,8 @@ mod campaign;
 
 mod python;
 
+mod package;
+
 mod shell;
 mod step;
 
@@ -41,6 +43,8 @@ usage: cargo xtask <command>
   fuzz [--seconds N] [--memory] [TARGET]
                   feed all fuzz targets, or one of them, for some seconds each;
                   with --memory, also look for misuse of memory
+  package [NAME...]
+                  make tarball, wheel and deb, or the named ones, and try each in a clean place
   campaign [--minutes N] [--seed S] [--write] [--list] [FAULT|STORE...]
                   inject faults into real stores while clients submit jobs, and count what was lost";
 
@@ -67,6 +71,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["docs", "--pictures"] => docs::pictures(),
         ["bench", rest @ ..] => bench::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["package", names @ ..] => package::package(names),
         ["campaign", rest @ ..] => campaign::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

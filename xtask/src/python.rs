@@ -45,9 +45,13 @@ pub(crate) fn install(environment: &Path, built: &Path) -> Result<()> {
     if to.exists() {
         fs::remove_dir_all(&to).with_context(|| format!("could not empty \"{}\"", to.display()))?;
     }
-    copy(&package().join("python/keyrack"), &to)?;
-    let module = built.join("lib_keyrack.so");
-    fs::copy(&module, to.join("_keyrack.abi3.so"))
+    copy_package(&built.join("lib_keyrack.so"), &to)
+}
+
+/// Copies what programs import, and the native module, into a folder.
+pub(crate) fn copy_package(module: &Path, to: &Path) -> Result<()> {
+    copy(&package().join("python/keyrack"), to)?;
+    fs::copy(module, to.join("_keyrack.abi3.so"))
         .with_context(|| format!("could not copy \"{}\"", module.display()))?;
     Ok(())
 }

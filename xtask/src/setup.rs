@@ -31,13 +31,18 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// Installs what is missing.
 pub(crate) fn run() -> Result<()> {
-    step("set-up: programs", || apt::provide(PROGRAMS))?;
+    programs(PROGRAMS)?;
     step("set-up: python client", clients::python)?;
     run_python()?;
     step("set-up: node clients", clients::node)?;
     step("set-up: axe", clients::axe)?;
     step("set-up: API clients", clients::api)?;
     step("set-up: S3 server", clients::s3_server)
+}
+
+/// Installs programs that are missing; each is named with the Debian package that has it.
+pub(crate) fn programs(programs: &[(&str, &str)]) -> Result<()> {
+    step("set-up: programs", || apt::provide(programs))
 }
 
 /// Installs what the tests of the Python package need.

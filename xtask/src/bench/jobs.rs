@@ -14,7 +14,9 @@ mod sent;
 mod turn;
 
 mod backlog;
+mod dependants;
 mod kill;
+mod late;
 mod latency;
 mod priorities;
 mod throughput;
@@ -34,7 +36,9 @@ const SECTIONS: &[(&str, Measure)] = &[
     ("throughput", throughput::run),
     ("backlog", backlog::run),
     ("priorities", priorities::run),
+    ("dependants", dependants::run),
     ("latency", latency::run),
+    ("late", late::run),
     ("kill", kill::run),
 ];
 
@@ -100,7 +104,7 @@ mod tests {
     #[test]
     fn unknown_section_is_answered_with_the_known_ones() {
         let error = run(&["--only", "speed"]).unwrap_err().to_string();
-        let known = "throughput, backlog, priorities, latency, kill";
+        let known = "throughput, backlog, priorities, dependants, latency, late, kill";
         assert_eq!(error, format!("no section \"speed\"; there are {known}"));
     }
 }

@@ -11,8 +11,8 @@ use crate::shell::{command, run, succeeds, workspace};
 
 const PYTHON_PACKAGE: &str = "redis==8.*";
 
-/// What tests our own Python package, and what it works with if it is there.
-const PACKAGE_TOOLS: &str = "mypy==2.4.1 pydantic==2.14.3 pytest==9.2.0";
+/// What tests and packs our own Python package, and what it works with if it is there.
+const PACKAGE_TOOLS: &str = "mypy==2.4.1 pydantic==2.14.3 pytest==9.2.0 wheel==0.48.*";
 
 /// The newest majors that still run on the Node of Debian 12.
 const NODE_MANIFEST: &str = r#"{

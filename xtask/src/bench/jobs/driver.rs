@@ -6,6 +6,8 @@
 //! | `drain COUNT` | runs a worker until so many jobs are finished, then stops it | microseconds, then the jobs' numbers in the order they were started |
 //! | `left` | counts the jobs that are not finished, as the system itself knows them | that count |
 //! | `latency COUNT` | submits jobs one by one to a worker that has nothing to do | microseconds from submit to start, for each |
+//! | `late COUNT` | submits delayed jobs that fail once, one by one, to a worker that has nothing to do (keyrack only) | microseconds from the due time to the start, for each delay and each retry |
+//! | `dependants COUNT` | submits jobs that wait for one job, one by one (keyrack only) | microseconds for the first tenth of them, and for the last |
 //! | `hold COUNT` | starts a worker whose handlers never end | the numbers of the jobs, once so many have started |
 //!
 //! An answer that starts with `error` says what went wrong. Every job carries its number in a JSON object of 100 bytes.
@@ -95,6 +97,18 @@ impl Driver {
     /// Seconds from submit to start, job by job, of a worker that has nothing else to do.
     pub(super) fn latency(&mut self, count: u32) -> Result<Vec<f64>> {
         Ok(self.ask(&format!("latency {count}"))?.into_iter().map(seconds).collect())
+    }
+
+    /// Seconds from the due time to the start, of delayed jobs and of retries.
+    pub(super) fn late(&mut self, count: u32) -> Result<Vec<f64>> {
+        Ok(self.ask(&format!("late {count}"))?.into_iter().map(seconds).collect())
+    }
+
+    /// Seconds to submit the first tenth and the last tenth of jobs that wait for one job.
+    pub(super) fn dependants(&mut self, count: u32) -> Result<[f64; 2]> {
+        let reply = self.ask(&format!("dependants {count}"))?;
+        let [first, last] = reply[..] else { bail!("two times should come back: {reply:?}") };
+        Ok([seconds(first), seconds(last)])
     }
 
     /// Starts a worker that never finishes a job; returns once it has so many.

@@ -52,7 +52,7 @@ fn take_turn(bench: &Bench, server: &Server, contender: Contender) -> Result<(Ve
 }
 
 /// The smallest value that this share of all values does not exceed.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * share).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied()
 }

@@ -1,0 +1,110 @@
+//! `cargo xtask package`: what people install, made on this machine and tried in a clean place.
+//!
+//! All packages ship the same program, built once with the profile `dist`. Each is put together in
+//! a folder under `target/package`, installed where nothing of this project is, and has to run a
+//! job there.
+
+mod deb;
+mod elf;
+mod tarball;
+mod wheel;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::shell::{cargo, run, target};
+use crate::step::{step, summary};
+
+/// The limit that people who install a package can rely on.
+const MEGABYTES_MAX: u64 = 25;
+
+/// Makes and tries the named packages, or all of them.
+pub(crate) fn package(names: &[&str]) -> Result<()> {
+    type Make = fn() -> Result<PathBuf>;
+    let all: [(&str, Make); 3] =
+        [("tarball", tarball::make), ("wheel", wheel::make), ("deb", deb::make)];
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|(known, _)| known != *name)) {
+        bail!("no package \"{unknown}\": there are {}", all.map(|(name, _)| name).join(", "));
+    }
+    step("package: build", || {
+        run(&mut cargo("build --locked --profile dist -p keyrack -p keyrack-python"))
+    })?;
+    let mut made = Vec::new();
+    for (name, make) in all {
+        if names.is_empty() || names.contains(&name) {
+            let file = step(&format!("package: {name}"), make)?;
+            let bytes = fs::metadata(&file)?.len();
+            ensure!(
+                bytes <= MEGABYTES_MAX << 20,
+                "\"{}\" has {bytes} bytes, more than {MEGABYTES_MAX} MiB",
+                file.display()
+            );
+            made.push(format!("{:>8.1} MB  {}\n", bytes as f64 / 1e6, file.display()));
+        }
+    }
+    println!("{}made and tried:\n{}", summary(), made.concat());
+    Ok(())
+}
+
+/// The version of everything, as the workspace's manifest has it.
+fn version() -> &'static str {
+    const MANIFEST: &str = include_str!("../../Cargo.toml");
+    let package = MANIFEST.split("[workspace.package]\n").nth(1).unwrap_or_default();
+    let line = package.lines().find_map(|line| line.strip_prefix("version = "));
+    line.expect("the workspace has a version").trim_matches('"')
+}
+
+/// Something that was built for packages: the program, or the native module.
+fn built(file: &str) -> PathBuf {
+    target().join("dist").join(file)
+}
+
+/// An empty folder in which a package is put together.
+fn stage(name: &str) -> Result<PathBuf> {
+    let folder = target().join("package").join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("could not empty \"{}\"", folder.display()))?;
+    }
+    fs::create_dir_all(&folder)
+        .with_context(|| format!("could not create \"{}\"", folder.display()))?;
+    // Commands that run elsewhere get it as an argument.
+    folder.canonicalize().with_context(|| format!("no folder \"{}\"", folder.display()))
+}
+
+/// Writes a file of a package, with the folders it lies in.
+fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    make_folder_of(path)?;
+    fs::write(path, content).with_context(|| format!("could not write \"{}\"", path.display()))
+}
+
+/// Copies a file into a package, with its permissions.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    make_folder_of(to)?;
+    fs::copy(from, to).with_context(|| format!("could not copy \"{}\"", from.display()))?;
+    Ok(())
+}
+
+fn make_folder_of(path: &Path) -> Result<()> {
+    let folder = path.parent().context("a file lies in a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("could not create \"{}\"", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_three_numbers() {
+        let numbers: Vec<_> = version().split('.').map(str::parse::<u32>).collect();
+        assert!(numbers.len() == 3 && numbers.iter().all(Result::is_ok), "{}", version());
+    }
+
+    #[test]
+    fn unknown_package_is_refused_before_anything_is_built() {
+        let error = package(&["rpm"]).unwrap_err().to_string();
+        assert_eq!(error, "no package \"rpm\": there are tarball, wheel, deb");
+    }
+}
