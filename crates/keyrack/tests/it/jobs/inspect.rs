@@ -198,7 +198,7 @@ fn stats_tell_what_queues_hold() {
     insta::assert_snapshot!(one, @r"
     q
     queued N
-    delayed N the next for N
+    delayed N the next in N
     waiting N for other jobs
     running N
     ended N
