@@ -45,7 +45,7 @@ impl Rates {
     /// Measures and prints.
     pub(super) fn measure(subject: &Server, reference: &Server, rounds: Rounds) -> Result<Rates> {
         let compare = |load| compare(subject, reference, &[load], rounds);
-        let commands = compare(load("-P 16", Work::Tests(COMMANDS), 200_000, 16))?;
+        let commands = compare(load("-P 16", Work::Tests(COMMANDS), 600_000, 16))?;
         let single_commands = compare(load("-P 1", Work::Tests(COMMANDS), 30_000, 1))?;
         println!("requests per second over TCP, 50 clients\n{commands}\n{single_commands}");
 
