@@ -17,6 +17,8 @@ mod shapes;
 mod tqdm;
 mod workload;
 
+use std::thread;
+
 use anyhow::{Result, bail};
 use keyrack_progress::estimate::{Model, PastRun};
 
@@ -30,6 +32,7 @@ use super::{
     page,
     report::{Bound, Limit, Section, Table},
 };
+use crate::setup;
 
 /// How much of the work is done when the estimates are compared.
 const SHARES: [f64; 3] = [0.10, 0.25, 0.50];
@@ -65,9 +68,14 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         ["--first-part"] => (false, true),
         _ => bail!("{USAGE}"),
     };
-    let all: Vec<Measured> = Kind::ALL.into_iter().flat_map(measure).collect();
+    let all: Vec<Measured> = thread::scope(|scope| {
+        let kinds = Kind::ALL.map(|kind| scope.spawn(move || measure(kind).collect::<Vec<_>>()));
+        kinds.into_iter().flat_map(|kind| kind.join().expect("no panic")).collect()
+    });
     let mut sections = vec![by_kind(&all), by_past(&all), cost::section()];
     if !first_part_only {
+        // Once, before many threads ask for it.
+        setup::tqdm()?;
         sections.extend([parts::real()?, parts::drawn()?]);
     }
     page::conclude("Estimates", ABOUT, &sections, write)

@@ -4,7 +4,7 @@ use keyrack_progress::{NewTrace, TraceFailure, Update};
 
 use crate::rig::{BAR, NOW, Rig, TRACE, done, everywhere, goes_on, iterated, starts, user};
 
-/// Far enough apart that each is retained.
+/// Far enough apart that each is retained. Tests follow each other, as the clock does not go back.
 const APART: f64 = 10_000.0;
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn nothing_is_known_of_a_bar_that_is_not_there(rig: &Rig) {
 async fn a_slow_end_of_every_run_is_expected(rig: &Rig) {
     let ends = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 16.0, 26.0];
     for run in 0..6 {
-        let start = NOW + APART * f64::from(run);
+        let start = NOW + APART * f64::from(20 + run);
         let uid = format!("r{run}");
         begin(rig, &uid, start).await;
         for (at, after) in (1..).zip(ends) {
@@ -38,7 +38,7 @@ async fn a_slow_end_of_every_run_is_expected(rig: &Rig) {
         }
         rig.count(&uid).await;
     }
-    let start = NOW + APART * 10.0;
+    let start = NOW + APART * 30.0;
     begin(rig, TRACE, start).await;
     for (at, after) in (1..=4).zip(ends) {
         item(rig, TRACE, at, start + after).await;
@@ -62,8 +62,8 @@ async fn item(rig: &Rig, uid: &str, iteration: u64, at: f64) {
 }
 
 async fn a_run_that_failed_teaches_nothing(rig: &Rig) {
-    rig.run("good", NOW, &[("read", 8, 10.0)]).await;
-    let start = NOW + APART;
+    rig.run("good", NOW + APART * 40.0, &[("read", 8, 10.0)]).await;
+    let start = NOW + APART * 41.0;
     begin(rig, TRACE, start).await;
     item(rig, TRACE, 1, start + 500.0).await;
     let failure = TraceFailure { at: start + 501.0, exit_code: Some(1), signal: None };

@@ -102,6 +102,8 @@ async fn paces_come_and_go_with_the_retained_traces(rig: &Rig) {
     rig.accept(&done(Update { now: NOW + 6.0, ..iterated("read", 4, 4) })).await;
     rig.count(TRACE).await;
     let sample = rig.samples().await.traces.remove(0);
+    let recent = rig.progress.recent_samples(&rig.user, BAR, 1).await.expect("an answer");
+    assert_eq!(recent.expect("the bar").traces, std::slice::from_ref(&sample));
     let quarters = |pace: &[u16]| [pace[8], pace[16], pace[24]];
     assert_eq!(quarters(&sample.steps[0].pace), [167, 333, 500]);
     let paces = rig.hash(&keys::paces(&rig.user, &bar())).await;

@@ -1,5 +1,7 @@
 //! The tables of the second and third part: work that is really done, and work drawn at random.
 
+use std::thread;
+
 use anyhow::Result;
 
 use super::{
@@ -15,15 +17,16 @@ use super::{
 /// How many past runs are known: when a bar is young, and when it has learned.
 const PASTS: [usize; 2] = [3, 10];
 /// How often each kind of work is done.
-const REAL_RUNS: usize = 250;
+const REAL_RUNS: usize = 200;
 /// How many bars of each kind are drawn, and how many runs of each are tested.
-const DRAWN_BARS: u64 = 150;
+const DRAWN_BARS: u64 = 120;
 const DRAWN_RUNS: usize = 3;
 /// The seeds from here on are nobody's but this part's.
 const SEED: u64 = 77_000_000;
 
 const REAL_WORDS: &str = "\
-Each kind of work was done 250 times in a row, for about a tenth of a second each, and recorded with a hundredfold time. Each run is \
+Each kind of work was done 200 times in a row, for some hundredths of a second each on an idle machine, and recorded with a hundredfold \
+time. Each run is \
 tested with the 3 or 10 runs before it as its past, and never learned from before. It is looked at a hundred times; the error, as a \
 share of the run's whole length, and whether the truth lay between p10 and p90 are taken at every twentieth of the run from a tenth \
 on. The linear bar counts items or steps, whichever errs less, and is told the number of items to come; tqdm replays the same \
@@ -33,42 +36,58 @@ this part was first run.";
 
 const DRAWN_WORDS: &str = "\
 The same on bars drawn at random: one to six steps, with iterations or without, set-ups, a pace inside steps that bends anywhere by \
-up to a few times, numbers of iterations that differ from run to run, and what the row says. 150 bars of each row, three runs of each.";
+up to a few times, numbers of iterations that differ from run to run, and what the row says. 120 bars of each row, three runs of each.";
 
 /// Work that is really done.
 pub(super) fn real() -> Result<Section> {
-    let mut rows = Vec::new();
+    let mut recorded = Vec::new();
     for work in Work::ALL {
-        let runs = work.record(REAL_RUNS)?;
+        recorded.push((work, work.record(REAL_RUNS)?));
+        println!("recorded {}", work.name());
+    }
+    let rows = at_once(recorded, |(work, runs)| {
         // Work that grows begins anew as another bar.
         let bars: Vec<&[Recorded]> = match work {
             Work::Growing => runs.chunks(GROWS_FOR).collect(),
             _ => vec![&runs[..]],
         };
-        for past in PASTS {
+        PASTS.map(|past| {
             let series = bars.iter().map(|runs| Series { runs, tested_from: past, past });
-            rows.push((work.name(), past, judge(&series.collect::<Vec<_>>())?));
-        }
-    }
+            Ok((work.name(), past, judge(&series.collect::<Vec<_>>())?))
+        })
+    })?;
     Ok(section("Work that is really done", REAL_WORDS, &rows))
 }
 
 /// Work drawn at random.
 pub(super) fn drawn() -> Result<Section> {
-    let mut rows = Vec::new();
-    for (kind, is) in (0..).zip(Trait::ALL) {
-        for past in PASTS {
-            let bars: Vec<Vec<Recorded>> = (0..DRAWN_BARS)
-                .map(|bar| {
-                    let mut shape = Shape::draw(is, SEED + kind * 10_000 + bar);
-                    (0..past + DRAWN_RUNS).map(|_| shape.run()).collect()
-                })
-                .collect();
+    let kinds: Vec<(u64, Trait)> = (0..).zip(Trait::ALL).collect();
+    let rows = at_once(kinds, |(kind, is)| {
+        PASTS.map(|past| {
+            let draw = |bar| {
+                let mut shape = Shape::draw(is, SEED + kind * 10_000 + bar);
+                (0..past + DRAWN_RUNS).map(|_| shape.run()).collect::<Vec<_>>()
+            };
+            let bars: Vec<Vec<Recorded>> = (0..DRAWN_BARS).map(draw).collect();
             let series = bars.iter().map(|runs| Series { runs, tested_from: past, past });
-            rows.push((is.name(), past, judge(&series.collect::<Vec<_>>())?));
-        }
-    }
+            Ok((is.name(), past, judge(&series.collect::<Vec<_>>())?))
+        })
+    })?;
     Ok(section("Work drawn at random", DRAWN_WORDS, &rows))
+}
+
+/// The rows of all kinds, each kind worked out by a thread of its own.
+fn at_once<K: Send>(
+    kinds: Vec<K>,
+    rows: impl Fn(K) -> [Result<Row>; PASTS.len()] + Sync,
+) -> Result<Vec<Row>> {
+    thread::scope(|scope| {
+        let rows = &rows;
+        let threads: Vec<_> =
+            kinds.into_iter().map(|kind| scope.spawn(move || rows(kind))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+        joined.flatten().collect()
+    })
 }
 
 type Row = (&'static str, usize, Verdict);

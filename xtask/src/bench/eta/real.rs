@@ -19,6 +19,8 @@ use super::{
 
 /// Recorded times are taken for so many times as long: a run of a tenth of a second stands for one of ten seconds.
 const STRETCHED: f64 = 100.0;
+/// The work of a run is this share of the milliseconds that are named below: about a thirtieth of a second.
+const SHORTER: f64 = 0.3;
 /// After so many runs, work that grows from run to run begins anew as another bar.
 pub(super) const GROWS_FOR: usize = 25;
 /// By how much it grows from run to run.
@@ -70,7 +72,8 @@ impl Work {
         let processor = Processor::measure();
         let folder = tempfile::tempdir().context("could not make a folder")?;
         let mut dice = Dice::new(self as u64 + 1);
-        let run = |at| self.run(at, &mut dice, &processor, folder.path());
+        let text = words(&mut dice);
+        let run = |at| self.run(at, &mut dice, &processor, (&text, folder.path()));
         (0..runs).map(run).collect()
     }
 
@@ -79,11 +82,11 @@ impl Work {
         at: usize,
         dice: &mut Dice,
         processor: &Processor,
-        folder: &Path,
+        (text, folder): (&str, &Path),
     ) -> Result<Recorded> {
         let work = |milliseconds: f64| processor.work(milliseconds);
         Ok(match self {
-            Work::Compress => return compress(dice, folder),
+            Work::Compress => return compress(dice, text, folder),
             Work::Build => build(dice, processor),
             Work::Network => looped(60, |_| {
                 let stall = if dice.chance(0.04) { dice.between(10.0, 40.0) } else { 0.0 };
@@ -124,7 +127,7 @@ impl Processor {
 
     /// Works for about so many milliseconds if nothing else runs.
     fn work(&self, milliseconds: f64) {
-        work_rounds((self.rounds * milliseconds) as u64);
+        work_rounds((self.rounds * milliseconds * SHORTER) as u64);
     }
 }
 
@@ -202,23 +205,28 @@ fn build(dice: &mut Dice, processor: &Processor) -> Recorded {
 }
 
 /// Compresses the files of a made-up tree, each with a program of its own.
-fn compress(dice: &mut Dice, folder: &Path) -> Result<Recorded> {
-    let count = dice.whole(30, 45) as usize;
+fn compress(dice: &mut Dice, text: &str, folder: &Path) -> Result<Recorded> {
+    let count = dice.whole(18, 26) as usize;
     let mut files = Vec::new();
     for at in 0..count {
-        let bytes = (dice.normal(1.3) + 9.8).exp().min(600_000.0) as usize;
-        let words = (0..bytes / 6).map(|_| format!("w{:04} ", dice.whole(0, 3_000)));
+        let bytes = ((dice.normal(1.3) + 9.0).exp() as usize).min(text.len());
+        let from = dice.whole(0, (text.len() - bytes) as u64) as usize;
         let path = folder.join(format!("{at}.txt"));
-        fs::write(&path, words.collect::<String>()).context("could not write a file")?;
+        fs::write(&path, &text[from..from + bytes]).context("could not write a file")?;
         files.push(path);
     }
     let mut recorder = Recorder::start(count);
     let mut all_went_well = true;
     recorder.iterated(count, |at| {
         let mut gzip = Command::new("gzip");
-        gzip.args(["-c", "-9"]).arg(&files[at]).stdout(Stdio::null());
+        gzip.args(["-c", "-6"]).arg(&files[at]).stdout(Stdio::null());
         all_went_well &= gzip.status().is_ok_and(|status| status.success());
     });
     ensure!(all_went_well, "gzip failed");
     Ok(recorder.run)
+}
+
+/// Words of which files are made.
+fn words(dice: &mut Dice) -> String {
+    (0..60_000).map(|_| format!("w{:04} ", dice.whole(0, 3_000))).collect()
 }

@@ -43,11 +43,20 @@ impl RecordedStep {
         marks
     }
 
-    fn finished(&self, position: usize) -> FinishedStep {
-        let seconds = self.end - self.start;
-        let iterations = self.iterations();
-        let pace = iterations.map_or_else(Vec::new, |n| self.marks(self.end).pace(n, seconds));
-        FinishedStep { name: format!("step {position}"), iterations, seconds, pace }
+    /// As its run sees it, once it is over.
+    fn as_seen(&self, position: usize) -> FinishedStep {
+        let (seconds, iterations) = (self.end - self.start, self.iterations());
+        let name = format!("step {position}");
+        FinishedStep { name, iterations, seconds, pace: Vec::new() }
+    }
+
+    /// As it is kept.
+    fn as_kept(&self, position: usize) -> FinishedStep {
+        let mut kept = self.as_seen(position);
+        if let Some(n) = kept.iterations {
+            kept.pace = self.marks(self.end).pace(n, kept.seconds);
+        }
+        kept
     }
 }
 
@@ -59,7 +68,7 @@ impl Recorded {
     /// As it is kept once it is through.
     pub(super) fn past(&self) -> PastRun {
         let steps = self.steps.iter().enumerate();
-        PastRun { steps: steps.map(|(at, step)| step.finished(at)).collect() }
+        PastRun { steps: steps.map(|(at, step)| step.as_kept(at)).collect() }
     }
 
     /// As it looks at a moment.
@@ -71,7 +80,7 @@ impl Recorded {
         let reported = done.checked_sub(1).and_then(|at| step.ticks.as_ref()?.get(at).copied());
         let finished = self.steps[..over].iter().enumerate();
         Running {
-            finished: finished.map(|(at, step)| step.finished(at)).collect(),
+            finished: finished.map(|(at, step)| step.as_seen(at)).collect(),
             current: Current {
                 name: format!("step {over}"),
                 iterations: step.iterations(),
