@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     if !first_part_only {
         // Once, before many threads ask for it.
         setup::tqdm()?;
-        sections.extend([parts::real()?, parts::drawn()?]);
+        sections.extend(parts::sections()?);
     }
     page::conclude("Estimates", ABOUT, &sections, write)
 }
