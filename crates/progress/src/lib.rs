@@ -50,6 +50,7 @@ pub mod keys;
 mod live;
 mod outbox;
 mod overview;
+mod pace;
 mod random;
 mod retained;
 mod running;
@@ -73,6 +74,7 @@ pub use self::{
     keys::FAMILIES,
     live::{Live, PREPARING},
     overview::{BarLine, Users},
+    pace::{Marks, SHARES, WHOLE},
     retained::{RetainedStep, RetainedTrace, Sample, SampleStep, Samples},
     running::RunningTrace,
     service::{Progress, Quotas, TRACES_QUOTA},

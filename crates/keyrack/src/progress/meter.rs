@@ -9,7 +9,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keyrack_format as format;
-use keyrack_progress::estimate::{Estimate, Running};
+use keyrack_progress::estimate::{Estimate, Running, Steady};
 
 use super::estimate_text;
 use crate::Globals;
@@ -20,6 +20,8 @@ pub(super) struct Meter {
     bar: ProgressBar,
     /// The streams of a command that have begun a line and not ended it, such as a question. The bar stays away meanwhile.
     open_lines: Arc<Mutex<u8>>,
+    /// Keeps what is shown from jumping.
+    steady: Arc<Mutex<Steady>>,
     is_drawn: bool,
     /// Whether what the command writes to stdout stands on a terminal too.
     is_out_shown: bool,
@@ -51,7 +53,7 @@ impl Meter {
         let bar = ProgressBar::with_draw_target(Some(FULL), target);
         let is_drawn = !bar.is_hidden();
         let is_out_shown = io::stdout().is_terminal();
-        Meter { bar, open_lines: Arc::default(), is_drawn, is_out_shown }
+        Meter { bar, open_lines: Arc::default(), steady: Arc::default(), is_drawn, is_out_shown }
     }
 
     /// Whether anybody sees it.
@@ -71,7 +73,9 @@ impl Meter {
         }
         let spent = spent(running);
         let mut message = place(running);
-        let template = match estimate {
+        let mut steady = self.steady.lock().unwrap_or_else(PoisonError::into_inner);
+        let estimate = estimate.map(|estimate| steady.next(running, *estimate));
+        let template = match &estimate {
             Some(estimate) => {
                 message += &format!("  {}", estimate_text::left(estimate));
                 // A run that has not ended is not shown as if it had.
@@ -178,6 +182,7 @@ mod tests {
             iteration: 1_500,
             reported_s: 0.0,
             elapsed_s: 0.0,
+            marks: Default::default(),
         };
         let running = |current| Running { finished: Vec::new(), current };
         assert_eq!(place(&running(current("copy", Some(20_000)))), "copy 1,500 of 20,000");
