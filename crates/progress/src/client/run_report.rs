@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     bar::STEPS_MAX,
+    estimate::{Current, FinishedStep, Running},
     trace::{ITERATIONS_MAX, NewTrace, Update},
 };
 
@@ -85,6 +86,25 @@ impl RunReport {
 
     pub(super) fn bar(&self) -> &str {
         &self.bar
+    }
+
+    /// Where it is at a time in unix seconds, as the estimate sees it.
+    pub(super) fn running(&self, now: f64) -> Running {
+        let state = self.lock();
+        let finished = state.steps.windows(2).map(|steps| FinishedStep {
+            name: steps[0].name.clone(),
+            iterations: steps[0].iterations,
+            seconds: steps[1].began - steps[0].began,
+        });
+        let last = &state.steps[state.steps.len() - 1];
+        let current = Current {
+            name: last.name.clone(),
+            iterations: last.iterations,
+            iteration: last.iteration,
+            reported_s: last.moved - last.began,
+            elapsed_s: now - last.began,
+        };
+        Running { finished: finished.collect(), current }
     }
 
     /// Whether it was left before its end.
