@@ -21,7 +21,7 @@ use self::{
 use crate::{Exit, Failure, Globals};
 
 /// Events that are stored at once.
-const EVENTS_AT_ONCE: usize = 2_000;
+const EVENTS_AT_ONCE: usize = 5_000;
 /// Longer lines are refused.
 const LINE_BYTES_MAX: u64 = 1024 * 1024;
 /// Refused lines that are told one by one.
