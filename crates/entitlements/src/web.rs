@@ -26,7 +26,7 @@ pub enum CallError {
         status: u16,
     },
     /// It answered something else than was asked for.
-    #[error("the answer makes no sense: {0}")]
+    #[error("invalid answer: {0}")]
     Nonsense(String),
 }
 
