@@ -20,7 +20,7 @@ use serde_json::json;
 use self::lines::InputLines;
 use crate::{Exit, Failure, Globals};
 
-/// InputLines and bytes that are submitted at once; the hive makes smaller calls of them.
+/// Lines and bytes that are submitted at once; the hive makes smaller calls of them.
 const LINES_PER_BATCH: usize = 2_000;
 const BYTES_PER_BATCH: u64 = 8 * 1024 * 1024;
 /// Refused lines that are told one by one.
