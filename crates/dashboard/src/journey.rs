@@ -19,7 +19,6 @@ use keyrack_web::Problem;
 
 use super::{
     Frame, Visit, assets, form,
-    journeys::question,
     live::{View, live_page, show},
     plot::{Columns, ms},
 };
@@ -103,7 +102,7 @@ impl View for JourneyView {
         let now = site.services.store.now_ms();
         Ok(JourneyPage {
             frame,
-            question: question(&journey.prompt).to_owned(),
+            question: journey.prompt.question().to_owned(),
             uid: journey.uid.clone(),
             style: journey.prompt.style(),
             lasts: format::duration_s(journey.duration_seconds as u64),

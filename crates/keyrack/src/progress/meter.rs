@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use keyrack_format as format;
 use keyrack_progress::estimate::{Estimate, Running};
 
 use super::estimate_text;
-use crate::Globals;
+use crate::{Globals, input};
 
 /// A bar on stderr; nothing is drawn with `--quiet` or when stderr is no terminal.
 #[derive(Debug, Clone)]
@@ -46,9 +46,7 @@ const NAME_WIDTH: usize = 40;
 
 impl Meter {
     pub(super) fn new(globals: &Globals) -> Meter {
-        let target =
-            if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(FULL), target);
+        let bar = input::bar(globals, Some(FULL));
         let is_drawn = !bar.is_hidden();
         let is_out_shown = io::stdout().is_terminal();
         Meter { bar, open_lines: Arc::default(), is_drawn, is_out_shown }
@@ -88,18 +86,14 @@ impl Meter {
                 UNKNOWN
             }
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style);
-        }
+        input::set_style(&self.bar, template);
         self.bar.set_message(message);
         self.bar.tick();
     }
 
     /// Shows words in place of a run.
     pub(super) fn say(&self, words: impl Into<Cow<'static, str>>) {
-        if let Ok(style) = ProgressStyle::with_template(UNKNOWN) {
-            self.bar.set_style(style);
-        }
+        input::set_style(&self.bar, UNKNOWN);
         self.bar.set_message(words);
         self.bar.tick();
     }
