@@ -26,7 +26,7 @@ mod proxy;
 
 mod replies;
 
-mod old;
+mod old_redis;
 
 mod s3;
 
@@ -47,7 +47,7 @@ mod wait;
 pub use browser::{Browser, Element};
 pub use cluster::{RedisCluster, SlotMove};
 pub use conforms::Exchange;
-pub use old::{OLD_VERSION, old_server};
+pub use old_redis::{OLD_VERSION, old_server};
 pub use port::Port;
 pub use process::Process;
 pub use proxy::FaultProxy;

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 
 use keyrack_files::Buckets;
-use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Reach, Role, dev_token};
+use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Role, TokenScope, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
     hot,
@@ -241,7 +241,8 @@ impl Site {
     /// A user token of somebody with a role.
     pub(crate) async fn token_of(&self, sub: &str, role: Role) -> String {
         let sub = UserSub::new(sub).expect("a subject");
-        let new = NewToken { name: "test".into(), role, reach: Reach::Server, expires_at: None };
+        let new =
+            NewToken { name: "test".into(), role, reach: TokenScope::Server, expires_at: None };
         self.identity.create_token("test", &sub, new).await.expect("a token").secret
     }
 

@@ -95,7 +95,7 @@ fn show_tells_all_there_is_to_know() {
     runs after FIRST
     options N retry after N kept for N
 
-    it waits for N job: "FIRST" (queued); no worker of the queue is alive; when it will start cannot be told
+    it waits for N job: "FIRST" (queued); no worker of the queue is alive; start time unknown
 
     N
     "#);
