@@ -1,0 +1,28 @@
+/** Job queues, progress bars and rate limits, on Redis or with no Redis at all. */
+
+export { App, open, type OpenOptions, type TaskOptions } from "./app";
+export {
+  Cancel,
+  ClosedError,
+  ConflictError,
+  DeniedError,
+  Fatal,
+  InvalidError,
+  JobCanceledError,
+  JobFailedError,
+  KeyrackError,
+  NotFoundError,
+  Retry,
+  UnavailableError,
+  WaitTimeoutError,
+  type ErrorClass,
+} from "./errors";
+export { EventStream, type JobEvent, type JobEventType } from "./events";
+export { Handle, type HistoryEntry, type JobStatus, type StoredJob, type WaitOptions } from "./handle";
+export { JobStopped, type Job, type StopReason } from "./job";
+export { Limits, type LimitOptions, type Verdict } from "./limits";
+export { type JobRef, type SubmitOptions } from "./options";
+export { Queue, type Handler, type QueueOptions, type QueueStats, type ServeOptions } from "./queue";
+export { type StandardSchema } from "./schema";
+export { type Screen, type TrackOptions } from "./track";
+export { Worker, type WorkerOptions } from "./worker";
