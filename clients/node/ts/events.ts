@@ -1,32 +1,7 @@
 /** What happens to jobs, as it happens. */
 
-import type { StoredJob } from "./handle.js";
-import type { Rack } from "./rack.js";
-
-/** What kind of thing happened. */
-export type JobEventType =
-  | "new"
-  | "duplicate"
-  | "completed"
-  | "failed"
-  | "canceled"
-  | "progress"
-  | "delayed"
-  | "resumed"
-  | "other"
-  | "gap";
-
-/** Something that happened to a job, or a gap: then events may have been missed. */
-export interface JobEvent {
-  type: JobEventType;
-  /** The job. */
-  id?: string;
-  queue?: string;
-  /** The job as it was then, if the event has it. */
-  job?: StoredJob;
-  /** What its handler told with `job.report`. */
-  progress?: unknown;
-}
+import type { Rack } from "./rack";
+import type { JobEvent } from "./types";
 
 /** The events of some queues: `for await (const event of …)`. Leaving the loop stops listening. */
 export class EventStream implements AsyncIterableIterator<JobEvent> {

@@ -1,60 +1,9 @@
 /** A submitted job, as its submitter sees it. */
 
-import { JobCanceledError, JobFailedError, WaitTimeoutError } from "./errors.js";
-import type { Rack } from "./rack.js";
-import { validate, type StandardSchema } from "./schema.js";
-
-/** Where in its life a job is. */
-export type JobStatus =
-  | "new"
-  | "queued"
-  | "running"
-  | "completed"
-  | "duplicate"
-  | "retried"
-  | "failed"
-  | "canceled"
-  | "expired";
-
-/** Something that happened to a job. */
-export interface HistoryEntry {
-  event: string;
-  /** Unix milliseconds. */
-  timestamp: number;
-  hive: string;
-  [more: string]: unknown;
-}
-
-/** A job as it is stored, in the words that HTTP and the CLI use too. */
-export interface StoredJob {
-  jid: string;
-  queue: string;
-  status: JobStatus;
-  data: unknown[];
-  options: Record<string, unknown> | null;
-  worker: string | null;
-  submitted: number;
-  retries: number;
-  attempts: number;
-  deaths: number;
-  tags: string[];
-  tenant: string | null;
-  parent: string | null;
-  hash: string | null;
-  duplicate: string | null;
-  result: unknown;
-  failedReason: string | null;
-  dependants: string[];
-  history: HistoryEntry[];
-}
-
-/** What to wait for, and for how long. */
-export interface WaitOptions {
-  /** Milliseconds; without it, as long as it takes. */
-  timeout?: number;
-  /** Ends the wait. The job goes on. */
-  signal?: AbortSignal;
-}
+import { notInTime, resultOf } from "./ended";
+import type { Rack } from "./rack";
+import type { JobStatus, StoredJob, WaitOptions } from "./types";
+import { validate, type StandardSchema } from "./schema";
 
 const FOREVER_MS = 1e12;
 
@@ -81,16 +30,11 @@ export class Handle<Output = unknown> {
     const { timeout = FOREVER_MS, signal } = options;
     const outcome = this.#rack().call("outcome", { id: this.id, timeout: Math.max(0, timeout) });
     const job = await (signal === undefined ? outcome : unlessAborted(outcome, signal));
-    if (job === null) {
-      throw new WaitTimeoutError(`the job "${this.id}" has not ended in time; it goes on`);
-    }
-    if (job.status === "completed") {
-      return this.#output === undefined
-        ? (job.result as Output)
-        : validate(this.#output, job.result, "the result");
-    }
-    if (job.status === "canceled") throw new JobCanceledError(this.id, "was canceled");
-    throw new JobFailedError(this.id, `${job.status}: ${job.failedReason ?? "no reason is stored"}`);
+    if (job === null) throw notInTime(this.id);
+    const result = resultOf(this.id, job);
+    return this.#output === undefined
+      ? (result as Output)
+      : validate(this.#output, result, "the result");
   }
 
   /** Where in its life the job is. */

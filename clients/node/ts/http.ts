@@ -3,19 +3,18 @@
  * functions. It submits, waits, cancels, takes of limits and listens; workers need the native module.
  */
 
-import {
-  errorOf,
-  JobCanceledError,
-  JobFailedError,
-  UnavailableError,
-  WaitTimeoutError,
-  type ErrorClass,
-} from "./errors.js";
-import type { JobEvent } from "./events.js";
-import type { JobStatus, StoredJob, WaitOptions } from "./handle.js";
+import { notInTime, resultOf } from "./ended.js";
+import { errorOf, UnavailableError, type ErrorClass } from "./errors.js";
 import { decode, encode } from "./json.js";
-import type { LimitOptions, Verdict } from "./limits.js";
 import { toStored, type SubmitOptions } from "./options.js";
+import type {
+  JobEvent,
+  JobStatus,
+  LimitOptions,
+  StoredJob,
+  Verdict,
+  WaitOptions,
+} from "./types.js";
 
 /** The longest that the server waits for the end of a job in one request. */
 const WAIT_S_MAX = 60;
@@ -205,10 +204,8 @@ export class HttpHandle<Output = unknown> {
         ended: boolean;
         job: StoredJob;
       };
-      if (outcome.ended) return this.#resultOf(outcome.job);
-      if (left <= WAIT_S_MAX) {
-        throw new WaitTimeoutError(`the job "${this.id}" has not ended in time; it goes on`);
-      }
+      if (outcome.ended) return resultOf(this.id, outcome.job) as Output;
+      if (left <= WAIT_S_MAX) throw notInTime(this.id);
     }
   }
 
@@ -231,12 +228,6 @@ export class HttpHandle<Output = unknown> {
   /** Lets a job that failed or was canceled run again from the start. */
   async retry(): Promise<void> {
     await this.#client.request("POST", `${this.#path}/retry`);
-  }
-
-  #resultOf(job: StoredJob): Output {
-    if (job.status === "completed") return job.result as Output;
-    if (job.status === "canceled") throw new JobCanceledError(this.id, "was canceled");
-    throw new JobFailedError(this.id, `${job.status}: ${job.failedReason ?? "no reason is stored"}`);
   }
 }
 

@@ -17,12 +17,23 @@ export {
   WaitTimeoutError,
   type ErrorClass,
 } from "./errors";
-export { EventStream, type JobEvent, type JobEventType } from "./events";
-export { Handle, type HistoryEntry, type JobStatus, type StoredJob, type WaitOptions } from "./handle";
+export { EventStream } from "./events";
+export { Handle } from "./handle";
 export { JobStopped, type Job, type StopReason } from "./job";
-export { Limits, type LimitOptions, type Verdict } from "./limits";
+export { Limits } from "./limits";
 export { type JobRef, type SubmitOptions } from "./options";
 export { Queue, type Handler, type QueueOptions, type QueueStats, type ServeOptions } from "./queue";
 export { type StandardSchema } from "./schema";
+export { sandbox, type SandboxOptions } from "./sandbox";
 export { type Screen, type TrackOptions } from "./track";
+export type {
+  HistoryEntry,
+  JobEvent,
+  JobEventType,
+  JobStatus,
+  LimitOptions,
+  StoredJob,
+  Verdict,
+  WaitOptions,
+} from "./types";
 export { Worker, type WorkerOptions } from "./worker";

@@ -1,29 +1,7 @@
 /** Rate limits that all processes on one store share. */
 
-import type { Rack } from "./rack.js";
-
-/** A limit, and how much of it to take. Times are in milliseconds. */
-export interface LimitOptions {
-  /** How much may be taken in each period. */
-  max: number;
-  period: number;
-  /** With it, what was taken comes back evenly, and at most so much can be taken at once. */
-  burst?: number;
-  /** How much to take; 1 by default. */
-  amount?: number;
-}
-
-/** Whether something may be done, and what is left. */
-export interface Verdict {
-  /** Whether it may be done. If not, nothing was taken. */
-  allowed: boolean;
-  /** How much more may be taken at once. */
-  remaining: number;
-  /** Milliseconds until the same would be allowed; null if it is more than the limit. */
-  retryAfter: number | null;
-  /** Milliseconds until everything may be taken again. */
-  resetAfter: number;
-}
+import type { Rack } from "./rack";
+import type { LimitOptions, Verdict } from "./types";
 
 /** The rate limits of a store. */
 export class Limits {

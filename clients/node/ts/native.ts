@@ -2,10 +2,8 @@
 
 import { join } from "node:path";
 
-import type { JobEvent } from "./events";
-import type { StoredJob } from "./handle";
 import type { QueueStats } from "./queue";
-import type { Verdict } from "./limits";
+import type { JobEvent, StoredJob, Verdict } from "./types";
 
 /** The calls of a store: arguments and answer of each. */
 export interface Calls {

@@ -1,10 +1,9 @@
 /** How jobs are submitted. */
 
 import { InvalidError } from "./errors.js";
-import type { Handle } from "./handle.js";
 
 /** A job: its handle, or its id. */
-export type JobRef = Handle | { readonly id: string } | string;
+export type JobRef = { readonly id: string } | string;
 
 /** How a job is submitted and run. Times are in milliseconds. */
 export interface SubmitOptions {

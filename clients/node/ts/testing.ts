@@ -9,7 +9,7 @@ export class TestApp extends App {
   }
 
   /**
-   * Moves the time of the store on by milliseconds: delayed jobs are due, retries too, results expire.
+   * Moves the time of the store on by milliseconds: delayed jobs are due, and retries too.
    * Do it while no job runs: leases end as well.
    */
   async advance(ms: number): Promise<void> {
