@@ -49,25 +49,32 @@ impl Begin<'_> {
 /// The runs that JavaScript has begun and not ended.
 #[derive(Default)]
 pub(crate) struct Runs {
-    state: Mutex<(u32, Vec<(u32, Client, Run)>)>,
+    state: Mutex<OpenRuns>,
+}
+
+#[derive(Default)]
+struct OpenRuns {
+    last: u32,
+    open: Vec<(u32, Client, Run)>,
 }
 
 impl Runs {
     fn add(&self, client: Client, run: Run) -> u32 {
-        let (last, runs) = &mut *self.state.lock();
+        let OpenRuns { last, open } = &mut *self.state.lock();
         *last = last.wrapping_add(1);
-        runs.push((*last, client, run));
+        open.push((*last, client, run));
         *last
     }
 
     fn tick(&self, number: u32, n: u64) {
-        if let Some((.., run)) = self.state.lock().1.iter().find(|(known, ..)| *known == number) {
+        if let Some((.., run)) = self.state.lock().open.iter().find(|(known, ..)| *known == number)
+        {
             run.tick(n);
         }
     }
 
     fn take(&self, number: u32) -> Option<(Client, Run)> {
-        let runs = &mut self.state.lock().1;
+        let runs = &mut self.state.lock().open;
         let place = runs.iter().position(|(known, ..)| *known == number)?;
         let (_, client, run) = runs.swap_remove(place);
         Some((client, run))

@@ -33,9 +33,8 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 pub struct Rack {
     url: String,
     port: Arc<Port>,
-    opening: Arc<Opening>,
     /// Nothing once it is closed.
-    runtime: Mutex<Option<Runtime>>,
+    open: Mutex<Option<(Arc<Opening>, Runtime)>>,
 }
 
 /// How a store is opened, and what it then consists of.
@@ -80,19 +79,14 @@ impl Opening {
 impl Rack {
     /// What it consists of, if it is open by now.
     pub(crate) fn parts_now(&self) -> Option<Arc<Parts>> {
-        self.opening.parts.get().cloned()
+        self.open.lock().as_ref().and_then(|(opening, _)| opening.parts.get().cloned())
     }
 
-    pub(crate) fn opening(&self) -> Arc<Opening> {
-        self.opening.clone()
-    }
-
-    pub(crate) fn handle(&self) -> Result<Handle, Failure> {
-        self.runtime
-            .lock()
-            .as_ref()
-            .map(|runtime| runtime.handle().clone())
-            .ok_or_else(Failure::closed)
+    /// How it is opened, and where its calls run.
+    pub(crate) fn opening(&self) -> Result<(Arc<Opening>, Handle), Failure> {
+        let open = self.open.lock();
+        let (opening, runtime) = open.as_ref().ok_or_else(Failure::closed)?;
+        Ok((opening.clone(), runtime.handle().clone()))
     }
 
     /// A reply to the call with this number.
@@ -128,8 +122,7 @@ impl Rack {
         Ok(Rack {
             url: parsed.to_string(),
             port: Arc::new(Port::new(Wake::new(wake)?)),
-            opening: Arc::new(opening),
-            runtime: Mutex::new(Some(runtime)),
+            open: Mutex::new(Some((Arc::new(opening), runtime))),
         })
     }
 
@@ -142,9 +135,9 @@ impl Rack {
     /// Makes a call. Its answer comes under its number.
     #[napi]
     pub fn call(&self, number: u32, name: String, text: String) {
-        let (reply, opening) = (self.reply(number), self.opening());
+        let reply = self.reply(number);
         // Of a closed store, the reply that is dropped here says so.
-        let Ok(handle) = self.handle() else { return };
+        let Ok((opening, handle)) = self.opening() else { return };
         handle.spawn(async move {
             let answer = match opening.parts().await {
                 Ok(parts) => call(&parts, &name, &text).await,
@@ -163,14 +156,15 @@ impl Rack {
     /// Closes the store: calls that are under way get an error. Without a number the caller waits.
     #[napi]
     pub fn close(&self, number: Option<u32>) {
-        let Some(runtime) = self.runtime.lock().take() else {
+        let engine = self.parts_now().and_then(|parts| parts.store.engine().cloned());
+        let Some((opening, runtime)) = self.open.lock().take() else {
             if let Some(number) = number {
                 self.reply(number).send(Ok("null".to_owned()));
             }
             return;
         };
-        let engine = self.parts_now().and_then(|parts| parts.store.engine().cloned());
         let close = move || {
+            drop(opening);
             runtime.shutdown_timeout(CLOSE_WITHIN);
             if let Some(engine) = engine {
                 // A log that cannot be synced was reported with the write that it was for.
@@ -188,7 +182,7 @@ impl Rack {
 
 impl Drop for Rack {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.get_mut().take() {
+        if let Some((_, runtime)) = self.open.get_mut().take() {
             // Whoever has forgotten to close it does not wait for it either.
             runtime.shutdown_background();
         }

@@ -21,10 +21,7 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::{
-    runtime::Handle,
-    sync::{oneshot, watch},
-};
+use tokio::sync::{oneshot, watch};
 
 use crate::{
     error::Failure,
@@ -152,7 +149,6 @@ type FailedJob = (u32, String, bool, Option<f64>);
 #[napi]
 pub struct Worker {
     lane: Arc<Jobs>,
-    runtime: Handle,
     stop: watch::Sender<bool>,
 }
 
@@ -167,7 +163,7 @@ impl Worker {
         stop_grace: f64,
         wake: Function<'_, (), ()>,
     ) -> napi::Result<Worker> {
-        let runtime = rack.handle()?;
+        let (opening, runtime) = rack.opening()?;
         let served: Vec<Served> =
             serde_json::from_str(&queues).map_err(|error| Failure::invalid(error.to_string()))?;
         let mut registrations = Vec::with_capacity(served.len());
@@ -186,7 +182,7 @@ impl Worker {
         }
         let lane = Arc::new(Lane::new(Wake::new(wake)?));
         let (stop, stopping) = watch::channel(false);
-        let (work, opening) = (lane.clone(), rack.opening());
+        let work = lane.clone();
         runtime.spawn(async move {
             // A runtime that is shut down drops this, and the loop is told.
             let mut ending = Ending { lane: work.clone(), result: Some(Err(Failure::closed())) };
@@ -203,7 +199,7 @@ impl Worker {
             let result = worker.run(stopped(stopping)).await;
             ending.result = Some(result.map_err(Failure::from));
         });
-        Ok(Worker { lane, runtime, stop })
+        Ok(Worker { lane, stop })
     }
 
     /// Tells the worker to finish its jobs and to take no more.
@@ -233,7 +229,9 @@ impl Worker {
         let Some(ticket) = self.lane.at(place) else {
             return reply.send(Err(Failure::new("conflict", "the job has ended")));
         };
-        self.runtime.spawn(async move {
+        // Of a closed store, the reply that is dropped here says so.
+        let Ok((_, handle)) = rack.opening() else { return };
+        handle.spawn(async move {
             reply.send(match raw(progress) {
                 Err(failure) => Err(failure),
                 Ok(progress) => match ticket.context.progress(progress).await {

@@ -21,7 +21,7 @@ const WAIT_S_MAX = 60;
 
 /** How a server is called. */
 export interface ConnectOptions {
-  /** A token; not needed from the server's own machine. */
+  /** A token. From the server's own machine only limits need one. */
   token?: string;
   /** What makes requests; the runtime's own `fetch` by default. */
   fetch?: typeof fetch;
