@@ -36,6 +36,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
         "calculations: events a second, cost at a million values, against recomputing",
         calc::run,
     ),
+    ("clients", "the Node package against BullMQ", jobs::clients::run),
     ("engine", "keyrack-engine against redis-server: speed, memory, growth", engine::run),
     (
         "entitlements",

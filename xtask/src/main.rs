@@ -19,6 +19,8 @@ mod campaign;
 
 mod python;
 
+mod node;
+
 mod package;
 
 mod shell;
@@ -35,6 +37,7 @@ usage: cargo xtask <command>
   test            install what the tests need, then check everything
   test --quick    only format, clippy and unit tests, for everyday work
   test python     only build and test the Python package
+  test node       only build and test the Node package
   setup           only install what the tests need
   docs [--check]  write the generated files under docs/, or fail if one is out of date
   docs --pictures
@@ -44,7 +47,7 @@ usage: cargo xtask <command>
                   feed all fuzz targets, or one of them, for some seconds each;
                   with --memory, also look for misuse of memory
   package [NAME...]
-                  make tarball, wheel and deb, or the named ones, and try each in a clean place
+                  make tarball, wheel, npm and deb, or the named ones, and try each in a clean place
   campaign [--minutes N] [--seed S] [--write] [--list] [FAULT|STORE...]
                   inject faults into real stores while clients submit jobs, and count what was lost";
 
@@ -65,6 +68,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["test"] => test::run(),
         ["test", "--quick"] => test::quick(),
         ["test", "python"] => setup::run_python().and_then(|()| python::test(python::ALONE)),
+        ["test", "node"] => setup::run_npm().and_then(|()| node::test()),
         ["setup"] => setup::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),

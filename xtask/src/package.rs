@@ -6,6 +6,7 @@
 
 mod deb;
 mod elf;
+mod npm;
 mod tarball;
 mod wheel;
 
@@ -23,13 +24,19 @@ const MEGABYTES_MAX: u64 = 25;
 /// Makes and tries the named packages, or all of them.
 pub(crate) fn package(names: &[&str]) -> Result<()> {
     type Make = fn() -> Result<PathBuf>;
-    let all: [(&str, Make); 3] =
-        [("tarball", tarball::make), ("wheel", wheel::make), ("deb", deb::make)];
+    let all: [(&str, Make); 4] = [
+        ("tarball", tarball::make),
+        ("wheel", wheel::make),
+        ("npm", npm::make),
+        ("deb", deb::make),
+    ];
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|(known, _)| known != *name)) {
         bail!("no package \"{unknown}\": there are {}", all.map(|(name, _)| name).join(", "));
     }
     step("package: build", || {
-        run(&mut cargo("build --locked --profile dist -p keyrack -p keyrack-python"))
+        run(&mut cargo(
+            "build --locked --profile dist -p keyrack -p keyrack-python -p keyrack-node",
+        ))
     })?;
     let mut made = Vec::new();
     for (name, make) in all {
@@ -105,6 +112,6 @@ mod tests {
     #[test]
     fn unknown_package_is_refused_before_anything_is_built() {
         let error = package(&["rpm"]).unwrap_err().to_string();
-        assert_eq!(error, "no package \"rpm\": there are tarball, wheel, deb");
+        assert_eq!(error, "no package \"rpm\": there are tarball, wheel, npm, deb");
     }
 }

@@ -6,7 +6,7 @@
 mod apt;
 mod clients;
 
-pub(crate) use clients::{node_packages, python_package, tqdm};
+pub(crate) use clients::{node_packages, npm_package, python_package, tqdm};
 
 use anyhow::Result;
 
@@ -35,6 +35,7 @@ pub(crate) fn run() -> Result<()> {
     step("set-up: python client", clients::python)?;
     run_python()?;
     step("set-up: node clients", clients::node)?;
+    run_npm()?;
     step("set-up: axe", clients::axe)?;
     step("set-up: API clients", clients::api)?;
     step("set-up: S3 server", clients::s3_server)
@@ -48,4 +49,9 @@ pub(crate) fn programs(programs: &[(&str, &str)]) -> Result<()> {
 /// Installs what the tests of the Python package need.
 pub(crate) fn run_python() -> Result<()> {
     step("set-up: python package", clients::python_package_tools)
+}
+
+/// Installs what the tests of the Node package need.
+pub(crate) fn run_npm() -> Result<()> {
+    step("set-up: node package", clients::npm_package_tools)
 }

@@ -14,6 +14,7 @@ mod sent;
 mod turn;
 
 mod backlog;
+pub(super) mod clients;
 mod dependants;
 mod kill;
 mod late;

@@ -21,6 +21,13 @@ const NODE_MANIFEST: &str = r#"{
 }
 "#;
 
+/// What compiles our own Node package, and what it is tested with.
+const NPM_MANIFEST: &str = r#"{
+  "private": true,
+  "dependencies": { "@types/node": "^20.19.0", "typescript": "^5.9.0", "zod": "^4.1.0" }
+}
+"#;
+
 /// axe looks through pages for what shuts people out.
 const AXE_MANIFEST: &str = r#"{
   "private": true,
@@ -102,6 +109,16 @@ fn python_packages(name: &str, packages: &'static str) -> Result<()> {
 /// ioredis and node-redis.
 pub(super) fn node() -> Result<()> {
     node_packages("node", NODE_MANIFEST).map(drop)
+}
+
+/// What our own Node package is compiled and tested with.
+pub(super) fn npm_package_tools() -> Result<()> {
+    node_packages("npm", NPM_MANIFEST).map(drop)
+}
+
+/// Where that is.
+pub(crate) fn npm_package() -> PathBuf {
+    folder("npm")
 }
 
 /// What the tests of pages put into them to find barriers.

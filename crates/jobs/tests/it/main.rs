@@ -1,6 +1,7 @@
 //! Jobs through their public doors.
 
 mod bee;
+mod conformance;
 mod hot;
 mod recurring;
 mod replay;

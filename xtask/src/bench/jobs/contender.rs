@@ -130,7 +130,7 @@ fn quoted_after(text: &'static str, before: &str) -> &'static str {
 }
 
 /// Node looks for packages from the program's own place on, so the program goes where they are.
-fn bullmq() -> Result<PathBuf> {
+pub(super) fn bullmq() -> Result<PathBuf> {
     let program = setup::node_packages("bullmq", BULLMQ_MANIFEST)?.join("bullmq.mjs");
     fs::write(&program, BULLMQ_PROGRAM)
         .with_context(|| format!("could not write \"{}\"", program.display()))?;

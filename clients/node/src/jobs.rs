@@ -1,0 +1,141 @@
+//! Calls about jobs.
+
+use keyrack_jobs::{
+    Error,
+    bee::{
+        Hive, Submission, SubmissionBody,
+        keys::{Jid, QueueName},
+    },
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::{error::Failure, port::to_json, rack::milliseconds};
+
+/// Jobs to be submitted: a list of arguments for each, and options for all, in the words of a stored job.
+#[derive(Deserialize)]
+pub(crate) struct Submit<'a> {
+    queue: &'a str,
+    #[serde(borrow)]
+    jobs: Vec<&'a RawValue>,
+    options: &'a RawValue,
+    /// A job that was submitted under the same key is as good as new.
+    key: Option<String>,
+}
+
+impl Submit<'_> {
+    /// Submits the jobs, and returns their ids.
+    pub(crate) async fn run(self, hive: &Hive) -> Result<String, Failure> {
+        let queue = QueueName::new(self.queue)?;
+        let body: SubmissionBody = serde_json::from_str(self.options.get())
+            .map_err(|error| Failure::invalid(format!("options: {error}")))?;
+        let pattern = body.to_queue(queue.clone())?;
+        let n = self.jobs.len();
+        let mut submissions = Vec::with_capacity(n);
+        for (place, arguments) in self.jobs.iter().enumerate() {
+            let mut job = pattern.clone().args_json(arguments.get())?;
+            if let Some(key) = &self.key {
+                let name = if n > 1 { format!("{key}\n{place}") } else { key.clone() };
+                job = job.id(Jid::derived(&queue, &name));
+            }
+            submissions.push(job);
+        }
+        let asked = if self.key.is_some() { submissions.clone() } else { Vec::new() };
+        let mut ids = Vec::with_capacity(n);
+        for (place, answer) in hive.submit_many(submissions).await?.into_iter().enumerate() {
+            ids.push(match answer {
+                Ok(jid) => jid.to_string(),
+                Err(Error::Exists { jid }) if self.key.is_some() => {
+                    repeated(hive, jid, &asked[place]).await?
+                }
+                Err(error @ Error::Invalid { .. }) if n > 1 => {
+                    return Err(Failure::invalid(format!("job {} of {n}: {error}", place + 1)));
+                }
+                Err(error) => return Err(error.into()),
+            });
+        }
+        Ok(to_json(&ids))
+    }
+}
+
+/// The job that was submitted under this key before.
+async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<String, Failure> {
+    // Gone in this very moment, it was there when the call came.
+    let stored = hive.job(&Jid::new(jid.as_str())?).await;
+    if stored.is_ok_and(|job| !asked.made(&job)) {
+        let message = format!(
+            "the job \"{jid}\" was submitted with this key and another input or other options; use a new key"
+        );
+        return Err(Failure::new("conflict", message));
+    }
+    Ok(jid)
+}
+
+#[derive(Deserialize)]
+pub(crate) struct ById<'a> {
+    id: std::borrow::Cow<'a, str>,
+    /// Milliseconds; for calls that wait.
+    #[serde(default)]
+    timeout: f64,
+}
+
+impl ById<'_> {
+    fn jid(&self) -> Result<Jid, Failure> {
+        Ok(Jid::new(self.id.as_ref())?)
+    }
+
+    /// The job.
+    pub(crate) async fn job(self, hive: &Hive) -> Result<String, Failure> {
+        Ok(to_json(&hive.job(&self.jid()?).await?))
+    }
+
+    /// The job at its end, or null if that has not come in time.
+    pub(crate) async fn outcome(self, hive: &Hive) -> Result<String, Failure> {
+        let ended = hive.outcome(&self.jid()?, milliseconds(self.timeout)).await?;
+        Ok(to_json(&ended))
+    }
+
+    /// Cancels the job and its children, and returns their ids.
+    pub(crate) async fn cancel(self, hive: &Hive) -> Result<String, Failure> {
+        Ok(to_json(&hive.cancel(&self.jid()?).await?))
+    }
+
+    /// Lets a job that has failed or was canceled run again.
+    pub(crate) async fn retry(self, hive: &Hive) -> Result<String, Failure> {
+        hive.retry(&self.jid()?).await?;
+        Ok("null".to_owned())
+    }
+
+    /// Why a job does not run, in sentences.
+    pub(crate) async fn why(self, hive: &Hive) -> Result<String, Failure> {
+        Ok(to_json(&hive.why(&self.jid()?).await?))
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct ByQueue<'a> {
+    queue: std::borrow::Cow<'a, str>,
+}
+
+impl ByQueue<'_> {
+    fn name(&self) -> Result<QueueName, Failure> {
+        Ok(QueueName::new(self.queue.as_ref())?)
+    }
+
+    /// Lets no more jobs of the queue start.
+    pub(crate) async fn pause(self, hive: &Hive) -> Result<String, Failure> {
+        hive.pause(&self.name()?).await?;
+        Ok("null".to_owned())
+    }
+
+    /// Lets jobs of the queue start again.
+    pub(crate) async fn resume(self, hive: &Hive) -> Result<String, Failure> {
+        hive.resume(&self.name()?).await?;
+        Ok("null".to_owned())
+    }
+
+    /// How many jobs the queue has in which state, and who works on them.
+    pub(crate) async fn stats(self, hive: &Hive) -> Result<String, Failure> {
+        Ok(to_json(&hive.stats(&self.name()?).await?))
+    }
+}

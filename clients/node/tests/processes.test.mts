@@ -1,0 +1,140 @@
+/** Workers in processes of their own: signals, kill -9, blocked event loops, exits, restarts. */
+
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { before, test } from "node:test";
+
+import { App, open, type Queue } from "keyrack";
+
+import { folder, program, redisUrl, until } from "./support.mjs";
+
+const WORKER = fileURLToPath(new URL("worker-program.mjs", import.meta.url));
+
+let url = "";
+let slow: Queue<[string, number, number], number>;
+let spin: Queue<number, boolean>;
+
+before(async () => {
+  url = await redisUrl();
+  const app = open(url);
+  slow = app.queue("slow");
+  spin = app.queue("spin");
+});
+
+function worker(store = url): ChildProcess {
+  return program(process.execPath, [WORKER, "work"], { env: { KEYRACK_STORE: store } });
+}
+
+function node(code: string): ChildProcess {
+  const args = ["--input-type=module", "--expose-gc", "-e", code];
+  const cwd = fileURLToPath(new URL(".", import.meta.url));
+  return program(process.execPath, args, { env: { KEYRACK_STORE: url }, cwd });
+}
+
+/** The exit code of a process, and what it has said. */
+async function ended(child: ChildProcess): Promise<[number | null, string]> {
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text) => (said += String(text)));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return [code, said];
+}
+
+test("jobs of a killed worker run again within 15 s, and none is settled twice", async () => {
+  const first = worker();
+  const marks = folder();
+  const inputs = Array.from({ length: 100 }, (_, n): [string, number, number] => [marks, n, 500]);
+  const handles = await slow.submitMany(inputs);
+  await until(() => readdirSync(marks).length >= 50);
+  first.kill("SIGKILL");
+  const killed = performance.now();
+  const second = worker();
+  const runners = await Promise.all(handles.map((handle) => handle.result({ timeout: 30_000 })));
+  assert.ok(performance.now() - killed < 15_000, `it took ${performance.now() - killed} ms`);
+  assert.ok(runners.includes(second.pid as number));
+  for (const handle of handles) {
+    const { history } = await handle.info();
+    assert.equal(history.filter(({ event }) => event === "completed").length, 1, "settled twice");
+  }
+  second.kill("SIGKILL");
+});
+
+test("a handler that blocks the event loop keeps its job", async () => {
+  const workers = [worker(), worker()];
+  // Longer than a lease (10 s) and than the time after which a silent worker is gone.
+  const handle = await spin.submit(13_000);
+  assert.equal(await handle.result({ timeout: 40_000 }), true);
+  assert.equal((await handle.info()).attempts, 1);
+  for (const each of workers) each.kill("SIGKILL");
+});
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  test(`${signal} lets running jobs end`, async () => {
+    const child = worker();
+    const marks = folder();
+    const handle = await slow.submit([marks, 1, 500]);
+    await until(() => readdirSync(marks).length > 0);
+    child.kill(signal);
+    const [code, said] = await ended(child);
+    assert.equal(code, 0, said);
+    assert.equal(await handle.result({ timeout: 0 }), child.pid);
+  });
+}
+
+test("a worker without a store says so", async () => {
+  const [code, said] = await ended(worker("redis://127.0.0.1:1"));
+  assert.equal(code, 1);
+  assert.match(said, /UnavailableError: cannot reach/);
+});
+
+test("a program ends when nothing is left to do, and not before", async () => {
+  const code = `
+    import { open } from "keyrack";
+    const app = open();
+    const queue = app.task("ends", (n) => n);
+    const worker = app.worker();
+    queue.submit(7).then((job) => job.result()).then((n) => { console.log(n); return worker.stop(); });
+  `;
+  // The store is left open: it alone keeps no program alive.
+  assert.deepEqual(await ended(node(code)), [0, "7\n"]);
+});
+
+test("a program may exit while its worker runs, and a folder is closed", async () => {
+  const code = `
+    import { open } from "keyrack";
+    const app = open(${JSON.stringify(`${folder()}/data`)});
+    const queue = app.task("exits", () => process.exit(3));
+    app.worker();
+    await queue.submit(1);
+  `;
+  assert.deepEqual(await ended(node(code)), [3, ""]);
+});
+
+test("restarted workers and stores leave nothing behind", async () => {
+  const resources = (): [number, number] => [
+    readdirSync("/proc/self/fd").length,
+    readdirSync("/proc/self/task").length,
+  ];
+  const resident = (): number =>
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
+  const turn = async (): Promise<void> => {
+    const app = new App("memory");
+    const queue = app.task("note", async (n: number) => n);
+    app.worker();
+    assert.equal(await (await queue.submit(1)).result({ timeout: 20_000 }), 1);
+    await app.close();
+  };
+  const turns = async (n: number): Promise<void> => {
+    for (let done = 0; done < n; done += 1) await turn();
+  };
+  await turns(50);
+  const [before, residentBefore] = [resources(), resident()];
+  await turns(Number(process.env["KEYRACK_RESTARTS"] ?? 100));
+  await until(() => resources().every((now, n) => now <= (before[n] as number) + 1));
+  const grown = resident() - residentBefore;
+  assert.ok(grown < 40, `${grown.toFixed(1)} MB more`);
+  if (process.env["KEYRACK_RESTARTS"] !== undefined) {
+    console.log(`fds and threads ${before} -> ${resources()}, ${residentBefore} MB + ${grown} MB`);
+  }
+});

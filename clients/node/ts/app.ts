@@ -1,0 +1,202 @@
+/** A store, and the queues that programs use in it. */
+
+import { join } from "node:path";
+
+import { InvalidError } from "./errors";
+import { EventStream } from "./events";
+import { Handle } from "./handle";
+import { Limits } from "./limits";
+import { Queue, type Handler, type QueueOptions, type ServeOptions } from "./queue";
+import { Rack } from "./rack";
+import { track, type TrackOptions } from "./track";
+import { Worker, type WorkerOptions } from "./worker";
+
+const URL_START = /^(embedded|redis|rediss|redis\+unix|redis\+sentinel|redis\+cluster):/;
+
+/** The URL of a store: as `KEYRACK_STORE` says unless given, as for the program. */
+function storeUrl(store: string | undefined): string {
+  // An empty variable is how shells and containers unset one.
+  const name = store ?? (process.env["KEYRACK_STORE"] || "embedded:./keyrack-data");
+  if (URL_START.test(name)) return name;
+  if (name === "memory") return "embedded:memory";
+  if (name === "" || name.includes("://") || name.includes("?")) {
+    throw new InvalidError(
+      `"${name}" is no store; give "memory", a folder, or a URL such as redis://HOST`,
+    );
+  }
+  // The path would be taken for memory, or for an option, if it did not begin like a path.
+  return `embedded:${name.startsWith("/") ? name : `./${join(name)}`}`;
+}
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** A file whose first line is the server's password; `KEYRACK_PASSWORD_FILE` by default. */
+  passwordFile?: string;
+}
+
+/** What a task is: the options of its queue, and how workers serve it. */
+export interface TaskOptions<Input, Output> extends QueueOptions<Input, Output>, ServeOptions {}
+
+/**
+ * A store with its queues.
+ *
+ * The store is opened by the first call. So a module can make an App when it is imported; whoever wants
+ * to know at once whether the address is right awaits `ready()`.
+ */
+export class App {
+  readonly #store: string | undefined;
+  readonly #passwordFile: string | undefined;
+  readonly #hasTestClock: boolean;
+  readonly #queues = new Map<string, Queue>();
+  readonly #workers = new Set<Worker>();
+  #rack: Rack | undefined;
+
+  /** Rate limits that all processes on the store share. */
+  readonly limits = new Limits(() => this.rack);
+
+  constructor(store?: string, options: OpenOptions & { testClock?: boolean } = {}) {
+    this.#store = store;
+    this.#passwordFile = options.passwordFile;
+    this.#hasTestClock = options.testClock ?? false;
+  }
+
+  /** The open store, for the other parts of the package. */
+  get rack(): Rack {
+    const passwordFile = this.#passwordFile ?? (process.env["KEYRACK_PASSWORD_FILE"] || undefined);
+    this.#rack ??= new Rack(storeUrl(this.#store), passwordFile, this.#hasTestClock);
+    return this.#rack;
+  }
+
+  /** The store's address, without its password. */
+  get url(): string {
+    return this.rack.native.url;
+  }
+
+  /** Opens the store now; rejects if that cannot be done. */
+  async ready(): Promise<this> {
+    await this.rack.call("ready", {});
+    return this;
+  }
+
+  /** A queue: `app.queue<Input, Output>(name)`, or with validators that know the types. */
+  queue<Input = unknown, Output = unknown>(
+    name: string,
+    options: QueueOptions<Input, Output> = {},
+  ): Queue<Input, Output> {
+    if (this.#queues.has(name)) {
+      throw new InvalidError(`there is a queue "${name}" already; use that one, or another name`);
+    }
+    const queue = new Queue<Input, Output>(this, name, options);
+    this.#queues.set(name, queue as unknown as Queue);
+    return queue;
+  }
+
+  /** A queue with its handler, which has the types. */
+  task<Input, Output>(
+    name: string,
+    handler: Handler<Input, Output>,
+    options: TaskOptions<Input, Output> = {},
+  ): Queue<Input, Output> {
+    const { concurrency, timeLimit, skipDuplicates, ...rest } = options;
+    const serve: ServeOptions = {};
+    if (concurrency !== undefined) serve.concurrency = concurrency;
+    if (timeLimit !== undefined) serve.timeLimit = timeLimit;
+    if (skipDuplicates !== undefined) serve.skipDuplicates = skipDuplicates;
+    return this.queue<Input, Output>(name, rest).handle(handler, serve);
+  }
+
+  /** The job with this id. */
+  job<Output = unknown>(id: string): Handle<Output> {
+    return new Handle<Output>(() => this.rack, id);
+  }
+
+  /** Starts a worker. `await using worker = app.worker()` stops it at the end of the block. */
+  worker(options: WorkerOptions = {}): Worker {
+    const worker = new Worker(this, this.#served(options), options);
+    this.#workers.add(worker);
+    const forget = (): void => void this.#workers.delete(worker);
+    worker.ended.then(forget, forget);
+    return worker;
+  }
+
+  /**
+   * Runs jobs until SIGTERM or SIGINT, then lets running ones end. A second signal ends the process at
+   * once: other workers get its jobs.
+   */
+  async work(options: WorkerOptions = {}): Promise<void> {
+    const worker = this.worker(options);
+    let n = 0;
+    const stop = (_: string, number: number): void => {
+      n += 1;
+      if (n > 1) process.exit(128 + number);
+      // Whoever waits for the end gets the error.
+      worker.stop().catch(() => undefined);
+    };
+    process.on("SIGTERM", stop).on("SIGINT", stop);
+    try {
+      await worker.ended;
+    } finally {
+      process.off("SIGTERM", stop).off("SIGINT", stop);
+    }
+  }
+
+  /** What happens to the jobs of these queues from now on. Leaving the loop stops listening. */
+  events(
+    queues: string | { readonly name: string } | readonly (string | { readonly name: string })[],
+    options: { signal?: AbortSignal } = {},
+  ): EventStream {
+    const list = Array.isArray(queues) ? queues : [queues as string | { readonly name: string }];
+    return new EventStream(this.rack, list.map(nameOf), options.signal);
+  }
+
+  /**
+   * Goes through items, shows a bar on a terminal and reports to the store how far it is. The store learns
+   * from each complete run, so the next one knows at its start how long it will take.
+   */
+  track<T>(
+    items: Iterable<T> | AsyncIterable<T>,
+    name: string,
+    options: TrackOptions = {},
+  ): AsyncGenerator<T, void, undefined> {
+    return track(() => this.rack, items, name, options);
+  }
+
+  /** Stops the workers and closes the store. Calls that are under way are rejected. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#workers].map((worker) => worker.stop()));
+    const rack = this.#rack;
+    this.#rack = undefined;
+    await rack?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #served({ queues }: WorkerOptions): Queue[] {
+    const withHandler = [...this.#queues.values()].filter((queue) => queue.handler !== undefined);
+    if (queues === undefined) {
+      if (withHandler.length > 0) return withHandler;
+      throw new InvalidError("no queue has a handler; give one with app.task or queue.handle");
+    }
+    return queues.map((wanted) => {
+      const name = nameOf(wanted);
+      const found = withHandler.find((queue) => queue.name === name);
+      if (found !== undefined) return found;
+      const known = withHandler.map((queue) => `"${queue.name}"`).join(", ") || "none";
+      throw new InvalidError(`the queue "${name}" has no handler; those with one: ${known}`);
+    });
+  }
+}
+
+function nameOf(queue: string | { readonly name: string }): string {
+  return typeof queue === "string" ? queue : queue.name;
+}
+
+/**
+ * A store: of a URL, in a folder, in `"memory"`, or as `KEYRACK_STORE` says. It is opened by the first
+ * call, or by `await app.ready()`.
+ */
+export function open(store?: string, options: OpenOptions = {}): App {
+  return new App(store, options);
+}

@@ -1,0 +1,183 @@
+/** Queues: typed by generics, or by validators that check every job. */
+
+import type { App } from "./app";
+import { InvalidError } from "./errors";
+import { Handle } from "./handle";
+import type { Job } from "./job";
+import { encode } from "./json";
+import { toStored, type SubmitOptions } from "./options";
+import { validate, type StandardSchema } from "./schema";
+
+/** Does the work of a job. What it returns is the job's result. */
+export type Handler<Input, Output> = (input: Input, job: Job) => Output | Promise<Output>;
+
+/** How workers serve a queue. */
+export interface ServeOptions {
+  /** How many of its jobs run at once in one worker; 100 by default. */
+  concurrency?: number;
+  /** Milliseconds that an attempt may take; 30 minutes by default. */
+  timeLimit?: number;
+  /** A job with the input of an earlier one, whose result is still kept, ends as its duplicate. */
+  skipDuplicates?: boolean;
+}
+
+/** A queue: validators, and the options of all jobs that are submitted to it. */
+export interface QueueOptions<Input = unknown, Output = unknown> extends SubmitOptions {
+  /** Checks inputs when they are submitted, and again before they reach a handler. */
+  input?: StandardSchema<unknown, Input>;
+  /** Checks results before they are stored, and again when somebody waits for them. */
+  output?: StandardSchema<unknown, Output>;
+  /**
+   * The input is the whole list of arguments: for queues whose jobs have several, such as those of Python
+   * functions and of the CLI. Otherwise it is the first argument.
+   */
+  positional?: boolean;
+}
+
+/** What a queue holds at one moment, in the words of HTTP and the CLI. Times are in milliseconds. */
+export interface QueueStats {
+  queue: string;
+  paused: boolean;
+  /** Jobs that could start now. */
+  queued: number;
+  /** Jobs whose time has not come. */
+  delayed: number;
+  /** Jobs that wait for other jobs. */
+  waiting: number;
+  /** Jobs that wait for the turn of their tenant. */
+  parked: number;
+  running: number;
+  /** Jobs that have ended, the failed ones among them, and whose result is kept. */
+  ended: number;
+  failed: number;
+  tenants: number;
+  oldest_ms: number | null;
+  /** When the next delayed job is due, in unix milliseconds. */
+  next_due_at: number | null;
+  dropped: number;
+  limits: Record<string, unknown>;
+  workers: { worker: string; seen_at: number; running: number; info: unknown }[];
+  minutes: Record<"at" | "submitted" | "started" | "completed" | "failed" | "dropped", number>[];
+}
+
+/** A queue of a store. */
+export class Queue<Input = unknown, Output = unknown> {
+  readonly #app: App;
+  readonly #options: QueueOptions<Input, Output>;
+  readonly #defaults: SubmitOptions;
+  readonly #defaultsJson: string;
+  #handler: Handler<Input, Output> | undefined;
+  #serve: ServeOptions = {};
+
+  constructor(
+    app: App,
+    /** The queue's name. */
+    readonly name: string,
+    options: QueueOptions<Input, Output>,
+  ) {
+    const { input: _input, output: _output, positional: _positional, ...defaults } = options;
+    this.#app = app;
+    this.#options = options;
+    this.#defaults = defaults;
+    this.#defaultsJson = encode(toStored(defaults));
+  }
+
+  /** Submits a job. */
+  async submit(input: Input, options?: SubmitOptions): Promise<Handle<Output>> {
+    const ids = await this.#submit(`[${await this.#arguments(input)}]`, options);
+    return this.#handle(ids[0] as string);
+  }
+
+  /** Submits a job for each input, all with the same options. */
+  async submitMany(inputs: Iterable<Input>, options?: SubmitOptions): Promise<Handle<Output>[]> {
+    if (options?.id !== undefined || this.#defaults.id !== undefined) {
+      throw new InvalidError('"id" is for one job; give "key" to submit many at most once');
+    }
+    const ids = await this.#submit(await this.#argumentsOfMany([...inputs]), options);
+    return ids.map((id) => this.#handle(id));
+  }
+
+  /** Says how jobs of this queue are done by the workers of this program. */
+  handle(handler: Handler<Input, Output>, options: ServeOptions = {}): this {
+    if (this.#handler !== undefined) {
+      throw new InvalidError(`the queue "${this.name}" has a handler already`);
+    }
+    this.#handler = handler;
+    this.#serve = options;
+    return this;
+  }
+
+  /** The job with this id. */
+  job(id: string): Handle<Output> {
+    return this.#handle(id);
+  }
+
+  /** Lets no more jobs of the queue start. Those that run go on. */
+  async pause(): Promise<void> {
+    await this.#app.rack.call("pause", { queue: this.name });
+  }
+
+  /** Lets jobs start again. */
+  async resume(): Promise<void> {
+    await this.#app.rack.call("resume", { queue: this.name });
+  }
+
+  /** How many jobs are where, and who works on them: as `keyrack jobs stats --json` prints it. */
+  stats(): Promise<QueueStats> {
+    return this.#app.rack.call("stats", { queue: this.name });
+  }
+
+  /** What workers call; undefined without a handler. */
+  get handler(): Handler<Input, Output> | undefined {
+    return this.#handler;
+  }
+
+  /** How workers serve it. */
+  get serveOptions(): ServeOptions {
+    return this.#serve;
+  }
+
+  /** Runs the handler on the arguments of a job. Without validators, nothing here waits. */
+  run(args: unknown[], job: Job): Output | Promise<Output> {
+    const { input, output, positional } = this.#options;
+    const value = (positional === true ? args : args[0]) as Input;
+    const handler = this.#handler as Handler<Input, Output>;
+    if (input === undefined && output === undefined) return handler(value, job);
+    return this.#runChecked(handler, value, job);
+  }
+
+  async #runChecked(handler: Handler<Input, Output>, value: Input, job: Job): Promise<Output> {
+    const { input, output } = this.#options;
+    const checked = input === undefined ? value : await validate(input, value, "the input");
+    const result = await handler(checked, job);
+    return output === undefined ? result : validate(output, result, "the result");
+  }
+
+  /** The list of arguments of a job, as JSON. */
+  async #arguments(input: Input): Promise<string> {
+    const { input: schema, positional } = this.#options;
+    if (schema !== undefined) await validate(schema, input, "the input");
+    return positional === true ? encode(input) : encode([input]);
+  }
+
+  async #argumentsOfMany(inputs: Input[]): Promise<string> {
+    if (this.#options.input === undefined) {
+      return encode(this.#options.positional === true ? inputs : inputs.map((input) => [input]));
+    }
+    const lists: string[] = [];
+    for (const input of inputs) lists.push(await this.#arguments(input));
+    return `[${lists.join(",")}]`;
+  }
+
+  #submit(jobs: string, options: SubmitOptions | undefined): Promise<string[]> {
+    const all = options === undefined ? this.#defaults : { ...this.#defaults, ...options };
+    const json = options === undefined ? this.#defaultsJson : encode(toStored(all));
+    const key = all.key === undefined ? "" : `,"key":${encode(all.key)}`;
+    const text = `{"queue":${encode(this.name)},"jobs":${jobs},"options":${json}${key}}`;
+    return this.#app.rack.callWith<string[]>("submit", text);
+  }
+
+  #handle(id: string): Handle<Output> {
+    return new Handle<Output>(() => this.#app.rack, id, this.#options.output);
+  }
+}

@@ -1,0 +1,101 @@
+/** What jobs, events and limits look like, natively and over HTTP. */
+
+/** Where in its life a job is. */
+export type JobStatus =
+  | "new"
+  | "queued"
+  | "running"
+  | "completed"
+  | "duplicate"
+  | "retried"
+  | "failed"
+  | "canceled"
+  | "expired";
+
+/** Something that happened to a job. */
+export interface HistoryEntry {
+  event: string;
+  /** Unix milliseconds. */
+  timestamp: number;
+  hive: string;
+  [more: string]: unknown;
+}
+
+/** A job as it is stored, in the words that HTTP and the CLI use too. */
+export interface StoredJob {
+  jid: string;
+  queue: string;
+  status: JobStatus;
+  data: unknown[];
+  options: Record<string, unknown> | null;
+  worker: string | null;
+  submitted: number;
+  retries: number;
+  attempts: number;
+  deaths: number;
+  tags: string[];
+  tenant: string | null;
+  parent: string | null;
+  hash: string | null;
+  duplicate: string | null;
+  result: unknown;
+  failedReason: string | null;
+  dependants: string[];
+  history: HistoryEntry[];
+}
+
+/** What to wait for, and for how long. */
+export interface WaitOptions {
+  /** Milliseconds; without it, as long as it takes. */
+  timeout?: number;
+  /** Ends the wait. The job goes on. */
+  signal?: AbortSignal;
+}
+
+/** What kind of thing happened. */
+export type JobEventType =
+  | "new"
+  | "duplicate"
+  | "completed"
+  | "failed"
+  | "canceled"
+  | "progress"
+  | "delayed"
+  | "resumed"
+  | "other"
+  | "gap";
+
+/** Something that happened to a job, or a gap: then events may have been missed. */
+export interface JobEvent {
+  type: JobEventType;
+  /** The job. */
+  id?: string;
+  queue?: string;
+  /** The job as it was then, if the event has it. */
+  job?: StoredJob;
+  /** What its handler told with `job.report`. */
+  progress?: unknown;
+}
+
+/** A limit, and how much of it to take. Times are in milliseconds. */
+export interface LimitOptions {
+  /** How much may be taken in each period. */
+  max: number;
+  period: number;
+  /** With it, what was taken comes back evenly, and at most so much can be taken at once. */
+  burst?: number;
+  /** How much to take; 1 by default. */
+  amount?: number;
+}
+
+/** Whether something may be done, and what is left. */
+export interface Verdict {
+  /** Whether it may be done. If not, nothing was taken. */
+  allowed: boolean;
+  /** How much more may be taken at once. */
+  remaining: number;
+  /** Milliseconds until the same would be allowed; null if it is more than the limit. */
+  retryAfter: number | null;
+  /** Milliseconds until everything may be taken again. */
+  resetAfter: number;
+}
