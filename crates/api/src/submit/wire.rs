@@ -136,11 +136,11 @@ pub(crate) struct SubmittedOne {
     pub(crate) job: SubmittedJob,
 }
 
-/// What became of a list of jobs.
+/// A list of jobs that was submitted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SubmittedMany {
     /// One for each, in order.
-    jobs: Vec<Answer>,
+    pub(crate) jobs: Vec<SubmittedJob>,
 }
 
 /// What became of a job, or of a list of jobs.
@@ -150,29 +150,4 @@ pub(crate) struct SubmittedMany {
 pub(crate) enum Submitted {
     One(SubmittedOne),
     Many(SubmittedMany),
-}
-
-/// What became of one of them.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(untagged)]
-#[schema(as = SubmittedAnswer)]
-enum Answer {
-    Submitted(SubmittedJob),
-    /// Why it was refused.
-    Refused {
-        #[schema(value_type = keyrack_web::ProblemBody<'static>)]
-        problem: serde_json::Value,
-    },
-}
-
-impl From<Vec<Result<SubmittedJob, Problem>>> for SubmittedMany {
-    fn from(submitted: Vec<Result<SubmittedJob, Problem>>) -> SubmittedMany {
-        let answer = |job: Result<SubmittedJob, Problem>| match job {
-            Ok(job) => Answer::Submitted(job),
-            Err(problem) => Answer::Refused {
-                problem: serde_json::to_value(problem.body()).unwrap_or_default(),
-            },
-        };
-        SubmittedMany { jobs: submitted.into_iter().map(answer).collect() }
-    }
 }
