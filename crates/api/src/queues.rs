@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{Json, extract::State, http::StatusCode};
 use futures_util::future::try_join_all;
-use keyrack_jobs::bee::{Limits, Stats};
+use keyrack_jobs::bee::{Hive, Limits, Stats, keys::QueueName};
 use keyrack_web::{
     App, Problem,
     error::invalid,
@@ -137,15 +137,31 @@ pub(super) struct Paused {
     paused: bool,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Creation {
+    /// Whether the queue is made if there is none; otherwise an unknown one is refused.
+    #[serde(default)]
+    create: bool,
+}
+
+impl Creation {
+    async fn check(&self, hive: &Hive, queue: &QueueName) -> Result<(), Problem> {
+        if self.create { Ok(()) } else { Ok(hive.check_queue(queue).await?) }
+    }
+}
+
 /// Lets no more jobs of a queue start. Those that run go on.
-#[utoipa::path(post, path = "/queues/{queue}/pause", tag = "queues", operation_id = "pauseQueue", params(("queue" = String, Path)),
+#[utoipa::path(post, path = "/queues/{queue}/pause", tag = "queues", operation_id = "pauseQueue", params(("queue" = String, Path), Creation),
     responses((status = OK, body = Paused)))]
 pub(super) async fn pause(
     State(app): State<Arc<App>>,
     Queue(queue): Queue,
+    Query(creation): Query<Creation>,
 ) -> Result<Json<Paused>, Problem> {
     let hive = &app.services.jobs().await?.hive;
-    hive.check_queue(&queue).await?;
+    creation.check(hive, &queue).await?;
     hive.pause(&queue).await?;
     Ok(Json(Paused { queue: queue.to_string(), paused: true }))
 }
@@ -175,13 +191,14 @@ pub(super) async fn limits(
     Ok(Json(hive.limits(&queue).await?))
 }
 
-/// Replaces all limits of a queue. What is left out is not limited. The queue need not be there yet.
-#[utoipa::path(put, path = "/queues/{queue}/limits", tag = "queues", operation_id = "setLimits", params(("queue" = String, Path)),
+/// Replaces all limits of a queue. What is left out is not limited.
+#[utoipa::path(put, path = "/queues/{queue}/limits", tag = "queues", operation_id = "setLimits", params(("queue" = String, Path), Creation),
     request_body = Limits,
     responses((status = OK, body = Limits)))]
 pub(super) async fn set_limits(
     State(app): State<Arc<App>>,
     Queue(queue): Queue,
+    Query(creation): Query<Creation>,
     RawBody(body): RawBody,
 ) -> Result<Json<Limits>, Problem> {
     if body.is_empty() {
@@ -189,6 +206,8 @@ pub(super) async fn set_limits(
         return Err(invalid("body", "there is none; send {} to take all limits away"));
     }
     let limits: Limits = parse(&body)?;
-    app.services.jobs().await?.hive.set_limits(&queue, &limits).await?;
+    let hive = &app.services.jobs().await?.hive;
+    creation.check(hive, &queue).await?;
+    hive.set_limits(&queue, &limits).await?;
     Ok(Json(limits))
 }

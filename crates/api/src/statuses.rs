@@ -53,6 +53,7 @@ const MORE: &[(&str, &str, &[u16])] = &[
     ("POST", "/api/1/queues/{queue}/pause", &[404]),
     ("POST", "/api/1/queues/{queue}/resume", &[404]),
     ("GET", "/api/1/queues/{queue}/limits", &[404]),
+    ("PUT", "/api/1/queues/{queue}/limits", &[404]),
     ("POST", "/api/1/queues/{queue}/jobs/cancel", &[404]),
     ("POST", "/api/1/queues/{queue}/jobs/retry", &[404]),
     ("GET", "/api/1/jobs/search", &[404]),

@@ -2,7 +2,7 @@
 
 mod wire;
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Json,
@@ -13,7 +13,7 @@ use axum::{
 use keyrack_jobs::{
     Error,
     bee::{
-        Hive, Status, Submission,
+        Hive, StoredJob, Submission,
         keys::{Jid, QueueName},
     },
 };
@@ -30,9 +30,9 @@ const KEY_BYTES_MAX: usize = 255;
 
 /// Submits a job, or a list of jobs.
 ///
-/// A list is submitted as a whole: if one job is invalid, has an id that is taken or a parent that was canceled, none is.
-/// Only what changes in that very moment can refuse some of them. With an `Idempotency-Key`, repeating the request gives the
-/// same jobs as long as they are kept, and makes no new ones.
+/// A list of up to 10,000 jobs is submitted as a whole: if one job is invalid, has an id that is taken or a parent that was
+/// canceled, none is. With an `Idempotency-Key`, repeating the request gives the same jobs as long as they are kept, and makes
+/// no new ones.
 #[utoipa::path(post, path = "/queues/{queue}/jobs", tag = "jobs", operation_id = "submitJobs",
     params(
         ("queue" = String, Path),
@@ -42,7 +42,6 @@ const KEY_BYTES_MAX: usize = 255;
     responses(
         (status = CREATED, body = Submitted, description = "Submitted; for a list, one entry for each"),
         (status = OK, body = SubmittedOne, description = "The same job was submitted before with this key"),
-        (status = MULTI_STATUS, body = SubmittedMany, description = "Some of the list were refused, since the store has changed in that moment"),
     ))]
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
@@ -61,98 +60,60 @@ pub(super) async fn submit(
             false => Jid::derived(&queue, key),
         });
         let submission = job.into_submission(&queue, derived);
-        submissions.push(
-            submission.map_err(|problem| if is_many { problem.within(place) } else { problem })?,
-        );
+        let submission =
+            submission.map_err(|problem| if is_many { problem.within(place) } else { problem })?;
+        submissions.push(if key.is_some() { submission.remembered() } else { submission });
     }
     let hive = &app.services.jobs().await?.hive;
     if is_many {
-        refuse_as_a_whole(hive, &submissions, key.is_some()).await?;
+        let jobs = submit_list(hive, submissions, key.is_some()).await?;
+        return Ok((StatusCode::CREATED, Json(SubmittedMany { jobs })).into_response());
     }
-    let mut submitted = submit_all(hive, submissions, key.is_some()).await?;
-    if is_many {
-        return Ok(many(submitted));
-    }
-    let one = submitted.pop().ok_or_else(|| invalid("body", "no job; give one"))??;
-    Ok(answer(one, &queue))
+    let one = submissions.pop().ok_or_else(|| invalid("body", "no job; give one"))?;
+    Ok(answer(submit_one(hive, one, key.is_some()).await?, &queue))
 }
 
-/// Refuses a list of which the store would refuse one job, before any of it is submitted.
-async fn refuse_as_a_whole(
-    hive: &Hive,
-    submissions: &[Submission],
-    is_keyed: bool,
-) -> Result<(), Problem> {
-    let mut ids = HashSet::new();
-    for (place, job) in submissions.iter().enumerate() {
-        let refusal = match job.asked_id() {
-            Some(jid) if !ids.insert(jid) => Err(Error::Exists { jid: jid.to_string() }.into()),
-            Some(jid) => refuse_taken(hive, jid, job, is_keyed).await,
-            None => Ok(()),
-        };
-        let refusal = match (refusal, job.asked_parent()) {
-            (Ok(()), Some(parent)) => refuse_canceled_parent(hive, parent).await,
-            (refusal, _) => refusal,
-        };
-        refusal.map_err(|problem| problem.within(place))?;
-    }
-    Ok(())
-}
-
-/// Refuses an id that another job has.
-async fn refuse_taken(
-    hive: &Hive,
-    jid: &Jid,
-    job: &Submission,
-    is_keyed: bool,
-) -> Result<(), Problem> {
-    match hive.job(jid).await {
-        Err(Error::NoSuchJob { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-        Ok(_) if is_keyed => repeated(hive, jid.to_string(), job).await.map(drop),
-        Ok(_) => Err(Error::Exists { jid: jid.to_string() }.into()),
-    }
-}
-
-async fn refuse_canceled_parent(hive: &Hive, parent: &Jid) -> Result<(), Problem> {
-    match hive.job(parent).await {
-        Ok(job) if job.status() == Status::Canceled => {
-            Err(Error::ParentCanceled { parent: parent.to_string() }.into())
-        }
-        Ok(_) | Err(Error::NoSuchJob { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Submits jobs; what was submitted before under the same key is as good as new.
-async fn submit_all(
+/// Submits all jobs or none.
+async fn submit_list(
     hive: &Hive,
     submissions: Vec<Submission>,
     is_keyed: bool,
-) -> Result<Vec<Result<SubmittedJob, Problem>>, Problem> {
+) -> Result<Vec<SubmittedJob>, Problem> {
     let asked: Vec<Submission> = if is_keyed { submissions.clone() } else { Vec::new() };
-    let mut asked = asked.iter();
-    let answers = hive.submit_many(submissions).await?;
-    let mut submitted = Vec::with_capacity(answers.len());
-    for answer in answers {
-        let asked = asked.next();
-        submitted.push(match answer {
-            Ok(jid) => Ok(SubmittedJob { jid: jid.to_string(), created: true }),
-            Err(error) => match (error, asked) {
-                (Error::Exists { jid }, Some(asked)) => repeated(hive, jid, asked).await,
-                (error, _) => Err(error.into()),
-            },
-        });
+    let refused = match hive.submit_whole(submissions).await {
+        Ok(stored) => {
+            let submitted =
+                |job: StoredJob| SubmittedJob { jid: job.jid.to_string(), created: job.is_new };
+            return Ok(stored.into_iter().map(submitted).collect());
+        }
+        Err(refused) => refused,
+    };
+    let Some(place) = refused.place else { return Err(refused.error.into()) };
+    let problem = match (&refused.error, asked.get(place)) {
+        (Error::Exists { jid }, Some(asked)) => repeated(hive, jid.clone(), asked).await.err(),
+        _ => None,
+    };
+    Err(problem.unwrap_or_else(|| refused.error.into()).within(place))
+}
+
+/// Submits a job; one that was submitted before under the same key is as good as new.
+async fn submit_one(
+    hive: &Hive,
+    submission: Submission,
+    is_keyed: bool,
+) -> Result<SubmittedJob, Problem> {
+    let asked = is_keyed.then(|| submission.clone());
+    match (hive.submit(submission).await, asked) {
+        (Ok(jid), _) => Ok(SubmittedJob { jid: jid.to_string(), created: true }),
+        (Err(Error::Exists { jid }), Some(asked)) => repeated(hive, jid, &asked).await,
+        (Err(error), _) => Err(error.into()),
     }
-    Ok(submitted)
 }
 
 /// The job that the first of two equal requests has made.
 async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<SubmittedJob, Problem> {
     let id = Jid::new(jid.as_str()).map_err(|error| Problem::from(Error::from(error)))?;
-    // Gone in this very moment, it was there when the request came.
-    let is_same = hive.job(&id).await.map_or(true, |job| asked.made(&job));
-    if is_same {
+    if hive.is_repeat(&id, asked).await? {
         return Ok(SubmittedJob { jid, created: false });
     }
     Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
@@ -179,10 +140,4 @@ fn answer(job: SubmittedJob, queue: &QueueName) -> Response {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response
-}
-
-fn many(submitted: Vec<Result<SubmittedJob, Problem>>) -> Response {
-    let all_well = submitted.iter().all(Result::is_ok);
-    let status = if all_well { StatusCode::CREATED } else { StatusCode::MULTI_STATUS };
-    (status, Json(SubmittedMany::from(submitted))).into_response()
 }

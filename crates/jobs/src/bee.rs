@@ -82,8 +82,8 @@ pub use self::{
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
     stats::{Minute, SILENT_MS, Stats, WorkerStats},
     submit::{
-        DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, PRIORITY_MAX, Submission, SubmissionBody,
-        TAGS_MAX, checked_priority,
+        DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, JOBS_AS_A_WHOLE_MAX, PRIORITY_MAX,
+        RefusedList, StoredJob, Submission, SubmissionBody, TAGS_MAX, checked_priority,
     },
     sweep::{Care, Swept},
     wait::{Caught, Claim, Waiters},

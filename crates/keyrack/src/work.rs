@@ -159,3 +159,23 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
 
 /// What a command takes to be gone once it was killed.
 const MARGIN: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn the_defaults_stop_a_worker_within_30_seconds() {
+        let args = Program::parse_from(["work", "emails", "--", "true"]).args;
+        let longest = args.finish + args.grace + MARGIN;
+        assert!(longest < Duration::from_secs(30), "{longest:?}");
+    }
+}

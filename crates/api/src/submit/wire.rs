@@ -137,11 +137,11 @@ pub(crate) struct SubmittedOne {
     pub(crate) job: SubmittedJob,
 }
 
-/// The answer to a list of jobs.
+/// A list of jobs that was submitted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SubmittedMany {
-    /// One for each job, in order.
-    jobs: Vec<Answer>,
+    /// One for each, in order.
+    pub(crate) jobs: Vec<SubmittedJob>,
 }
 
 /// The answer to a job, or to a list of jobs.
@@ -151,29 +151,4 @@ pub(crate) struct SubmittedMany {
 pub(crate) enum Submitted {
     One(SubmittedOne),
     Many(SubmittedMany),
-}
-
-/// The answer to one job of a list.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(untagged)]
-#[schema(as = SubmittedAnswer)]
-enum Answer {
-    Submitted(SubmittedJob),
-    /// Why it was refused.
-    Refused {
-        #[schema(value_type = keyrack_web::ProblemBody<'static>)]
-        problem: serde_json::Value,
-    },
-}
-
-impl From<Vec<Result<SubmittedJob, Problem>>> for SubmittedMany {
-    fn from(submitted: Vec<Result<SubmittedJob, Problem>>) -> SubmittedMany {
-        let answer = |job: Result<SubmittedJob, Problem>| match job {
-            Ok(job) => Answer::Submitted(job),
-            Err(problem) => Answer::Refused {
-                problem: serde_json::to_value(problem.body()).unwrap_or_default(),
-            },
-        };
-        SubmittedMany { jobs: submitted.into_iter().map(answer).collect() }
-    }
 }

@@ -3,7 +3,8 @@
 
   KEYS  1 job
   ARGV  1 tag   2 hive   3 now   4 jid   5 also_completed
-        A completed job is left alone unless also_completed is 1. Those that it has submitted are never looked at for that.
+        Completed jobs keep their results unless also_completed is 1. What a completed job has submitted is canceled with the
+        parent of that job, and left alone if the job itself is the one to be canceled.
   Derives the keys of the jobs and their queues under the same hash tag.
   Returns the jids cancelled, in the order of their events; empty when there is no such job, or when it is completed.
 ]]
@@ -36,19 +37,25 @@ local function take_from_queue(job)
   end
 end
 
+local function is_kept(status) return status == 'completed' and also_completed ~= '1' end
+
 local function cancel(jid)
   local job = not seen[jid] and read_job(jid)
   if not job then return end
   seen[jid] = true
-  if job[STATUS] == 'running' then take_from_worker(job) else take_from_queue(job) end
-  job[HISTORY] = with_entry(job[HISTORY], entry('canceled'))
-  call('HSET', job_key(jid), 'history', job[HISTORY])
-  die(jid, job, 'canceled')
+  local keeps_result = is_kept(job[STATUS])
+  if not keeps_result then
+    if job[STATUS] == 'running' then take_from_worker(job) else take_from_queue(job) end
+    job[HISTORY] = with_entry(job[HISTORY], entry('canceled'))
+    call('HSET', job_key(jid), 'history', job[HISTORY])
+    die(jid, job, 'canceled')
+  end
   for _, child in ipairs(call('SMEMBERS', children_key(jid))) do cancel(child) end
+  if keeps_result then return end
   announce('canceled', job)
   release_dependants(job)
   canceled[#canceled + 1] = jid
 end
 
-if also_completed == '1' or call('HGET', KEYS[1], 'status') ~= 'completed' then cancel(jid) end
+if not is_kept(call('HGET', KEYS[1], 'status')) then cancel(jid) end
 return canceled

@@ -10,7 +10,8 @@ static CANCEL: Script = bee_script!("cancel.lua");
 impl Hive {
     /// Cancels a job and the jobs that it has submitted. Returns their ids, the job's own last.
     ///
-    /// A worker that runs one of them is told to stop. A failed job leaves the list of failed ones.
+    /// A worker that runs one of them is told to stop. A failed job leaves the list of failed ones. Those among them that are
+    /// completed keep their results.
     ///
     /// # Errors
     /// [`Error::NoSuchJob`], [`Error::Conflict`] when the job is completed, or when the store fails.
@@ -27,7 +28,7 @@ impl Hive {
         })
     }
 
-    /// The same, also for a completed job, whose result is gone then: as Node hives do.
+    /// The same, also for completed jobs, whose results are gone then: as Node hives do.
     ///
     /// # Errors
     /// [`Error::NoSuchJob`], or when the store fails.

@@ -7,7 +7,7 @@
   Derives the keys of the jobs and their queues under the same hash tag.
   Returns the jids of the jobs that are not in their places, or were not.
 ]]
---- @include "ready"
+--- @include "fail"
 --- @include "die"
 --- @include "reserved"
 
@@ -55,7 +55,8 @@ local function put_back(jid, job)
     -- If it has a worker, that renews the lock; if not, the sweep takes it away.
     call('ZADD', locks_key(queue), now + lock_ms, jid)
   elseif HAS_RESULT[status] then
-    call('ZADD', expires_key(queue), 'NX', now + ttl, jid)
+    local kept = status == 'failed' and failed_ttl(job) or ttl
+    call('ZADD', expires_key(queue), 'NX', now + kept, jid)
     if status == 'failed' then call('ZADD', failed_key(queue), 'NX', now, jid) end
   else
     set_to_die(jid, job, ttl)

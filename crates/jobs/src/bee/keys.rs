@@ -205,6 +205,8 @@ keys! {
             alone: Optional(&POSITIVE),
             /// On whose behalf it runs. Added by keyrack.
             tenant: Optional(&Id(&Tenant::KIND)),
+            /// What two equal submissions under one `Idempotency-Key` have in common. Added by keyrack.
+            digest: Optional(&Text),
         }),
         ttl = Ttl::Optional,
         listed = LISTED,

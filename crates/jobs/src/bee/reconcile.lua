@@ -7,7 +7,7 @@
   Derives the keys of the queue and its jobs under the same hash tag.
   Returns how many entries it has changed, and the next cursor.
 ]]
---- @include "events"
+--- @include "fail"
 
 local ENTRIES = 100
 local KEYS_OF = { queue = queue_key, delayed = delayed_key, waiting = waiting_key, failed = failed_key, expires = expires_key }
@@ -16,14 +16,6 @@ local ONLY = { waiting = 'new', failed = 'failed' }
 
 local key, changed = KEYS_OF[list](queue), 0
 
--- Lists a job that a Node worker has failed. It failed a ttl before its result expires; what keyrack has failed, whose
--- failures may be kept for longer than results, is listed as of now.
-local function list_failed(jid, expires_at)
-  local ttl = option(table_of(call('HGET', job_key(jid), 'options')), 'ttl')
-  local failed_at = string.format('%.0f', math.min(math.max(tonumber(expires_at) - ttl, 0), now))
-  changed = changed + call('ZADD', failed_key(queue), 'NX', failed_at, jid)
-end
-
 local reply = call('ZSCAN', key, cursor, 'COUNT', ENTRIES)
 for at = 1, #reply[2], 2 do
   local jid = reply[2][at]
@@ -31,7 +23,7 @@ for at = 1, #reply[2], 2 do
   if not status or (ONLY[list] and status ~= ONLY[list]) then
     changed = changed + call('ZREM', key, jid)
   elseif list == 'expires' and status == 'failed' then
-    list_failed(jid, reply[2][at + 1])
+    changed = changed + list_failed(jid, queue, reply[2][at + 1])
   end
 end
 return { changed, reply[1] }

@@ -84,18 +84,25 @@ local refused, n_stopped = {}, 0
 
 -- What can happen to a job between a failed attempt and the next claim.
 local AFTER_A_FAILURE = { delayed = true, queued = true, parked = true, failed = true }
+-- What can happen to a job between being given back and the next claim.
+local AFTER_A_RELEASE = { queued = true, parked = true }
+
+-- The entry that tells how the last attempt ended, if only these have come after it.
+local function last_end(history, event, after_it)
+  local entries = table_of(history)
+  for at = #entries, 1, -1 do
+    if entries[at].event == event then return entries[at] end
+    if not after_it[entries[at].event] then return end
+  end
+end
 
 -- Whether this worker has told the same end of the same attempt before, because it did not hear the answer.
 local function was_told(job, what, attempt, text)
   if job[QUEUE] ~= queue or job[WORKER] ~= worker or job[ATTEMPTS] ~= attempt then return false end
   if what == 'completed' then return job[STATUS] == 'completed' and job[RESULT] == text end
-  if what ~= 'failed' then return false end
-  local entries = table_of(job[HISTORY])
-  for at = #entries, 1, -1 do
-    if entries[at].event == 'exception' then return entries[at].message == text end
-    if not AFTER_A_FAILURE[entries[at].event] then return false end
-  end
-  return false
+  if what == 'released' then return last_end(job[HISTORY], 'released', AFTER_A_RELEASE) ~= nil end
+  local failure = last_end(job[HISTORY], 'exception', AFTER_A_FAILURE)
+  return failure ~= nil and failure.message == text
 end
 
 local function settle_if_allowed(position, what, jid, attempt, text, options, how)

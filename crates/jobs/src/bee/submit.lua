@@ -2,11 +2,13 @@
   Stores jobs and lets each into its queue, unless it is delayed or waits for others.
 
   KEYS  1 queue
-  ARGV  1 tag   2 hive   3 now   4 queue   5 jobs...
+  ARGV  1 tag   2 hive   3 now   4 queue   5 whole   6 jobs...
+        If whole is 1, all jobs are stored or none.
         A job is six values: jid, data as JSON, options as JSON, priority, tags as JSON, and the rest as a JSON object
-        that may have delay, dependencies, on_tags, parent, host and tenant; empty when it has none.
+        that may have delay, dependencies, on_tags, parent, host, tenant and digest; empty when it has none.
   Derives the keys of the queue, the jobs and their tags under the same hash tag.
-  Returns a word for each job: ok, EXISTS, PARENT_CANCELED.
+  Returns a word for each job: ok, EXISTS, PARENT_CANCELED. As a whole, SAME is a job that was submitted before with the same
+  digest, and ok says nothing if another job is refused.
 ]]
 --- @include "ready"
 --- @include "reserved"
@@ -80,7 +82,6 @@ local function place(jid, priority, rest)
 end
 
 local function store(jid, data, options, priority, tags_text, rest)
-  if rest.parent and call('HGET', job_key(rest.parent), 'status') == 'canceled' then return 'PARENT_CANCELED' end
   local tags = table_of(tags_text)
   local fields = { 'jid', jid, 'queue', queue, 'data', data, 'options', options, 'worker', '', 'submitted', now_text,
     'retries', '0', 'tags', tags_text }
@@ -90,21 +91,52 @@ local function store(jid, data, options, priority, tags_text, rest)
     call('SADD', children_key(rest.parent), jid)
   end
   if rest.tenant then fields[#fields + 1], fields[#fields + 2] = 'tenant', rest.tenant end
+  if rest.digest then fields[#fields + 1], fields[#fields + 2] = 'digest', rest.digest end
   for _, name in ipairs(tags) do call('SADD', tags_key(name), jid) end
   local status, placed = place(jid, priority, rest)
   call('HSET', job_key(jid), 'status', status, 'history', '[' .. entry('submitted') .. ',' .. placed .. ']', unpack(fields))
   return 'ok'
 end
 
-local words, stored = {}, 0
+local function rest_at(at) return ARGV[at + 5] == '' and NOTHING or cjson.decode(ARGV[at + 5]) end
+
+-- Why a job cannot be stored, if so.
+local function objection(jid, rest)
+  if call('EXISTS', job_key(jid)) == 1 then return 'EXISTS' end
+  if rest.parent and call('HGET', job_key(rest.parent), 'status') == 'canceled' then return 'PARENT_CANCELED' end
+end
+
+-- Whether the job under this id was made by an equal submission. Earlier versions have stored no digest.
+local function is_repeat(jid, rest)
+  local digest = rest.digest and (call('HGET', job_key(jid), 'digest') or rest.digest)
+  return digest and digest == rest.digest
+end
+
+-- A word for each job, and whether one of them is refused.
+local function check_all()
+  local words, seen, is_refused = {}, {}, false
+  for at = JOBS_AT, #ARGV, 6 do
+    local jid, rest = ARGV[at], rest_at(at)
+    local word = seen[jid] and 'EXISTS' or objection(jid, rest) or 'ok'
+    if word == 'EXISTS' and not seen[jid] and is_repeat(jid, rest) then word = 'SAME' end
+    seen[jid] = true
+    is_refused = is_refused or (word ~= 'ok' and word ~= 'SAME')
+    words[#words + 1] = word
+  end
+  return words, is_refused
+end
+
+local words, stored, is_refused = {}, 0, false
+if whole == '1' then words, is_refused = check_all() end
+if is_refused then return words end
 for at = JOBS_AT, #ARGV, 6 do
-  local jid, rest = ARGV[at], ARGV[at + 5]
-  local word = 'EXISTS'
-  if call('EXISTS', job_key(jid)) == 0 then
-    word = store(jid, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], rest == '' and NOTHING or cjson.decode(rest))
+  local jid, rest, place_of = ARGV[at], rest_at(at), (at - JOBS_AT) / 6 + 1
+  local word = words[place_of]
+  if not word or word == 'ok' then
+    word = objection(jid, rest) or store(jid, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], rest)
   end
   if word == 'ok' then stored = stored + 1 end
-  words[#words + 1] = word
+  words[place_of] = word
 end
 store_dependants()
 if stored > 0 then count(queue, 'submitted', stored) end

@@ -1,7 +1,10 @@
 //! Submitting jobs.
 
+mod batch;
 mod body;
+mod digest;
 mod plain;
+mod whole;
 
 use std::collections::HashMap;
 
@@ -9,9 +12,13 @@ use keyrack_keys::PartError;
 use keyrack_store::Script;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, value::RawValue};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 
-pub use self::body::SubmissionBody;
+use self::batch::{Batch, Calls, take};
+pub use self::{
+    body::SubmissionBody,
+    whole::{JOBS_AS_A_WHOLE_MAX, RefusedList, StoredJob},
+};
 use super::{
     hive::Hive,
     job::{Job, Options},
@@ -70,6 +77,8 @@ pub struct Submission {
     tags: Vec<Tag>,
     parent: Option<Jid>,
     tenant: Option<Tenant>,
+    /// Whether a digest of it is stored.
+    is_remembered: bool,
 }
 
 impl Submission {
@@ -93,6 +102,7 @@ impl Submission {
             tags: Vec::new(),
             parent: None,
             tenant: None,
+            is_remembered: false,
         }
     }
 
@@ -268,6 +278,7 @@ impl Submission {
     /// The six values that the script takes for it.
     fn prepare(mut self) -> Result<Prepared, Error> {
         self.check()?;
+        let digest = self.is_remembered.then(|| self.digest());
         let group = self.queue.group();
         let is_fresh = self.jid.is_none();
         let jid = self.jid.take().unwrap_or_else(|| Jid::fresh(&group));
@@ -289,7 +300,8 @@ impl Submission {
             options: self.options.to_json(),
             priority: self.options.priority,
             tags: serde_json::to_string(&tags).expect("texts are JSON"),
-            rest: self.rest(),
+            rest: self.rest(digest.as_deref()),
+            digest,
             parent: self.parent,
             queue: self.queue,
             jid,
@@ -367,7 +379,7 @@ impl Submission {
     }
 
     /// What few jobs have, as the script's JSON object; empty when it has nothing.
-    fn rest(&self) -> String {
+    fn rest(&self, digest: Option<&str>) -> String {
         let mut rest = Map::new();
         let options = &self.options;
         if options.delay > 0.0 {
@@ -383,6 +395,7 @@ impl Submission {
             ("parent", self.parent.as_ref().map(Jid::as_str)),
             ("host", options.preferred_hostname.as_deref()),
             ("tenant", self.tenant.as_ref().map(Tenant::as_str)),
+            ("digest", digest),
         ];
         for (name, text) in texts {
             if let Some(text) = text {
@@ -405,6 +418,7 @@ struct Prepared {
     tags: String,
     rest: String,
     parent: Option<Jid>,
+    digest: Option<String>,
 }
 
 impl Prepared {
@@ -506,15 +520,26 @@ impl Hive {
         queue: &QueueName,
         jobs: Vec<Prepared>,
     ) -> Result<Vec<Result<Jid, Error>>, Error> {
+        let (words, is_repeat) = self.store_batch(queue, &jobs, false).await?;
+        Ok(jobs.into_iter().zip(words).map(|(job, word)| job.outcome(&word, is_repeat)).collect())
+    }
+
+    /// Stores jobs in one call. Returns the script's word for each, and whether the call was made twice.
+    async fn store_batch(
+        &self,
+        queue: &QueueName,
+        jobs: &[Prepared],
+        whole: bool,
+    ) -> Result<(Vec<String>, bool), Error> {
         let mut writing = self.store().writing().await;
-        if self.is_plain_batch(&jobs) {
-            match self.submit_plain(queue, &jobs).await {
+        if self.is_plain_batch(jobs) {
+            match self.submit_plain(queue, jobs).await {
                 // Whether they arrived is found out below.
                 Err(keyrack_store::Error::Lost(_)) => writing = self.store().writing().await,
                 done => {
                     done?;
                     writing.acknowledged().await?;
-                    return Ok(jobs.into_iter().map(|job| Ok(job.jid)).collect());
+                    return Ok((vec!["ok".to_owned(); jobs.len()], false));
                 }
             }
         }
@@ -527,7 +552,8 @@ impl Hive {
                     [job.jid.as_str(), &job.data, &job.options, priority, &job.tags, &job.rest]
                 })
                 .collect();
-            self.call_on_queue(&SUBMIT, queue).args("jobs", args).run::<Vec<String>>()
+            let call = self.call_on_queue(&SUBMIT, queue).arg("whole", u8::from(whole));
+            call.args("jobs", args).run::<Vec<String>>()
         };
         let (words, is_repeat) = match run().await {
             // The ids are ours, so asking again cannot make a second job.
@@ -538,49 +564,7 @@ impl Hive {
             words => (words?, false),
         };
         writing.acknowledged().await?;
-        Ok(jobs.into_iter().zip(words).map(|(job, word)| job.outcome(&word, is_repeat)).collect())
-    }
-}
-
-/// Calls of the script that are under way.
-struct Calls {
-    set: JoinSet<Sent>,
-    most: usize,
-}
-
-/// What one call of the script brought: the place of each job among those submitted, and its answer.
-type Sent = Result<Vec<(usize, Result<Jid, Error>)>, Error>;
-
-fn take(
-    call: Result<Sent, JoinError>,
-    answers: &mut [Option<Result<Jid, Error>>],
-) -> Result<(), Error> {
-    let sent = call.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
-    for (place, answer) in sent {
-        answers[place] = Some(answer);
-    }
-    Ok(())
-}
-
-/// Jobs of one queue that go into one call.
-#[derive(Default)]
-struct Batch {
-    jobs: Vec<Prepared>,
-    /// The place of each among the jobs submitted.
-    places: Vec<usize>,
-    bytes: usize,
-}
-
-impl Batch {
-    fn is_full(&self, next: &Prepared) -> bool {
-        self.jobs.len() >= JOBS_PER_CALL
-            || (self.bytes + next.bytes() > BYTES_PER_CALL && !self.jobs.is_empty())
-    }
-
-    fn add(&mut self, place: usize, job: Prepared) {
-        self.bytes += job.bytes();
-        self.jobs.push(job);
-        self.places.push(place);
+        Ok((words, is_repeat))
     }
 }
 

@@ -8,7 +8,8 @@
         that lost deaths_max workers fails; 0 for no such limit. One that lost last_chance_after has to run alone to be
         believed the cause. The cursor walks the tenants.
   Derives the keys of the queue, the workers and the jobs under the same hash tag.
-  Returns how many results expired, how many jobs were taken from their workers, and the next cursor.
+  Returns how many results expired, how many jobs were taken from their workers, the next cursor, and the ids of the jobs that
+  failed because they have lost their workers.
 ]]
 --- @include "fail"
 --- @include "die"
@@ -29,7 +30,7 @@ local SEARCHED_MAX = 10000
 
 local lock_ms, waits_max, deaths_max = tonumber(lock_ms), tonumber(waits_max), tonumber(deaths_max)
 local last_chance_after, finished_max = tonumber(last_chance_after), tonumber(finished_max)
-local expired, taken = 0, 0
+local expired, taken, failed = 0, 0, {}
 
 -- Ends a result that is not kept any longer. Returns whether it was one.
 local function expire(jid)
@@ -56,6 +57,14 @@ local function drop(jid)
   dropped = dropped + 1
 end
 
+-- Whether a job with a result has failed. Node keeps no list of those, so what it has failed is listed here.
+local function has_failed(jid)
+  if call('ZSCORE', failed_key(queue), jid) then return true end
+  if call('HGET', job_key(jid), 'status') ~= 'failed' then return false end
+  list_failed(jid, queue, call('ZSCORE', expires_key(queue), jid))
+  return true, true
+end
+
 -- Drops completed jobs, those first that would expire first.
 local function drop_completed(surplus)
   local at = 0
@@ -63,12 +72,11 @@ local function drop_completed(surplus)
     local jids = call('ZRANGE', expires_key(queue), at, at + SWEPT_MAX - 1)
     if #jids == 0 then return end
     for _, jid in ipairs(jids) do
-      if surplus > 0 and dropped < SWEPT_MAX and not call('ZSCORE', failed_key(queue), jid) then
-        drop(jid)
-        surplus = surplus - 1
-      else
-        at = at + 1
-      end
+      local is_kept, was_unlisted = true, false
+      if surplus > 0 and dropped < SWEPT_MAX then is_kept, was_unlisted = has_failed(jid) end
+      if is_kept then at = at + 1 else drop(jid) end
+      -- One that was not listed as failed was counted as completed.
+      if not is_kept or was_unlisted then surplus = surplus - 1 end
     end
   end
 end
@@ -79,8 +87,8 @@ local function drop_surplus()
   local limits = call('HMGET', settings_key(queue), 'completed_max', 'failed_max')
   local completed_max = tonumber(limits[1] or nil) or finished_max
   local failed_max = tonumber(limits[2] or nil) or finished_max
+  drop_completed(call('ZCARD', expires_key(queue)) - call('ZCARD', failed_key(queue)) - completed_max)
   local n_failed = call('ZCARD', failed_key(queue))
-  drop_completed(call('ZCARD', expires_key(queue)) - n_failed - completed_max)
   if n_failed > failed_max then
     local surplus = math.min(n_failed - failed_max, SWEPT_MAX)
     for _, jid in ipairs(call('ZRANGE', failed_key(queue), 0, surplus - 1)) do drop(jid) end
@@ -108,14 +116,18 @@ local function take_away(job)
   job[HISTORY] = with_entry(job[HISTORY], entry('expiredLock', ',"old_worker":' .. quoted(old_worker)))
   local deaths, retries = tonumber(job[DEATHS] or '0') + 1, tonumber(job[RETRIES]) or 0
   local key, to_blame = job_key(jid), deaths_max > 0 and is_to_blame(job)
+  local function fail_for_good(reason)
+    fail(job, reason)
+    failed[#failed + 1] = jid
+  end
   local is_counted = deaths_max == 0 or to_blame or deaths <= last_chance_after
   if is_counted then call('HSET', key, 'deaths', string.format('%d', deaths)) end
   if not is_counted then
     enter_stored(jid, job)
   elseif to_blame and deaths >= deaths_max then
-    fail(job, string.format('%d workers were lost while they ran this job, the last was "%s"', deaths, old_worker))
+    fail_for_good(string.format('%d workers were lost while they ran this job, the last was "%s"', deaths, old_worker))
   elseif retries >= option(table_of(job[OPTIONS]), 'retries') then
-    fail(job, 'no more retries available')
+    fail_for_good('no more retries available')
   else
     call('HSET', key, 'retries', string.format('%d', retries + 1))
     enter_stored(jid, job)
@@ -222,4 +234,4 @@ forget_workers()
 prune_ranked()
 call('ZREMRANGEBYSCORE', stopping_key(queue), '-inf', now)
 local cursor = heal_tenants(cursor)
-return { expired, taken, cursor }
+return { expired, taken, cursor, failed }

@@ -62,6 +62,8 @@ pub struct Swept {
     pub expired: u64,
     /// Jobs taken from workers that were gone.
     pub taken_away: u64,
+    /// Those of them that failed for good: they had no more retries, or have lost too many workers.
+    pub failed: Vec<String>,
     /// Where the next sweep is to go on.
     pub cursor: String,
 }
@@ -88,7 +90,7 @@ impl Hive {
             .arg("finished_max", care.finished_max)
             .arg("cursor", if cursor.is_empty() { "0" } else { cursor })
             .args("gone", gone);
-        let (expired, taken_away, cursor) = call.run().await?;
-        Ok(Swept { expired, taken_away, cursor })
+        let (expired, taken_away, cursor, failed) = call.run().await?;
+        Ok(Swept { expired, taken_away, failed, cursor })
     }
 }

@@ -224,3 +224,14 @@ impl Worker {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_stop_a_worker_within_30_seconds() {
+        let longest = DRAIN + Settings::default().stop_grace + queue_worker::LAST_CALL;
+        assert!(longest < Duration::from_secs(30), "{longest:?}");
+    }
+}

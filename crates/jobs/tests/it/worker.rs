@@ -3,6 +3,7 @@
 mod bench;
 mod ends;
 mod line;
+mod logs;
 mod outages;
 mod poison;
 mod regains;

@@ -1,8 +1,15 @@
 //! The commands of docs/jobs-http.md, run as they stand there.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
-use keyrack_testkit::{Process, clients, wait_for};
+use keyrack_testkit::{Port, Process, clients, wait_for, wait_until};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -99,32 +106,99 @@ fn every_command_answers_as_the_page_says() {
     }
 }
 
+/// The worker of the page, with some of its code replaced.
+fn worker(dir: &Path, address: SocketAddr, replaced: &[(&str, &str)]) -> Process {
+    let worker = blocks().into_iter().find(|block| block.language == "python").expect("a worker");
+    let lines = worker.code.lines().filter(|line| !line.is_empty()).count();
+    assert!(lines <= 30, "{lines} lines");
+    let code = replaced.iter().fold(worker.code, |code, (old, new)| {
+        assert!(code.contains(old), "no {old:?} in the worker");
+        code.replace(old, new)
+    });
+    fs::write(dir.join("worker.py"), code).expect("written");
+    let mut python = clients::python();
+    python.arg("worker.py").current_dir(dir).env("KEYRACK", format!("http://{address}"));
+    Process::spawn("the worker", python)
+}
+
+fn outcome(jid: &str, serve: &Serve, dir: &Path) -> Json {
+    wait_for("the job to end", || {
+        let script = format!("curl -s \"$KEYRACK/api/1/jobs/{jid}/outcome?wait_s=10\"");
+        let outcome = values(&run(&script, serve, dir)).remove(0);
+        (outcome["ended"] == true).then(|| outcome["job"].clone())
+    })
+}
+
 #[test]
 fn the_worker_in_thirty_lines_runs_jobs() {
     let dir = TempDir::new().expect("a folder");
     let serve = Serve::start(dir.path());
-    let worker = blocks().into_iter().find(|block| block.language == "python").expect("a worker");
-    let lines = worker.code.lines().filter(|line| !line.is_empty()).count();
-    assert!(lines <= 30, "{lines} lines");
-    fs::write(dir.path().join("worker.py"), worker.code).expect("written");
-    let mut python = clients::python();
-    python.arg("worker.py").current_dir(dir.path());
-    python.env("KEYRACK", format!("http://{}", serve.http()));
-    let _worker = Process::spawn("the worker", python);
-
+    let _worker = worker(dir.path(), serve.http(), &[]);
     let submit = r#"curl -s $KEYRACK/api/1/queues/thumbnails/jobs -d '[
         {"jid": "good", "data": ["cat.jpg", 64]}, {"jid": "bad", "data": ["cat.jpg"], "retries": 0}
     ]'"#;
     run(submit, &serve, dir.path());
-    let outcome = |jid: &str| {
-        wait_for("the job to end", || {
-            let script = format!("curl -s \"$KEYRACK/api/1/jobs/{jid}/outcome?wait_s=10\"");
-            let outcome = values(&run(&script, &serve, dir.path())).remove(0);
-            (outcome["ended"] == true).then(|| outcome["job"].clone())
-        })
-    };
-    assert_eq!(outcome("good")["result"], serde_json::json!({"path": "cat-64.jpg"}));
-    let bad = outcome("bad");
+    let good = outcome("good", &serve, dir.path());
+    assert_eq!(good["result"], serde_json::json!({"path": "cat-64.jpg"}));
+    let bad = outcome("bad", &serve, dir.path());
     let reason = bad["failedReason"].as_str().expect("a reason");
     assert!(reason.contains("missing 1 required positional argument"), "{reason}");
+}
+
+/// A job that goes on until a file is there.
+const WAITS_FOR_FILE: (&str, &str) = (
+    "    return {\"path\"",
+    "    while path == \"wait\" and not os.path.exists(f\"end-{size}\"):\n        time.sleep(0.01)\n    return {\"path\"",
+);
+
+#[test]
+fn the_worker_in_thirty_lines_outlives_outages_cancels_and_long_jobs() {
+    let dir = TempDir::new().expect("a folder");
+    let port = Port::lease();
+    let address = SocketAddr::from(([127, 0, 0, 1], port.number()));
+    // Its first claim meets a server that cannot serve.
+    let away = TcpListener::bind(address).expect("the port");
+    let (short_pauses, short_lock) =
+        (("time.sleep(20)", "time.sleep(0.1)"), ("lock_s=60", "lock_s=1"));
+    let _worker = worker(dir.path(), address, &[short_pauses, short_lock, WAITS_FOR_FILE]);
+    for _ in 0..2 {
+        let (mut stream, _) = away.accept().expect("a request");
+        let mut head = [0; 1024];
+        assert!(stream.read(&mut head).expect("a head") > 0);
+        stream
+            .write_all(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            .expect("answered");
+    }
+    drop(away);
+    let serve = Serve::start_with(dir.path(), &format!("--http {address}"), &[]);
+
+    let submit = |jid: &str, data: &str| {
+        let body = format!(r#"{{"jid": "{jid}", "data": {data}}}"#);
+        run(
+            &format!("curl -s $KEYRACK/api/1/queues/thumbnails/jobs -d '{body}'"),
+            &serve,
+            dir.path(),
+        );
+    };
+    let job = |jid: &str| {
+        values(&run(&format!("curl -s $KEYRACK/api/1/jobs/{jid}"), &serve, dir.path())).remove(0)
+    };
+    submit("canceled", r#"["wait", 1]"#);
+    wait_until("the job to run", || job("canceled")["status"] == "running");
+    run("curl -s -X DELETE $KEYRACK/api/1/jobs/canceled", &serve, dir.path());
+    fs::write(dir.path().join("end-1"), "").expect("written");
+    submit("next", r#"["cat.jpg", 64]"#);
+    assert_eq!(outcome("next", &serve, dir.path())["status"], "completed");
+
+    submit("long", r#"["wait", 2]"#);
+    wait_until("the job to run", || job("long")["status"] == "running");
+    // Twice as long as its lock.
+    let begun = Instant::now();
+    wait_until("the lock to be over", || {
+        assert_eq!(job("long")["status"], "running");
+        begun.elapsed() > Duration::from_secs(2)
+    });
+    fs::write(dir.path().join("end-2"), "").expect("written");
+    let long = outcome("long", &serve, dir.path());
+    assert_eq!((&long["status"], &long["attempts"]), (&"completed".into(), &1.into()));
 }

@@ -102,9 +102,14 @@ impl Serve {
 
     /// The same where no more than so many files can be open.
     pub(crate) fn start_with_files(dir: &Path, files: u32) -> Serve {
+        Serve::start_after(dir, &format!("ulimit -n {files}"))
+    }
+
+    /// The same after a command of the shell, whose process it becomes.
+    pub(crate) fn start_after(dir: &Path, line: &str) -> Serve {
         let mut command = Process::command("sh");
         command.current_dir(dir).stdin(Stdio::null());
-        let line = format!("ulimit -n {files} && exec \"$0\" \"$@\"");
+        let line = format!("{line} && exec \"$0\" \"$@\"");
         command.arg("-c").arg(line).arg(program());
         let serve = Serve::spawn_as(command, "", &[]);
         serve.wait_until_ready();

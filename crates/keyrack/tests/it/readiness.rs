@@ -5,6 +5,7 @@ use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
     path::Path,
+    process::Command,
 };
 
 use keyrack_testkit::{Port, RedisServer, wait_until};
@@ -227,4 +228,30 @@ fn replicas_are_waited_for_when_a_job_is_submitted() {
         "jobs submit q 1 --store embedded:memory --replicas-acknowledge 1",
     );
     assert_eq!(embedded.code, Some(2), "{embedded:?}");
+}
+
+/// Limits the length of the files of a process, as a full disk would; `None` lifts the limit.
+fn limit_files(process: u32, bytes: Option<u64>) {
+    let soft = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+    let mut prlimit = Command::new("prlimit");
+    prlimit.args(["--pid", &process.to_string(), &format!("--fsize={soft}:")]);
+    assert!(prlimit.status().expect("prlimit runs").success());
+}
+
+#[test]
+fn readyz_and_the_metric_are_red_while_the_embedded_store_cannot_write() {
+    let dir = folder();
+    // A file that gets too long is refused, and does not end the process.
+    let serve = Serve::start_after(dir.path(), "trap '' XFSZ");
+    let is_told = |status: &str, up: &str| {
+        let (ready, _) = serve.get("/readyz");
+        let (_, metrics) = serve.get("/metrics");
+        ready.starts_with(&format!("HTTP/1.1 {status} "))
+            && metrics.lines().any(|line| line == format!("keyrack_store_up {up}"))
+    };
+    wait_until("the server to be ready", || is_told("200", "1"));
+    limit_files(serve.process.id(), Some(1));
+    wait_until("the full disk to be noticed", || is_told("503", "0"));
+    limit_files(serve.process.id(), None);
+    wait_until("the server to be ready again", || is_told("200", "1"));
 }

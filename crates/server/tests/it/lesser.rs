@@ -41,9 +41,9 @@ async fn a_key_for_a_list_is_no_key_for_one_of_its_jobs() {
 async fn limits_are_not_taken_away_by_sending_nothing() {
     let site = Site::start().await;
     let path = "/api/1/queues/q/limits";
+    site.submit("q", json!({})).await;
     site.put(path, json!({"concurrency": 3})).await.ok();
     site.send("PUT", path, &[], "").await.problem(422, "invalid");
-    site.submit("q", json!({})).await;
     assert_eq!(site.get(path).await.ok()["concurrency"], 3);
     site.put(path, json!({})).await.ok();
     assert_eq!(site.get(path).await.ok()["concurrency"], serde_json::Value::Null);

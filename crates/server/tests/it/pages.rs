@@ -1,6 +1,7 @@
 //! The dashboard as any client sees it, without running its script.
 
 use futures_util::StreamExt as _;
+use keyrack_jobs::bee::{Care, keys::QueueName};
 use keyrack_store::Store;
 use serde_json::json;
 
@@ -95,6 +96,21 @@ async fn queue_is_paused_resumed_and_limited_by_forms() {
 }
 
 #[tokio::test]
+async fn queue_is_deleted_by_a_form_once_it_is_empty() {
+    let site = Site::start().await;
+    let jid = site.submit("mail", json!({})).await;
+    let refused = site.form("/queues/mail/delete", "").await;
+    assert!(site.follow(&refused).await.contains("still holds 1 jobs"));
+    assert_eq!(site.get("/api/1/queues/mail").await.ok()["queued"], 1);
+    site.delete(&format!("/api/1/jobs/{jid}")).await.ok();
+    let deleted = site.form("/queues/mail/delete", "").await;
+    assert_eq!(deleted.header("location"), Some("/jobs"));
+    assert!(site.follow(&deleted).await.contains("Queue &#34;mail&#34; deleted."));
+    site.get("/api/1/queues/mail").await.problem(404, "queue_not_found");
+    assert_eq!(site.get("/queues/mail").await.status, 404);
+}
+
+#[tokio::test]
 async fn pages_of_other_sites_can_send_no_form() {
     let site = Site::start().await;
     let jid = site.submit("mail", json!({})).await;
@@ -105,6 +121,7 @@ async fn pages_of_other_sites_can_send_no_form() {
         "/queues/mail/pause".into(),
         "/queues/mail/resume".into(),
         "/queues/mail/limits".into(),
+        "/queues/mail/delete".into(),
         "/bulk".into(),
         "/bulk/1/stop".into(),
         "/recurring/x/run".into(),
@@ -363,4 +380,23 @@ async fn nothing_that_is_asked_breaks_a_page() {
         let answer = site.form(path, "%FF=%00&&&==").await;
         assert!(answer.status < 500, "{path}: {answer:?}");
     }
+}
+
+#[tokio::test]
+async fn queue_says_when_it_has_deleted_ended_jobs_before_their_time() {
+    let site = Site::start().await;
+    for _ in 0..3 {
+        site.submit("mail", json!({})).await;
+    }
+    for job in site.claim("mail", "mailer", 3).await {
+        let path = format!("/api/1/jobs/{}/complete", job["jid"].as_str().expect("an id"));
+        site.post(&path, json!({"worker": "mailer", "attempt": 1, "result": 7})).await.ok();
+    }
+    site.put("/api/1/queues/mail/limits", json!({"completed_max": 1})).await.ok();
+    assert_eq!(site.get("/api/1/queues/mail").await.ok()["dropped"], 0);
+    let queue = QueueName::new("mail").expect("a queue");
+    site.hive.sweep(&queue, &Care::default(), "", &[]).await.expect("swept");
+    let page = site.page("/queues/mail").await;
+    assert!(page.contains("2 ended jobs deleted before their time in the last hour"), "{page}");
+    assert_eq!(site.get("/api/1/queues/mail").await.ok()["dropped"], 2);
 }

@@ -1,5 +1,7 @@
 //! Queues as a whole.
 
+use std::collections::BTreeSet;
+
 use keyrack_jobs::bee::keys::{self, QueueName};
 use serde_json::json;
 
@@ -65,6 +67,10 @@ async fn limits_are_set_before_the_first_job_and_shown() {
         "concurrency": 2, "rate": {"max": 100, "per_ms": 1000}, "tenant_concurrency": 1, "tenants": {"acme": 2},
         "completed_max": 5_000, "failed_max": null, "failed_ttl_ms": 60_000,
     });
+    let unknown = site.put("/api/1/queues/emails/limits", limits.clone()).await;
+    unknown.problem(404, "queue_not_found");
+    let created = site.put("/api/1/queues/emails/limits?create=true", limits.clone()).await;
+    assert_eq!(created.ok(), limits);
     assert_eq!(site.put("/api/1/queues/emails/limits", limits.clone()).await.ok(), limits);
     assert_eq!(site.get("/api/1/queues/emails/limits").await.ok(), limits);
     assert_eq!(site.get("/api/1/queues/emails").await.ok()["limits"], limits);
@@ -134,6 +140,64 @@ async fn the_numbers_of_queues_are_metrics() {
     assert_eq!(site.get("/api/1/queues").await.ok()["queues"][0]["workers"], 0);
 }
 
+/// The names of the labels of a metric, as they were scraped; nothing if it was not.
+fn labels_of(metrics: &str, name: &str) -> Option<BTreeSet<String>> {
+    let sample = metrics.lines().find(|line| {
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{') || rest.starts_with(' '))
+    })?;
+    let labels = sample[name.len()..].strip_prefix('{').and_then(|rest| rest.split_once('}'));
+    let pairs = labels.map_or("", |(labels, _)| labels).split(',');
+    Some(pairs.filter_map(|pair| Some(pair.split_once('=')?.0.to_owned())).collect())
+}
+
+/// The name of the metric that an expression begins with.
+fn metric_in(expression: &str) -> &str {
+    let at = expression.find("keyrack_").expect("a metric");
+    let rest = &expression[at..];
+    &rest[..rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len())]
+}
+
+/// Prometheus matches two sides by all of their labels unless it is told otherwise.
+#[tokio::test]
+async fn both_sides_of_every_recommended_alert_can_match() {
+    let site = Site::start().await;
+    site.submit("emails", json!({})).await;
+    let metrics = site.get("/metrics").await.body;
+    let page = include_str!("../../../../docs/operating.md");
+    let table = page.split("## Alerts").nth(1).expect("a table of alerts");
+    let conditions: Vec<&str> = table.lines().filter_map(|line| line.split('`').nth(1)).collect();
+    assert!(conditions.len() > 5, "{conditions:?}");
+    let mut n_matched = 0;
+    for condition in conditions {
+        let Some((left, right)) = condition.split_once(" and ") else { continue };
+        let ignored = right.strip_prefix("ignoring(").and_then(|rest| rest.split_once(')'));
+        let ignored = ignored.map_or("", |(labels, _)| labels);
+        let [left, right] = [left, right].map(|side| {
+            let mut labels = labels_of(&metrics, metric_in(side)).expect("it was scraped");
+            labels.retain(|label| !ignored.split(',').any(|name| name.trim() == label));
+            labels
+        });
+        assert_eq!(left, right, "{condition}");
+        n_matched += 1;
+    }
+    assert!(n_matched > 0, "the alert on missing workers has two sides");
+}
+
+#[tokio::test]
+async fn queues_beyond_the_limit_of_metrics_are_counted_as_left_out() {
+    let site = Site::measuring(2).await;
+    for queue in ["a", "b", "c"] {
+        site.submit(queue, json!({})).await;
+    }
+    let metrics = site.get("/metrics").await.body;
+    for line in ["keyrack_jobs_queues 3\n", "keyrack_jobs_queues_left_out 1\n"] {
+        assert!(metrics.contains(line), "no {line:?} in\n{metrics}");
+    }
+    for (queue, is_shown) in [("a", true), ("b", true), ("c", false)] {
+        assert_eq!(metrics.contains(&format!("queue=\"{queue}\"")), is_shown, "{queue}");
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_queue_is_refused_with_the_name_that_was_meant() {
     let site = Site::start().await;
@@ -142,4 +206,13 @@ async fn an_unknown_queue_is_refused_with_the_name_that_was_meant() {
     let detail = refused.problem(404, "queue_not_found");
     assert!(detail.contains("did you mean \"emails\"?"), "{detail}");
     site.get("/api/1/queues/emials").await.problem(404, "queue_not_found");
+    let refused = site.put("/api/1/queues/emials/limits", json!({"concurrency": 1})).await;
+    let detail = refused.problem(404, "queue_not_found");
+    assert!(detail.contains("did you mean \"emails\"?"), "{detail}");
+    let created = site.post("/api/1/queues/letters/pause?create=true", json!({})).await;
+    assert_eq!(created.ok()["paused"], true);
+    let queues = site.get("/api/1/queues").await.ok();
+    let names: Vec<_> = queues["queues"].as_array().expect("a list").iter().collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_eq!((&names[0]["queue"], &names[1]["queue"]), (&"emails".into(), &"letters".into()));
 }

@@ -93,6 +93,23 @@ impl Site {
         Site::built(store, definitions, billing, access, limits, quotas).await
     }
 
+    /// A server in memory that tells about so many queues in its metrics.
+    pub(crate) async fn measuring(metrics_queues: usize) -> Site {
+        let store = Store::open("embedded:memory").await.expect("a store");
+        let services = Arc::new(Services::new(store.clone(), Options::default()));
+        let server = Server { metrics_queues, ..Server::new(services) };
+        let identity = Identity::with_jwt(store.clone(), sign_in()).expect("good settings");
+        let hive = Hive::open(store.clone()).await.expect("a hive");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let addr = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel();
+        let served = tokio::spawn(server.run(listener, async {
+            let _ = stopped.await;
+        }));
+        let files = TempDir::new().expect("a folder");
+        Site { addr, hive, store, identity, files, stop: Some(stop), served }
+    }
+
     /// A server in memory with other limits on connections.
     pub(crate) async fn limited(limits: ConnectionLimits) -> Site {
         let store = Store::open("embedded:memory").await.expect("a store");

@@ -94,12 +94,32 @@ async fn the_same_key_gives_the_same_job() {
         reused.problem(422, "idempotency_key_reused");
     }
     assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 2);
+    // What a worker may change is compared with what was asked for, not with what it is now.
+    assert_eq!(site.claim("emails", "mailer", 2).await.len(), 2);
+    assert_eq!(send("order 7", r#"{"data": ["a", 1.5]}"#).await.status, 200);
+    for options in [
+        r#""retries": 1"#,
+        r#""retryDelay": 1"#,
+        r#""progressiveDelay": true"#,
+        r#""ttl": 1"#,
+        r#""failedTtl": 1"#,
+        r#""tags": ["t"]"#,
+    ] {
+        let reused = send("order 7", &format!(r#"{{"data": ["a", 1.5], {options}}}"#)).await;
+        reused.problem(422, "idempotency_key_reused");
+    }
 
     let list = r#"[{"data": [1]}, {"data": [2]}]"#;
     let (first, again) = (send("batch", list).await.json(), send("batch", list).await.json());
     assert_eq!(first["jobs"][1]["jid"], again["jobs"][1]["jid"]);
     assert_ne!(first["jobs"][0]["jid"], first["jobs"][1]["jid"]);
-    assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 4);
+    assert_eq!(again["jobs"][1]["created"], false);
+    assert_eq!(site.get("/api/1/queues/emails").await.ok()["queued"], 2);
+    let other = send("batch", r#"[{"data": [1]}, {"data": [3]}]"#).await;
+    assert!(other.problem(422, "idempotency_key_reused").starts_with("[1]: "));
+    let longer = send("batch", r#"[{"data": [1]}, {"data": [2]}, {"data": [3]}]"#).await.json();
+    let created: Vec<_> = (0..3).map(|at| longer["jobs"][at]["created"].clone()).collect();
+    assert_eq!(created, [false, false, true], "what was there is as good as new");
     for key in ["", &"x".repeat(256), "grüße"] {
         let refused = send(key, "{}").await;
         refused.problem(422, "invalid");

@@ -12,6 +12,14 @@ local function failed_ttl(job)
   return ttl and ttl > 0 and math.min(ttl, OPTION_MAX) or FAILED_TTL_MS
 end
 
+-- Lists a job that a Node worker has failed. It failed a ttl before its result expires; what keyrack has failed, whose
+-- failures may be kept for longer than results, is listed as of now. Returns how many are listed more.
+local function list_failed(jid, queue, expires_at)
+  local ttl = option(table_of(call('HGET', job_key(jid), 'options')), 'ttl')
+  local failed_at = string.format('%.0f', math.min(math.max(tonumber(expires_at) - ttl, 0), now))
+  return call('ZADD', failed_key(queue), 'NX', failed_at, jid)
+end
+
 -- `job` is what is stored, with its newest options and history.
 local function fail(job, reason)
   job[STATUS], job[FAILED_REASON] = 'failed', reason

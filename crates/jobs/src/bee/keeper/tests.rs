@@ -114,6 +114,86 @@ async fn queues_that_only_node_fills_are_listed_and_their_due_jobs_promoted_with
     .await;
 }
 
+#[tokio::test]
+async fn a_round_takes_out_what_does_not_belong() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let group = queue().group();
+        hive.put("real").await;
+        for key in [keys::waiting(&queue(), &group), keys::failed(&queue(), &group)] {
+            let mut cmd = redis::cmd("ZADD");
+            cmd.arg(&*hive.store().place(&key)).arg(hive.now_ms()).arg("ghost");
+            let () = cmd.query_async(&mut hive.store().connection()).await.expect("added");
+        }
+        let stats = async || hive.stats(&queue()).await.expect("stats");
+        assert_eq!((stats().await.waiting, stats().await.failed), (1, 1));
+        let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+        // One list in each round.
+        for _ in 0..5 {
+            keeper.round().await.expect("kept");
+        }
+        let stats = stats().await;
+        assert_eq!((stats.waiting, stats.failed, stats.queued), (0, 0, 1));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_keeper_puts_back_jobs_that_nothing_names() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let jid = hive.put("a").await;
+        let mut cmd = redis::cmd("DEL");
+        cmd.arg(&*hive.store().place(&keys::queue(&queue(), &queue().group())));
+        let () = cmd.query_async(&mut hive.store().connection()).await.expect("gone");
+        let worker = hive.worker();
+        assert!(hive.take(&worker, 1).await.is_empty());
+        let keeping = tokio::spawn(Keeper::new(&hive, Care::KEYRACK).run(std::future::pending()));
+        keyrack_testkit::wait_until_async("the job to be put back", async || {
+            hive.stats(&queue()).await.is_ok_and(|stats| stats.queued == 1)
+        })
+        .await;
+        keeping.abort();
+        assert_eq!(hive.take(&worker, 1).await[0].jid(), jid.as_str());
+    })
+    .await;
+}
+
+/// A clock that stands still, and that has jumped when it is said to.
+#[derive(Debug, Default)]
+struct JumpedClock(parking_lot::Mutex<Option<std::time::Instant>>);
+
+impl keyrack_store::Clock for JumpedClock {
+    fn now_ms(&self) -> u64 {
+        crate::bee::test_support::NOW
+    }
+
+    fn last_jump(&self) -> Option<std::time::Instant> {
+        *self.0.lock()
+    }
+}
+
+#[tokio::test]
+async fn no_lock_counts_as_expired_just_after_a_jump_of_the_clock() {
+    let clock = std::sync::Arc::new(JumpedClock::default());
+    let options = keyrack_store::Options { clock: Some(clock.clone()), ..Default::default() };
+    let url = "embedded:memory".parse().expect("a URL");
+    let store = keyrack_store::Store::open_with(url, options).await.expect("a store");
+    let hive = Hive::open(store).await.expect("a hive");
+    let jid = hive.put("a").await;
+    let worker = hive.worker();
+    hive.claim(&queue(), &worker, 1, Duration::ZERO).await.expect("claimed");
+    let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+    let now = std::time::Instant::now();
+    for (jumped_at, status) in
+        [(Some(now), Status::Running), (now.checked_sub(Care::KEYRACK.lock), Status::Queued)]
+    {
+        *clock.0.lock() = jumped_at;
+        keeper.round().await.expect("kept");
+        assert_eq!(hive.job(&jid).await.expect("the job").status(), status);
+    }
+}
+
 #[test]
 fn walks_take_a_hundredth_of_the_time() {
     assert_eq!(pause_after(Duration::from_millis(3)), Duration::from_secs(5));

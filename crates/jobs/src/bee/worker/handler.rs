@@ -82,10 +82,13 @@ impl Handler {
 }
 
 /// Under this name attempts are logged, for those who filter.
-const LOG_TARGET: &str = "keyrack_jobs::attempts";
+pub(super) const LOG_TARGET: &str = "keyrack_jobs::attempts";
 
-/// Tells of a failed attempt, or that there will be no other. The lost and the canceled are settled elsewhere.
+/// Tells of a failed attempt, or that there will be no other. What became of the lost and the canceled is decided elsewhere.
 fn log_failure(context: &Context, failure: &Failure) {
+    if matches!(context.stop_reason(), Some(Stop::Canceled | Stop::Lost)) {
+        return;
+    }
     let options = context.changed_options().unwrap_or_else(|| context.job().options());
     let message = failure.message.as_str();
     if failure.retry && context.job().retries() < u64::from(options.retries) {

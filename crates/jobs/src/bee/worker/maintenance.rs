@@ -17,7 +17,7 @@ use super::super::{
     settle::{End, Outcome},
     sweep::Care,
 };
-use super::{context::Stop, queue_worker::Shared};
+use super::{context::Stop, handler::LOG_TARGET, queue_worker::Shared};
 use crate::Error;
 
 /// The time between two sweeps of one worker.
@@ -83,6 +83,11 @@ impl Watch {
         let swept = self.hive.sweep(&self.queue, &self.care, &self.cursor, &gone).await?;
         if swept.taken_away > 0 {
             tracing::warn!(queue = %self.queue, jobs = swept.taken_away, "took jobs from workers that were gone");
+        }
+        for jid in &swept.failed {
+            tracing::error!(
+                target: LOG_TARGET, queue = %self.queue, %jid, "the job failed for good: its workers were lost"
+            );
         }
         self.cursor = swept.cursor;
         Ok(())

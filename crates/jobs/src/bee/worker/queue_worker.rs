@@ -53,7 +53,7 @@ const BACKOFF_MAX: Duration = Duration::from_millis(500);
 /// How long a job that was claimed ahead may wait for a handler. Then others get it.
 const IN_LINE_MAX: Duration = Duration::from_millis(50);
 /// What a stopping worker waits for the store beyond the time its handlers have.
-const LAST_CALL: Duration = Duration::from_secs(2);
+pub(super) const LAST_CALL: Duration = Duration::from_secs(2);
 
 /// What the loop, its maintenance and its calls share.
 pub(super) struct Shared {

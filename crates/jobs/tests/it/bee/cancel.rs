@@ -20,6 +20,7 @@ async fn cancelling_takes_a_job_and_its_children_out_wherever_they_are() {
         those_who_waited_are_released_and_perhaps_cancelled_at_once(&fixture.on("q3")).await;
         nobody_cannot_be_cancelled(&fixture.on("q4")).await;
         a_job_run_again_waits_for_nobody(&fixture.on("q5")).await;
+        completed_children_of_a_canceled_parent_keep_their_result(&fixture.on("q6")).await;
     })
     .await;
 }
@@ -82,6 +83,24 @@ async fn a_job_run_again_waits_for_nobody(fixture: &Fixture) {
     let events = fixture.events_of(&waiting).await;
     let expected = ["submitted", "dependancyWaiting", "canceled", "retriedByHand", "queued"];
     assert_eq!(events, expected, "queued once");
+}
+
+async fn completed_children_of_a_canceled_parent_keep_their_result(fixture: &Fixture) {
+    let parent = fixture.run(fixture.job().id(jid("p")), failed_for_good("no")).await;
+    let child = fixture.job().id(jid("child")).parent(parent.clone());
+    let child = fixture.run(child, completed("7")).await;
+    let grandchild =
+        fixture.submit(fixture.job().id(jid("grandchild")).parent(child.clone())).await;
+    let canceled = fixture.hive.cancel(&parent).await.expect("canceled");
+    assert_eq!(canceled, ["grandchild", "p"]);
+    assert_eq!(fixture.status(&grandchild).await, Status::Canceled);
+    let stored = fixture.read(&child).await;
+    assert_eq!((stored.status(), stored.result()), (Status::Completed, Some("7")));
+    assert_eq!(fixture.in_queue(keys::expires).await, ["child"], "it is kept for its time");
+    let refused = fixture.hive.retry(&child).await;
+    assert!(matches!(refused, Err(Error::Conflict { .. })), "{refused:?}");
+    let canceled = fixture.hive.cancel_even_completed(&parent).await.expect("as Node does");
+    assert_eq!(canceled, ["child", "p"]);
 }
 
 #[tokio::test]

@@ -74,6 +74,21 @@ async fn the_same_end_of_the_same_attempt_is_answered_alike(fixture: &Fixture) {
         assert_eq!(fixture.read(&failed_jid).await, stored);
     }
     assert_eq!(fixture.hive.stats(&fixture.queue).await.expect("stats").ended, 2);
+
+    let acme = keys::Tenant::new("acme").expect("a tenant");
+    for job in [fixture.job(), fixture.job().tenant(acme)] {
+        let released_jid = fixture.submit(job).await;
+        let job = fixture.claim_one().await;
+        assert_eq!(fixture.settle(&job, End::Released).await, Verdict::Ok);
+        let before = fixture.fields(&released_jid).await;
+        assert_eq!(fixture.settle(&job, End::Released).await, Verdict::Ok, "given back already");
+        assert_eq!(fixture.settle(&job, completed("1")).await, Verdict::Lost);
+        assert_eq!(other.settle(&job, End::Released).await, Verdict::Lost, "of another worker");
+        assert_eq!(fixture.fields(&released_jid).await, before);
+        let again = fixture.claim_one().await;
+        assert_eq!(fixture.settle(&job, End::Released).await, Verdict::Lost, "of another attempt");
+        assert_eq!(fixture.settle(&again, completed("1")).await, Verdict::Ok);
+    }
 }
 
 async fn a_late_end_changes_nothing(fixture: &Fixture) {

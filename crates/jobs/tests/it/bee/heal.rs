@@ -3,7 +3,9 @@
 use keyrack_jobs::bee::{Hive, Status, keys};
 use keyrack_keys::{Key, Registry};
 
-use super::fixture::{CARE, Fixture, NOW, TTL_MS, completed, everywhere, failed_for_good, jid};
+use super::fixture::{
+    CARE, FAILED_TTL_MS, Fixture, NOW, TTL_MS, completed, everywhere, failed_for_good, jid,
+};
 
 async fn heal(fixture: &Fixture) -> u64 {
     fixture.hive.heal_jobs(&CARE).await.expect("healed")
@@ -77,6 +79,11 @@ async fn ended_jobs_that_nobody_would_remove(fixture: &Fixture) {
     expected.sort();
     assert_eq!(ended, expected);
     assert_eq!(fixture.in_queue(keys::failed).await, [failed.as_str()]);
+    for (jid, kept_ms) in [(&done, TTL_MS), (&failed, FAILED_TTL_MS)] {
+        let until: f64 =
+            fixture.ask("ZSCORE", &fixture.of_queue(keys::expires), &[jid.as_str()]).await;
+        assert_eq!(until as u64, fixture.now() + kept_ms);
+    }
     fixture.assert_expires_in(&keys::job(&canceled, &canceled.group()), TTL_MS).await;
 }
 

@@ -3,7 +3,7 @@
 use keyrack_jobs::{
     Error,
     bee::{
-        Status, Submission,
+        JOBS_AS_A_WHOLE_MAX, Status, Submission,
         keys::{self, Jid},
     },
 };
@@ -224,4 +224,42 @@ async fn many_jobs_that_wait_for_one_are_submitted_quickly_and_all_released() {
     hive.settle(&queue, &worker, &[end], 0, super::fixture::CARE.lock).await.expect("settled");
     let stats = hive.stats(&queue).await.expect("stats");
     assert_eq!((stats.waiting, stats.queued), (0, 2 * JOBS as u64));
+}
+
+#[tokio::test]
+async fn a_list_is_stored_as_a_whole_or_not_at_all() {
+    everywhere(async |fixture| {
+        let (taken, parent) = (fixture.put("taken").await, fixture.put("parent").await);
+        fixture.hive.cancel(&parent).await.expect("canceled");
+        let before = fixture.in_queue(keys::queue).await;
+        let list = |last: Submission| {
+            let mut jobs: Vec<Submission> =
+                (0..499).map(|n| fixture.job().id(jid(&format!("j{n}")))).collect();
+            jobs.push(last);
+            jobs
+        };
+        for (last, word) in [
+            (fixture.job().id(taken), "there is a job \"taken\" already"),
+            (fixture.job().parent(parent), "the parent job \"parent\" was cancelled"),
+            (fixture.job().id(jid("j0")), "there is a job \"j0\" already"),
+            (fixture.job().delay_ms(-1.0), "delay: -1 ms"),
+            (fixture.on("other").job(), "queue: \"other\" and \"emails\""),
+        ] {
+            let refused = fixture.hive.submit_whole(list(last)).await.expect_err("refused");
+            assert_eq!(refused.place, Some(499));
+            assert!(refused.error.to_string().starts_with(word), "{}", refused.error);
+            assert_eq!(fixture.in_queue(keys::queue).await, before);
+            let first = jid("j0");
+            assert!(!fixture.exists(&keys::job(&first, &first.group())).await);
+        }
+        let stored = fixture.hive.submit_whole(list(fixture.job())).await.expect("stored");
+        assert!(stored.len() == 500 && stored.iter().all(|job| job.is_new));
+        assert_eq!(fixture.in_queue(keys::queue).await.len(), 501);
+        let plain = fixture.hive.submit_whole(vec![fixture.job(); 300]).await.expect("stored");
+        assert_eq!((plain.len(), fixture.in_queue(keys::queue).await.len()), (300, 801));
+        let too_many = vec![fixture.job(); JOBS_AS_A_WHOLE_MAX + 1];
+        let refused = fixture.hive.submit_whole(too_many).await.expect_err("refused");
+        assert!(refused.error.to_string().starts_with("jobs: 10001 of them"), "{}", refused.error);
+    })
+    .await;
 }

@@ -171,6 +171,7 @@ async fn the_sweep_ends_what_is_over_and_is_stopped_by_nothing() {
         no_more_results_are_kept_than_asked_for(&fixture.on("q3")).await;
         a_long_history_loses_its_middle_and_says_so(&fixture.on("q4")).await;
         failed_jobs_are_not_deleted_for_completed_ones(&fixture.on("q6")).await;
+        a_job_that_node_failed_is_not_deleted_as_a_completed_one(&fixture.on("q8")).await;
         a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(&fixture.on("q7"))
             .await;
         tenants_are_put_right_after_workers_that_know_nothing_of_them(&fixture.on("q5")).await;
@@ -245,6 +246,22 @@ async fn failed_jobs_are_not_deleted_for_completed_ones(fixture: &Fixture) {
     assert_eq!(fixture.in_queue(keys::expires).await.len(), 3);
     let zero = fixture.hive.set_limits(&fixture.queue, &limits(Some(0), None)).await;
     assert!(matches!(zero, Err(keyrack_jobs::Error::Invalid { field: "completed_max", .. })));
+}
+
+/// Node keeps no list of failed jobs, and results that fail there expire like any other.
+async fn a_job_that_node_failed_is_not_deleted_as_a_completed_one(fixture: &Fixture) {
+    let begun = fixture.now();
+    let failed = fixture.run(fixture.job().failed_ttl_ms(0), failed_for_good("no")).await;
+    fixture.ask::<u64>("ZREM", &fixture.of_queue(keys::failed), &[failed.as_str()]).await;
+    fixture.clock.advance_ms(1);
+    for id in ["c0", "c1"] {
+        fixture.run(fixture.job().id(jid(id)), completed("1")).await;
+        fixture.clock.advance_ms(1);
+    }
+    fixture.sweep_with(&Care { finished_max: 1, ..CARE }, &[]).await;
+    assert_eq!(fixture.in_queue(keys::expires).await, [failed.as_str(), "c1"], "one of each kind");
+    let listed = fixture.scores(&fixture.of_queue(keys::failed)).await;
+    assert_eq!(listed, [(failed.to_string(), begun.to_string())], "as of when it failed");
 }
 
 async fn a_failed_job_is_kept_for_a_week_unless_it_or_its_queue_says_otherwise(fixture: &Fixture) {

@@ -1,6 +1,9 @@
 //! What a jump of the store's clock means for the schedule.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
 
 use keyrack_engine::SimulatedHost;
 use keyrack_jobs::{
@@ -10,6 +13,7 @@ use keyrack_jobs::{
 use keyrack_store::{Clock, Options, Store};
 use parking_lot::Mutex;
 
+use super::run::Warnings;
 use super::world::{NOW, minutely, unix};
 
 /// A clock that can jump back.
@@ -32,6 +36,8 @@ impl Clock for JumpingClock {
 
 #[tokio::test]
 async fn recurring_jobs_go_on_after_the_clock_was_an_hour_ahead_for_a_while() {
+    let warnings = Warnings::default();
+    let _listening = tracing::subscriber::set_default(warnings.clone());
     let forward = SimulatedHost::new(unix(NOW).unsigned_abs() * 1000, 0);
     let clock = Arc::new(JumpingClock { forward: forward.clone(), back: Mutex::new((0, None)) });
     let options = Options { clock: Some(clock.clone()), ..Options::default() };
@@ -44,8 +50,12 @@ async fn recurring_jobs_go_on_after_the_clock_was_an_hour_ahead_for_a_while() {
 
     forward.advance_ms(3_600_000);
     assert_eq!(scheduler.turn().await.expect("a turn").fired.queued, 1, "as is due by then");
+    assert_eq!(warnings.0.load(Ordering::Relaxed), 0);
     *clock.back.lock() = (3_600_000, Some(Instant::now()));
-    scheduler.turn().await.expect("a turn");
+    for _ in 0..2 {
+        scheduler.turn().await.expect("a turn");
+        assert_eq!(warnings.0.load(Ordering::Relaxed), 1, "it says so once");
+    }
 
     let mut cmd = redis::cmd("ZRANGE");
     cmd.arg(keys::rjobs().name()).arg(0).arg(-1).arg("WITHSCORES");

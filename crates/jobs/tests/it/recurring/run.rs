@@ -65,7 +65,7 @@ async fn a_day_of_two_schedulers_has_each_run_once_and_in_time() {
 
 /// Counts what is told as a warning or worse in this thread.
 #[derive(Clone, Default)]
-struct Warnings(Arc<AtomicUsize>);
+pub(super) struct Warnings(pub(super) Arc<AtomicUsize>);
 
 impl tracing::Subscriber for Warnings {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {

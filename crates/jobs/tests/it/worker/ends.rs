@@ -1,6 +1,6 @@
 //! How the attempts of a worker end.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use keyrack_jobs::bee::{
     Failure, Hive, Status, Submission,
@@ -65,6 +65,22 @@ async fn a_job_that_panics_or_overruns_its_time_fails_and_the_worker_goes_on() {
         let job = wait_for_status(&hive, &jid, status).await;
         assert_eq!(job.failed_reason(), reason, "{what}");
     }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_cannot_be_json_fails_the_job() {
+    let hive = super::bench::hive("embedded:memory").await;
+    let worker = Worker::new(&hive).on(queue(), settings(1), |_| async {
+        // JSON has no keys but texts.
+        Ok(HashMap::from([((1, 2), 3)]))
+    });
+    let running = Running::start(worker);
+    let jid = submit(&hive, 1).await;
+    let job = wait_for_status(&hive, &jid, Status::Failed).await;
+    let reason = job.failed_reason().expect("a reason");
+    assert!(reason.starts_with("the result cannot be written as JSON: "), "{reason}");
+    assert_eq!(job.attempts(), 1, "another attempt would give the same");
     running.stop().await;
 }
 

@@ -1,5 +1,6 @@
 //! Cancelling, running again, pausing and limiting.
 
+use keyrack_testkit::wait_until;
 use serde_json::json;
 
 use crate::world::World;
@@ -140,4 +141,20 @@ fn limits_are_set_one_by_one_and_lifted() {
     let run = world.run("jobs limits q --concurrency 0");
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.failure().0.contains("or pause the queue"), "{run:?}");
+}
+
+#[test]
+fn stats_say_when_a_queue_has_deleted_ended_jobs_before_their_time() {
+    let world = World::new();
+    for n in 0..3 {
+        world.submit(&n.to_string());
+    }
+    world.drain("", "true");
+    assert!(!world.printed("jobs stats q").contains("deleted before"));
+    world.printed("jobs limits q --keep-completed 1");
+    let _sweeping = world.work("", "true");
+    wait_until("the queue to be swept", || {
+        world.printed("jobs stats q").contains("1; 2 deleted before their ttl in the last hour")
+    });
+    assert_eq!(world.json("jobs stats q")[0]["dropped"], 2);
 }

@@ -118,3 +118,20 @@ fn process_that_leaves_the_group_and_holds_stdout_open_fails_the_attempt() {
     let history = world.job(&failed)["history"].to_string();
     assert!(history.contains("the command ended with exit code 9"), "{history}");
 }
+
+#[test]
+fn a_canceled_command_keeps_its_place_under_the_limit_until_it_is_gone() {
+    let world = World::new();
+    world.printed("jobs limits q --create --concurrency 1");
+    let first = world.submit("1");
+    world.submit("2");
+    let exec = r#"if [ -e first ]; then
+            if kill -0 $(cat first) 2>/dev/null; then echo alive >second; else echo gone >second; fi
+        else
+            trap '' TERM; echo $$ >first; while :; do sleep 0.05; done
+        fi"#;
+    let _worker = world.work("--concurrency 2 --grace 1s", exec);
+    world.written("first");
+    assert_eq!(world.run(&format!("jobs cancel {first}")).code, Some(0));
+    assert_eq!(world.written("second").trim(), "gone");
+}

@@ -213,6 +213,9 @@ impl Facts {
                     job.place,
                     Place::Delayed { .. } | Place::Ready | Place::Reserved { .. } | Place::Failed
                 ),
+                (Ending::Release | Ending::Keep, Ending::Release | Ending::Keep) => {
+                    matches!(job.place, Place::Ready | Place::Reserved { .. })
+                }
                 _ => false,
             }
     }
@@ -269,7 +272,9 @@ impl Facts {
     }
 
     pub(super) fn release(&mut self, jid: &str) {
-        self.job(jid).place = Place::Ready;
+        let job = self.job(jid);
+        job.last_end = Some((job.attempts, Ending::Release));
+        job.place = Place::Ready;
     }
 
     fn release_dependants(&mut self, jid: &str) {
@@ -339,17 +344,22 @@ impl Facts {
         if !self.jobs.contains_key(jid) || !seen.insert(jid.into()) {
             return;
         }
-        self.leave_reservation(jid);
-        let (now, job) = (self.now, &self.jobs[jid]);
-        if let Place::Running { worker, .. } = &job.place {
-            self.limits[job.asked.queue].await_stop(jid, job.attempts, worker, now);
+        let keeps_result = self.jobs[jid].place == Place::Completed;
+        if !keeps_result {
+            self.leave_reservation(jid);
+            let (now, job) = (self.now, &self.jobs[jid]);
+            if let Place::Running { worker, .. } = &job.place {
+                self.limits[job.asked.queue].await_stop(jid, job.attempts, worker, now);
+            }
+            self.die(jid, Place::Canceled);
         }
-        self.die(jid, Place::Canceled);
         for child in self.children.get(jid).cloned().unwrap_or_default() {
             self.cancel_into(&child, canceled, seen);
         }
-        self.release_dependants(jid);
-        canceled.push(jid.into());
+        if !keeps_result {
+            self.release_dependants(jid);
+            canceled.push(jid.into());
+        }
     }
 
     /// The last step of a job. An original takes its duplicates with it.
