@@ -26,6 +26,7 @@ fn line_for(layout: Layout, services: &str, projects: &str) -> String {
         cluster: layout == Layout::Cluster,
         services: names(services),
         projects: names(projects),
+        program: None,
     };
     super::line(&args).unwrap_or_else(|failure| panic!("{failure:?}"))
 }
