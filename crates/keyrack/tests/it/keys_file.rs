@@ -6,7 +6,7 @@ use keyrack_testkit::RedisServer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::Run;
+use crate::program::{Run, Serve};
 
 const SHOP: &str = r#"format = 1
 
@@ -296,4 +296,22 @@ fn page_of_text_becomes_a_draft() {
     assert!(list.contains("seen:<user>") && list.contains("ps:seen"), "{list}");
     fs::write(dir.path().join("none.md"), "nothing here\n").unwrap();
     assert_eq!(Run::line_in(dir.path(), "keys import none.md").code, Some(3));
+}
+
+#[test]
+fn key_browser_shows_the_keys_of_files() {
+    let dir = folder();
+    let serve = Serve::start_with(dir.path(), "--keys shop.keys.toml", &[]);
+    let mut hset = redis::cmd("HSET");
+    hset.arg(&["order:7", "user", "ann", "total", "9.50"]).exec(&mut serve.redis()).unwrap();
+    let (_, families) = serve.get("/keys");
+    assert!(families.contains("shop.order") && families.contains("jobs.bee.queue"), "{families}");
+    let (_, family) = serve.get("/keys/shop.order");
+    assert!(family.contains("One order.") && family.contains("order:7"), "{family}");
+    let (_, key) = serve.get("/key?name=order:7");
+    assert!(key.contains("9.50") && key.contains("Who bought."), "{key}");
+    let wrong = SHOP.replace("\"30d\"", "\"soon\"");
+    fs::write(dir.path().join("wrong.keys.toml"), wrong).unwrap();
+    let refused = Run::line_in(dir.path(), "serve --keys wrong.keys.toml --data other");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
 }

@@ -19,7 +19,6 @@ const CONNECTION: &[&str] = &[
     "select",
     "reset",
     "client|setname",
-    "client|setinfo",
     "client|id",
     "client|no-evict",
     "multi",

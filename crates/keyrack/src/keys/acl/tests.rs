@@ -294,6 +294,11 @@ const NOT_SENT: &[(&str, &str)] = &[
     ("keyrack/src/token/list.rs", "role"),
     ("store/src/reply.rs", "readonly"),
     ("store/src/sentinel.rs", "readonly"),
+    // For types and sizes that only keys files declare.
+    ("lint/src/content.rs", "xrange"),
+    ("lint/src/infer/guess.rs", "xrange"),
+    ("lint/src/subject.rs", "strlen"),
+    ("lint/src/subject.rs", "xlen"),
 ];
 
 /// Methods of the `redis` crate's pipelines that send a command of another name, or whose name nothing else has.
