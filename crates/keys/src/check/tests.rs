@@ -99,9 +99,10 @@ proptest! {
             for seed in &seeds {
                 let texts: Vec<String> = parts.iter().enumerate().map(|(n, (_, pattern))| {
                     let strategy = proptest::string::string_regex(pattern).unwrap();
-                    let mut config = ProptestConfig::default();
-                    config.rng_seed = proptest::test_runner::RngSeed::Fixed(seed.wrapping_add(n as u64));
-                    let mut runner = proptest::test_runner::TestRunner::new(config);
+                    let rng_seed =
+                            proptest::test_runner::RngSeed::Fixed(seed.wrapping_add(n as u64));
+                        let config = ProptestConfig { rng_seed, ..ProptestConfig::default() };
+                        let mut runner = proptest::test_runner::TestRunner::new(config);
                     strategy.new_tree(&mut runner).unwrap().current()
                 }).collect();
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

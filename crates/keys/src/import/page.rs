@@ -92,10 +92,11 @@ impl PageReader {
             self.labelled(label, rest, indent);
         } else if let Some(item) = bullet(trimmed) {
             self.item(item, indent);
-        } else if self.open && !trimmed.is_empty() {
-            if let Some(last) = self.found.last_mut() {
-                last.lines.push(trimmed.to_owned());
-            }
+        } else if self.open
+            && !trimmed.is_empty()
+            && let Some(last) = self.found.last_mut()
+        {
+            last.lines.push(trimmed.to_owned());
         }
     }
 
@@ -181,7 +182,15 @@ impl PageReader {
         let before = before.to_lowercase();
         let example =
             ["content", "example", "i.e", "e.g", "the key", "would", "such as", "for instance"];
-        if !language.is_empty() || example.iter().any(|word| before.contains(word)) {
+        // A placeholder in capitals makes it a template, whatever stands before it.
+        let shouted = |line: &&str| {
+            line.split(':').any(|word| {
+                word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+            })
+        };
+        let is_example =
+            !block.iter().any(shouted) && example.iter().any(|word| before.contains(word));
+        if !language.is_empty() || is_example {
             return;
         }
         let names: Vec<&str> = block.iter().copied().filter(|line| !line.is_empty()).collect();

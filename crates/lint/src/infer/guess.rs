@@ -171,33 +171,46 @@ impl Evidence {
                 score: Guess::of_scores(&self.seconds),
             },
             "hash" => self.hash(targets),
-            "stream" => match self.hash(targets) {
-                ContentShape::Hash { fields } => ContentShape::Stream { fields },
-                _ => ContentShape::Stream { fields: BTreeMap::new() },
-            },
+            "stream" => {
+                ContentShape::Stream { fields: guessed(self.fields(), self.n_keys, targets) }
+            }
             _ => ContentShape::Other,
         }
     }
 
-    /// A hash whose keys mostly have the same few fields has fields; any other is a map.
-    fn hash(self, targets: &[Target]) -> ContentShape {
+    /// The values of each field.
+    fn fields(&self) -> BTreeMap<String, Vec<String>> {
         let mut fields: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (field, value) in self.values.iter().zip(&self.seconds) {
             fields.entry(field.clone()).or_default().push(value.clone());
         }
+        fields
+    }
+
+    /// A hash whose keys mostly have the same few fields has fields; any other is a map.
+    fn hash(self, targets: &[Target]) -> ContentShape {
+        let fields = self.fields();
         let common = self.values.len() * 2 >= fields.len() * self.n_keys;
         let named = fields.keys().all(|name| is_field_name(name));
         let fields_max = if self.n_keys == 1 { FIELDS_MAX_OF_ONE } else { FIELDS_MAX };
         if (1..=fields_max).contains(&fields.len()) && common && named {
-            let fields = fields.into_iter().map(|(name, values)| {
-                let always = values.len() == self.n_keys;
-                let guess = Guess::of(&values).refer(&name, &values, targets);
-                (name, (guess, always))
-            });
-            return ContentShape::Hash { fields: fields.collect() };
+            return ContentShape::Hash { fields: guessed(fields, self.n_keys, targets) };
         }
         ContentShape::Map { field: Guess::of(&self.values), value: Guess::of(&self.seconds) }
     }
+}
+
+/// How the values of each field seem to be written, and whether it was always there.
+fn guessed(
+    fields: BTreeMap<String, Vec<String>>,
+    n_keys: usize,
+    targets: &[Target],
+) -> BTreeMap<String, (Guess, bool)> {
+    let guesses = fields.into_iter().map(|(name, values)| {
+        let guess = Guess::of(&values).refer(&name, &values, targets);
+        (name, (guess, values.len() == n_keys))
+    });
+    guesses.collect()
 }
 
 fn is_hyperloglog(values: &[String]) -> bool {

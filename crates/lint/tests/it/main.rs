@@ -11,3 +11,4 @@ mod rules;
 mod walking;
 
 mod infer;
+mod keysets;
