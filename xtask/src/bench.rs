@@ -42,7 +42,11 @@ const BENCHES: &[(&str, &str, Run)] = &[
         "how fast entitlements are read, and how soon a purge arrives",
         entitlements::run,
     ),
-    ("eta", "keyrack's estimates of remaining time against a linear bar and a countdown", eta::run),
+    (
+        "eta",
+        "keyrack's estimates of remaining time against linear bars, tqdm, indicatif, and countdowns",
+        eta::run,
+    ),
     ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
     ("journeys", "how late a thousand watchers see what happens on a journey", journeys::run),
     ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),

@@ -6,7 +6,7 @@
 mod apt;
 mod clients;
 
-pub(crate) use clients::{node_packages, python_package};
+pub(crate) use clients::{node_packages, python_package, tqdm};
 
 use anyhow::Result;
 

@@ -9,7 +9,7 @@ use axum::{
     extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
 };
-use keyrack_identity::{Principal, Role, Via};
+use keyrack_identity::{Credential, Principal, Role};
 use keyrack_keys::UserSub;
 use keyrack_web::{App, Problem, access};
 
@@ -67,8 +67,8 @@ impl FromRequestParts<Arc<App>> for SignedIn {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<SignedIn, Problem> {
         let principal = principal(parts, app).await?;
         match principal.via {
-            Via::Jwt => Ok(SignedIn(principal.sub)),
-            Via::Token(_) => Err(invalid("a user token cannot do this; sign in")),
+            Credential::Jwt => Ok(SignedIn(principal.sub)),
+            Credential::Token(_) => Err(invalid("a user token cannot do this; sign in")),
         }
     }
 }

@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::IntoResponse,
 };
-use keyrack_entitlements::{Entitlements, Found};
+use keyrack_entitlements::{EntitlementLookup, Entitlements};
 use keyrack_keys::UserSub;
 use keyrack_services::Billing;
 use keyrack_web::{App, Problem, extract::segment};
@@ -78,7 +78,7 @@ async fn look_up(
     sub: &UserSub,
     identifier: &str,
     is_forced: bool,
-) -> Result<Found, Problem> {
+) -> Result<EntitlementLookup, Problem> {
     if is_forced {
         entitlements.check_identifier(identifier)?;
         entitlements.limit_read(sub).await?;

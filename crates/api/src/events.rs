@@ -8,7 +8,7 @@ use keyrack_web::{
     App, Problem,
     error::{bad_name, invalid},
     extract::Query,
-    stream::{Sent, Source, stream_with_gaps},
+    stream::{Source, StreamEvent, stream_with_gaps},
 };
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep_until};
@@ -102,20 +102,20 @@ struct Listener {
 }
 
 impl Source for Listener {
-    async fn next(&mut self) -> Option<Sent> {
+    async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             let heard = tokio::select! {
                 heard = self.events.next() => heard?,
                 () = sleep_until(self.look_at), if self.follows_all => {
                     if self.join_new_queues().await {
                         // Its first events came before.
-                        return Some(Sent::Gap);
+                        return Some(StreamEvent::Gap);
                     }
                     continue;
                 }
             };
             match heard {
-                Heard::Gap => return Some(Sent::Gap),
+                Heard::Gap => return Some(StreamEvent::Gap),
                 Heard::Event(event) if self.is_wanted(&event) => return Some(self.event(*event)),
                 Heard::Event(_) => {}
             }
@@ -143,7 +143,7 @@ impl Listener {
         true
     }
 
-    fn event(&self, event: Event) -> Sent {
+    fn event(&self, event: Event) -> StreamEvent {
         let wants_job = self.query.job.unwrap_or(true);
         let body = JobEvent {
             kind: event.kind,
@@ -153,6 +153,6 @@ impl Listener {
             progress: event.progress,
         };
         let data = serde_json::to_string(&body).unwrap_or_default();
-        Sent::Event { kind: body.kind.as_str(), data }
+        StreamEvent::Event { kind: body.kind.as_str(), data }
     }
 }

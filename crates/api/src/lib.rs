@@ -3,12 +3,13 @@
 //! One module for each noun, with its routes and what goes over the wire. Every handler says in an attribute what the
 //! description at `/openapi.json` says about it, and a route cannot be added without. In reading order: `queues` and
 //! `jobs` are what people look at; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
-//! jobs; `events` streams what happens; `recurring` is what runs by the calendar. `error` is the one table from errors
-//! to statuses, `extract` reads requests, `audit` tells who has changed what.
+//! jobs; `events` streams what happens; `recurring` is what runs by the calendar; `audit` tells who has changed what.
+//! `routes` holds routes with their permissions; `statuses` adds the statuses of errors to the description.
 //!
 //! Then there are the progress bars and what belongs to them: `auth` says who is calling, `users` and `usages` are about the
 //! caller, `progress` about the bars, `watch` is how a trace is followed live, and `listing` is behind all searches.
-//! `entitlements` is what the caller has paid for, `checkout` how to pay, and `limits` limits anything; `upkeep` is what is done by hand now and then. `recommendations` is what to show to whom.
+//! `websocket` is what all WebSockets share. `entitlements` is what the caller has paid for, `checkout` how to pay, `limits`
+//! are rate limits, and `maintenance` has what operators do now and then. `recommendations` is what to show to whom.
 //! `calculations` has tokens and paths of its own, and `dev` is there in development only.
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
@@ -70,27 +71,28 @@ use self::{routes::Routes, watch::TraceBroadcasts};
 #[openapi(
     info(
         title = "keyrack",
-        description = "Application state on documented Redis keys. Errors are `application/problem+json`; times are unix \
-                       milliseconds, those of users and progress bars unix seconds. In paths, a slash in the name of a queue or job is written `%2F`.",
+        description = "Job queues, progress bars, rate limits and rollups on Redis, or with no Redis at all. Errors are \
+                       `application/problem+json`. Times are Unix milliseconds; those of users and progress bars are \
+                       Unix seconds. In paths, write a slash in the name of a queue or job as `%2F`.",
     ),
     components(schemas(ProblemBody)),
     tags(
-        (name = "queues", description = "Queues as a whole"),
-        (name = "jobs", description = "Jobs"),
-        (name = "worker", description = "Running jobs, from any language"),
-        (name = "recurring", description = "What runs by the calendar"),
-        (name = "audit", description = "Who has changed what"),
-        (name = "users", description = "The caller, who has to send `Authorization: bearer TOKEN`"),
-        (name = "progress bars", description = "The caller's progress bars and their steps"),
-        (name = "traces", description = "Runs through progress bars: reported, watched, retained"),
-        (name = "examples", description = "Something to watch"),
-        (name = "entitlements", description = "What the caller has paid for, and how to pay"),
-        (name = "files", description = "Files that wait to be deleted"),
-        (name = "limits", description = "Limits on anything"),
-        (name = "recommendations", description = "What users of an app should see next"),
-        (name = "journeys", description = "What people do together, live"),
-        (name = "updates", description = "Something new to deploy"),
-        (name = "calculations", description = "Rollups over event values; callers send the token of their project in `Access-Token`"),
+        (name = "queues", description = "Queues: list, pause, limit, delete"),
+        (name = "jobs", description = "Submit, inspect, search, cancel and retry jobs"),
+        (name = "worker", description = "Run jobs in any language"),
+        (name = "recurring", description = "Jobs that run by the calendar"),
+        (name = "audit", description = "The audit log: who changed what"),
+        (name = "users", description = "The calling user and their tokens; send `Authorization: bearer TOKEN`"),
+        (name = "progress bars", description = "Progress bars of the calling user, and their steps"),
+        (name = "traces", description = "Runs of progress bars: report, watch, search"),
+        (name = "examples", description = "Example jobs, to have a trace to watch"),
+        (name = "entitlements", description = "What the calling user has paid for, and checkout"),
+        (name = "files", description = "Files to be deleted: sweep, keep"),
+        (name = "limits", description = "Rate limits"),
+        (name = "recommendations", description = "Recommended posts for users of an app"),
+        (name = "journeys", description = "Journeys: live shared sessions"),
+        (name = "updates", description = "Deploy signals for hosts"),
+        (name = "calculations", description = "Rollups of event values; send the token of the project in `Access-Token`"),
     ),
 )]
 struct Description;
@@ -214,7 +216,7 @@ fn shared_routes() -> Routes {
         .merge(recommendations::router())
 }
 
-/// What answers those who show a token, which a page of another site cannot do by itself.
+/// Routes that need a token, which a page of another site cannot send by itself.
 fn known_callers() -> Routes {
     use progress::{bars, steps, traces};
 
@@ -248,7 +250,7 @@ fn known_callers() -> Routes {
         .merge(journeys::router())
 }
 
-/// What answers those who know a secret, can sign, or know what to watch.
+/// Routes for callers with a secret or a signature, or who know the name of a trace.
 fn knowing_callers() -> Routes {
     Routes::default()
         .add(Permission::own_read(), routes!(watch::events))

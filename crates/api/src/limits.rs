@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use keyrack_entitlements::{
-    Limit, Limiter, Verdict,
+    Limit, Limiter, RateLimitDecision,
     keys::{LimitName, LimitSubject},
 };
 use keyrack_keys::UserSub;
@@ -106,7 +106,7 @@ fn own(sub: &UserSub, name: &str) -> Result<LimitName, Problem> {
         .map_err(|error| bad_name(&error).field("name"))
 }
 
-fn answer(verdict: Verdict) -> Response {
+fn answer(verdict: RateLimitDecision) -> Response {
     let taken = Json(TakenLimit {
         allowed: verdict.allowed,
         remaining: verdict.remaining,

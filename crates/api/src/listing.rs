@@ -104,26 +104,26 @@ impl<'a> Value<'a> {
 
 /// A value that a request gave.
 #[derive(Debug, Clone, PartialEq)]
-enum Given {
+enum FilterValue {
     Null,
     Bool(bool),
     Number(f64),
     Text(String),
 }
 
-impl Given {
+impl FilterValue {
     /// Reads a value for a column; the error says what was expected.
-    fn read<R>(column: &Column<R>, json: &Json) -> Result<Given, &'static str> {
+    fn read<R>(column: &Column<R>, json: &Json) -> Result<FilterValue, &'static str> {
         match (column.kind, json) {
-            (_, Json::Null) if column.nullable => Ok(Given::Null),
-            (Kind::Text, Json::String(text)) => Ok(Given::Text(text.clone())),
-            (Kind::Bool, Json::Bool(bool)) => Ok(Given::Bool(*bool)),
+            (_, Json::Null) if column.nullable => Ok(FilterValue::Null),
+            (Kind::Text, Json::String(text)) => Ok(FilterValue::Text(text.clone())),
+            (Kind::Bool, Json::Bool(bool)) => Ok(FilterValue::Bool(*bool)),
             (Kind::Number, Json::Number(number)) => {
-                number.as_f64().map(Given::Number).ok_or("a number")
+                number.as_f64().map(FilterValue::Number).ok_or("a number")
             }
             (Kind::Integer, Json::Number(number)) => {
                 let whole = number.as_f64().filter(|number| number.fract() == 0.0);
-                whole.map(Given::Number).ok_or("a whole number")
+                whole.map(FilterValue::Number).ok_or("a whole number")
             }
             (Kind::Text, _) => Err("text"),
             (Kind::Bool, _) => Err("true or false"),
@@ -134,10 +134,10 @@ impl Given {
 
     fn as_value(&self) -> Value<'_> {
         match self {
-            Given::Null => Value::Null,
-            Given::Bool(bool) => Value::Bool(*bool),
-            Given::Number(number) => Value::Number(*number),
-            Given::Text(text) => Value::Text(text),
+            FilterValue::Null => Value::Null,
+            FilterValue::Bool(bool) => Value::Bool(*bool),
+            FilterValue::Number(number) => Value::Number(*number),
+            FilterValue::Text(text) => Value::Text(text),
         }
     }
 }

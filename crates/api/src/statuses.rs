@@ -1,7 +1,7 @@
-//! Which statuses a route can give beside those of success, for the description.
+//! Which error statuses a route can answer with, for the description.
 //!
-//! Most follow from what a route takes and from whom. What follows from what it does is listed here. Tests hold every answer
-//! against the description, so a status that is missing is noticed.
+//! Most follow from the input and the caller of a route. Those that follow from what it does are listed here. Tests compare
+//! every answer with the description, so a missing status is noticed.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,31 @@ use utoipa::openapi::{
     path::{HttpMethod, Operation, Parameter, ParameterIn},
 };
 
-/// The statuses, with what a response of each is called in the description, and what it means; the body says more.
+/// The statuses: the name of the response in the description, and its meaning.
 const MEANINGS: &[(u16, &str, &str)] = &[
-    (400, "BadRequest", "The request could not be read"),
-    (401, "Unauthorized", "The request has no token, or one that cannot be read"),
+    (400, "BadRequest", "The request cannot be parsed"),
+    (401, "Unauthorized", "The token is missing or malformed"),
     (
         403,
         "Forbidden",
-        "The token is not valid or does not allow this, the server is read-only, or a page of another site has sent it",
+        "The token is invalid or lacks the permission, the server is read-only, or the request came from a page of another site",
     ),
-    (404, "NotFound", "There is no such thing"),
+    (404, "NotFound", "Not found"),
     (408, "RequestTimeout", "The body did not arrive in time"),
-    (409, "Conflict", "What is there already does not allow this"),
+    (409, "Conflict", "The present state does not allow this"),
     (413, "PayloadTooLarge", "The body is too large"),
-    (422, "Unprocessable", "The request makes no sense"),
-    (429, "TooManyRequests", "Too much was asked for; `Retry-After` says when to come back"),
-    (501, "NotImplemented", "The server was not started with what this takes"),
-    (503, "Unavailable", "Something that this takes is away; `Retry-After` says when to come back"),
+    (422, "Unprocessable", "A value is invalid"),
+    (
+        429,
+        "TooManyRequests",
+        "Too many requests, or a quota is used up; retry after `Retry-After` seconds",
+    ),
+    (501, "NotImplemented", "The server lacks a setting that this needs"),
+    (
+        503,
+        "Unavailable",
+        "The store or another service is unavailable; retry after `Retry-After` seconds",
+    ),
 ];
 
 /// The responses that routes refer to, by name.
@@ -38,7 +46,7 @@ pub(super) fn responses() -> impl Iterator<Item = (&'static str, Response)> {
     })
 }
 
-/// What routes give because of what they do.
+/// Statuses that follow from what a route does.
 const MORE: &[(&str, &str, &[u16])] = &[
     ("DELETE", "/api/1/queues/{queue}", &[404, 409]),
     ("GET", "/api/1/queues/{queue}", &[404]),
@@ -114,7 +122,7 @@ const MORE: &[(&str, &str, &[u16])] = &[
     ("DELETE", "/api/1/calculations/rules/{number}", &[404]),
 ];
 
-/// Adds what a route can give beside success.
+/// Adds the error statuses of a route.
 pub(super) fn describe(method: &HttpMethod, path: &str, operation: &mut Operation) {
     let method = match method {
         HttpMethod::Get => "GET",
@@ -151,7 +159,7 @@ fn statuses(method: &str, path: &str, operation: &Operation) -> BTreeSet<u16> {
     if is_in(ParameterIn::Query) || is_in(ParameterIn::Header) {
         statuses.insert(422);
     }
-    // The token of a project is a name, and some texts can be none.
+    // The token of a project is a name, and not every text is a valid name.
     if path.contains("/calculations/") || path.starts_with("/api/1.0/") {
         statuses.insert(422);
     }

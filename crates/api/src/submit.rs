@@ -30,7 +30,7 @@ const KEY_BYTES_MAX: usize = 255;
 
 /// Submits a job, or a list of jobs.
 ///
-/// A list is submitted as a whole: if one job makes no sense, has an id that is taken or a parent that was canceled, none is.
+/// A list is submitted as a whole: if one job is invalid, has an id that is taken or a parent that was canceled, none is.
 /// Only what changes in that very moment can refuse some of them. With an `Idempotency-Key`, repeating the request gives the
 /// same jobs as long as they are kept, and makes no new ones.
 #[utoipa::path(post, path = "/queues/{queue}/jobs", tag = "jobs", operation_id = "submitJobs",

@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
 };
-use keyrack_identity::{Actor, NewToken, Reach, Role, Token, keys::TokenUid};
+use keyrack_identity::{Actor, NewToken, Role, Token, TokenScope, keys::TokenUid};
 use keyrack_web::{
     App, Problem,
     access::Address,
@@ -84,7 +84,8 @@ pub(super) async fn create_token(
             "give viewer or operator; \"keyrack token create\" makes others",
         ));
     }
-    let new = NewToken { name: body.name, role, reach: Reach::Own, expires_at: body.expires_at };
+    let new =
+        NewToken { name: body.name, role, reach: TokenScope::Own, expires_at: body.expires_at };
     let actor = Actor { name: sub.as_str(), from: from.as_deref() };
     let created = app.services.identity.create_token(actor, &sub, new).await?;
     let token = created.token;

@@ -30,36 +30,36 @@ struct JobSchema {
     jid: String,
     /// Its queue.
     queue: String,
-    /// Where in its life it is.
+    /// Its status.
     status: Status,
     /// The arguments for the worker.
     data: Vec<serde_json::Value>,
-    /// How it is to be run, as it is stored.
+    /// Its options, as they are stored.
     #[schema(value_type = Object)]
     options: (),
-    /// The worker that took it last.
+    /// The worker that claimed it last.
     worker: Option<String>,
-    /// When it was submitted, in unix milliseconds.
+    /// When it was submitted, in Unix milliseconds.
     submitted: u64,
-    /// How often it was tried again.
+    /// How often it was retried.
     retries: u64,
-    /// How often keyrack workers took it.
+    /// How often keyrack workers claimed it.
     attempts: u64,
     /// How many workers were lost while they ran it.
     deaths: u64,
-    /// The words it is found by.
+    /// Words to find it by.
     tags: Vec<String>,
     /// On whose behalf it runs.
     tenant: Option<String>,
     /// The job that submitted it.
     parent: Option<String>,
-    /// What its duplicates have in common with it.
+    /// The text that is equal for its duplicates.
     hash: Option<String>,
     /// The job that it is a duplicate of.
     duplicate: Option<String>,
     /// What the worker returned.
     result: serde_json::Value,
-    /// Why it failed for good.
+    /// Why it failed permanently.
     failed_reason: Option<String>,
     /// The jobs that wait for it.
     dependants: Vec<String>,
@@ -90,21 +90,21 @@ impl ToSchema for JobView {
 pub(super) struct ClaimedJob {
     /// Its id.
     jid: String,
-    /// Which attempt this is. Give it back with the outcome: what belongs to an older attempt changes nothing.
+    /// The number of this attempt. Send it back with the outcome: the outcome of an older attempt is refused.
     attempt: u64,
     /// The arguments.
     #[schema(value_type = Vec<serde_json::Value>)]
     data: Box<RawValue>,
-    /// How it is to be run, as it is stored.
+    /// Its options, as they are stored.
     #[schema(value_type = Object)]
     options: Box<RawValue>,
     /// Its queue.
     queue: String,
-    /// When it was submitted, in unix milliseconds.
+    /// When it was submitted, in Unix milliseconds.
     submitted: u64,
-    /// How often it was tried again.
+    /// How often it was retried.
     retries: u64,
-    /// The words it is found by.
+    /// Words to find it by.
     tags: Vec<String>,
     /// On whose behalf it runs.
     tenant: Option<String>,

@@ -1,8 +1,8 @@
-//! Watching a trace: one room for each trace that is watched, however many look on.
+//! Watching a trace: one broadcast for each watched trace, whatever the number of watchers.
 //!
-//! A room listens to its trace, reads it once for every change, and shows what it has read to all in it. It opens with the first
-//! watcher and closes with the last. In reading order: `room` is that; `snapshot` is what is seen; [`Watcher`] is somebody in a room,
-//! to whom `socket` sends over a WebSocket and `events` as server-sent events.
+//! A broadcast subscribes to its trace, reads it once for every change, and gives what it read to all watchers. It opens with the
+//! first watcher and closes with the last. In reading order: `broadcast` is that; `snapshot` is what watchers see; [`Watcher`] is
+//! one of them, to whom `socket` sends over a WebSocket and `events` as server-sent events.
 
 mod broadcast;
 mod events;
@@ -81,7 +81,7 @@ struct Credentials<'a> {
     token: Option<&'a str>,
 }
 
-/// Somebody in a room.
+/// One watcher of a broadcast.
 struct Watcher {
     broadcast: Arc<TraceBroadcast>,
     latest: watch::Receiver<Option<Arc<TraceSnapshot>>>,
@@ -126,7 +126,7 @@ impl Ending {
 }
 
 impl Watcher {
-    /// Enters the room of a trace, and has the first look.
+    /// Joins the broadcast of a trace, and reads its first snapshot.
     async fn enter(
         app: &App,
         broadcasts: &TraceBroadcasts,
@@ -182,7 +182,7 @@ impl Watcher {
         }
         loop {
             tokio::select! {
-                // A room closes after the last snapshot of a trace, which everybody has seen who asks on.
+                // A broadcast closes after the last snapshot of a trace, which every watcher that is still here has seen.
                 changed = self.latest.changed() => return match changed {
                     Ok(()) => self.look(false),
                     Err(_) => Next::End(Ending::Stopping),

@@ -27,10 +27,10 @@ const BATCH_MAX: usize = 1000;
 /// How long a claim may lock jobs.
 const LOCK_S_MAX: f64 = 3600.0;
 
-/// Claims jobs. When there are none, waits for some as long as asked to.
+/// Claims jobs. If the queue is empty, waits up to `wait_s` for a job.
 ///
-/// The jobs are the worker's until `lock_s` after its last claim or heartbeat; then others get them. If the client goes
-/// away while it waits, it gets none.
+/// The jobs are locked for the worker until `lock_s` after its last claim or heartbeat; then other workers get them. A
+/// client that disconnects while it waits gets no job.
 #[utoipa::path(post, path = "/queues/{queue}/claim", tag = "worker", operation_id = "claim", params(("queue" = String, Path)),
     request_body = Claiming,
     responses((status = OK, body = ClaimedJobs)))]
@@ -84,7 +84,7 @@ impl Drop for Visit<'_> {
     }
 }
 
-/// Says that a worker is alive and renews the locks of its jobs.
+/// Renews the locks of a worker's jobs.
 #[utoipa::path(post, path = "/queues/{queue}/heartbeat", tag = "worker", operation_id = "heartbeat", params(("queue" = String, Path)),
     request_body = Heartbeat,
     responses((status = OK, body = HeldJobs)))]
@@ -107,7 +107,7 @@ pub(super) async fn heartbeat(
     Ok(Json(HeldJobs { worker: worker.to_string(), jobs, lost }))
 }
 
-/// Settles a batch of jobs and claims the next ones, in one step.
+/// Reports the outcomes of many jobs and claims the next ones, in one step.
 #[utoipa::path(post, path = "/queues/{queue}/settle", tag = "worker", operation_id = "settle", params(("queue" = String, Path)),
     request_body = Settling,
     responses((status = OK, body = Settled)))]
@@ -151,7 +151,7 @@ pub(super) async fn settle(
     Ok(Json(Settled { verdicts, claimed }))
 }
 
-/// Gives back all jobs of a worker that stops, and forgets it.
+/// Removes a worker; its jobs return to the queue.
 #[utoipa::path(post, path = "/queues/{queue}/leave", tag = "worker", operation_id = "leave", params(("queue" = String, Path)),
     request_body = Leaving,
     responses((status = OK, body = LeftJobs)))]
@@ -165,7 +165,7 @@ pub(super) async fn leave(
     Ok(Json(LeftJobs { released }))
 }
 
-/// Tells whoever listens how far a running job is. Nothing is stored.
+/// Publishes the progress of a running job to listeners. Nothing is stored.
 #[utoipa::path(post, path = "/jobs/{jid}/progress", tag = "worker", operation_id = "progress", params(("jid" = String, Path)),
     request_body = Progress,
     responses((status = NO_CONTENT)))]
@@ -201,7 +201,7 @@ pub(super) async fn complete(
     settle_one(app, jid, &done.worker, done.attempt, end).await
 }
 
-/// Fails the attempt at a job, which is tried again unless that makes no sense.
+/// Fails the attempt; the job is retried as its options or the worker say.
 #[utoipa::path(post, path = "/jobs/{jid}/fail", tag = "worker", operation_id = "fail", params(("jid" = String, Path)),
     request_body = Failing,
     responses((status = OK, body = Settlement)))]
@@ -219,7 +219,7 @@ pub(super) async fn fail(
     settle_one(app, jid, &failing.worker, failing.attempt, End::Failed(failure)).await
 }
 
-/// Gives a job back unfinished, as if it had not been claimed.
+/// Returns a job to the queue unfinished, as if it had not been claimed.
 #[utoipa::path(post, path = "/jobs/{jid}/release", tag = "worker", operation_id = "release", params(("jid" = String, Path)),
     request_body = Releasing,
     responses((status = OK, body = Settlement)))]
@@ -257,7 +257,7 @@ async fn settle_one(
     Err(refusal(verdict, &jid, &worker))
 }
 
-/// Whether the very same end of the very same attempt was told before: the answer to it may have been lost.
+/// Whether the same end of the same attempt was reported before: the answer to it may have been lost.
 async fn was_told(
     hive: &Hive,
     jid: &Jid,
@@ -311,7 +311,7 @@ fn keep(caught: Option<Caught>) -> Claimed {
     caught.map(Caught::keep).unwrap_or_default()
 }
 
-/// What is told about a worker that tells nothing about itself.
+/// What is stored about a worker over HTTP, which tells nothing about itself.
 async fn info(hive: &Hive, claim: &Claim) -> Result<WorkerInfo, Problem> {
     let known = hive.worker_info(&claim.queue, &claim.worker).await?;
     Ok(WorkerInfo {
@@ -338,7 +338,7 @@ async fn worker_id(app: &App, text: Option<&str>, queue: &QueueName) -> Result<W
     }
 }
 
-/// Gives back the jobs that the store thinks the worker has and the worker knows nothing of: an answer was lost.
+/// Returns jobs to the queue that are assigned to the worker but not known to it: an answer was lost.
 async fn give_back_unknown(
     hive: &Hive,
     claim: &Claim,

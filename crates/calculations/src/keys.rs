@@ -170,7 +170,8 @@ keys! {
         => hash(fields! {
             /// How often the key has changed.
             version: Optional(&COUNT),
-            /// The results that are up to date: `CALCULATION:INTERVAL`, separated by spaces.
+            /// The results that are up to date: the form in which sums and values are kept (`form:2`), and each
+            /// `CALCULATION:INTERVAL`, separated by spaces.
             built: Optional(&Text),
             /// Who is calculating everything afresh; nobody changes the key meanwhile.
             builder: Optional(&Text),
@@ -183,29 +184,43 @@ keys! {
     /// The exact sums behind the results of an interval, so that an event need not look at the other values.
     ///
     /// `total` holds buckets, values, sum, sum of squares, sum by rank, sum by date, first and last bucket. `0:N` is the bucket
-    /// of number N: values, sum, and different values where they are counted. `L:N` is 64 of the level below: buckets, sum.
+    /// of number N: values, sum; with more than 64 values and where something asks for their order, also how many are different,
+    /// the smallest and the largest. `L:N` is 64 of the level below: buckets, sum.
     state(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
         = "hash:<project>:<dimension>:<key>:state:<interval>"
         => map(Text.means("`total`, or a bucket or group of buckets"), Text.means("its exact sums")),
         origin = Added, removed = "never: it belongs to the values",
         example = "hash:2:job-skills:python:state:months";
 
-    /// How values are spread over sizes, for median and percentiles.
+    /// The values of each bucket, for median, percentiles, smallest, largest and different ones.
+    ///
+    /// Of 2 to 64 values, the values themselves: `= VALUE VALUE`, the smallest first. Of more, how many there are of which size.
+    /// A single value is its bucket's sum, and not here.
     sketch(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
         = "hash:<project>:<dimension>:<key>:sketch:<interval>"
-        => map(COUNT.means("the number of the bucket"), Text.means("how many values of which size: `SIZE:COUNT`, separated by spaces")),
+        => map(
+            COUNT.means("the number of the bucket"),
+            Text.means("its values, or how many of which size: `SIZE:COUNT`, separated by spaces"),
+        ),
         origin = Added, removed = "never: it belongs to the values",
         example = "hash:2:job-skills:python:sketch:days";
 
-    /// The values of each bucket by size, for smallest, largest and different ones.
+    /// The different values of each bucket of more than 64 values by size, for smallest, largest and different ones.
     order(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
         = "zset:<project>:<dimension>:<key>:order:<interval>"
         => sorted_set(
-            Text.means("the bucket's number, the value in a form that sorts as text, and when it happened"),
+            Text.means("the bucket's number, and the value in a form that sorts as text"),
             Words(&["0"]).means("always 0: members are in order of their text"),
         ),
         origin = Added, removed = "never: it belongs to the values",
         example = "zset:2:job-skills:python:order:days";
+
+    /// How often values occur, of those in `order` that occur more than once.
+    repeats(project: Project, dimension: Dimension, key: DimensionKey, interval: Interval) in account: Account
+        = "hash:<project>:<dimension>:<key>:repeats:<interval>"
+        => map(Text.means("the bucket's number and the value, as in `order`"), POSITIVE.means("how often")),
+        origin = Added, removed = "a value that occurs once again, or not at all",
+        example = "hash:2:job-skills:python:repeats:days";
 
     /// How a project's results are calculated; what is absent has its default.
     settings(project: Project) in account: Account = "hash:<project>:settings"

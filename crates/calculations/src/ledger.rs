@@ -1,6 +1,6 @@
 //! An account's data: its projects, their values and results, rules and output events.
 //!
-//! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `group`, `snapshot`, `change` and `commit`;
+//! In reading order: [`key`] names what belongs to a key; `record` takes events in, by `group`, `snapshot`, `second_read`, `change`, `tally` and `commit`;
 //! `expected_state` says what should be stored, and `build` makes it so; `read` tells results; `rules`, `judge` and `due` are about rules.
 
 mod build;
@@ -9,7 +9,6 @@ mod commit;
 mod delete;
 mod due;
 mod expected_state;
-mod extremes;
 mod group;
 mod judge;
 mod key;
@@ -18,7 +17,9 @@ mod read;
 mod record;
 mod rules;
 mod said;
+mod second_read;
 mod snapshot;
+mod tally;
 
 use std::{
     collections::HashMap,

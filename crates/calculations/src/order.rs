@@ -1,7 +1,7 @@
-//! Values in a form that sorts as text: what a bucket's smallest, largest and different values are found by.
+//! Values in a form that sorts as text: what a bucket's smallest and largest values are found by.
 //!
-//! A member of the ordered set is the bucket's number, the value and the time, separated by spaces. A value is its sign, the
-//! place of its point, and its digits; for a negative one each digit is what is missing to nine, so that more is less.
+//! A member of the ordered set is the bucket's number and the value, separated by a space. A value is its sign, the place of
+//! its point, and its digits; for a negative one each digit is what is missing to nine, so that more is less.
 
 use num_bigint::Sign;
 
@@ -15,14 +15,9 @@ pub(crate) fn bucket_prefix(number: u64) -> String {
     format!("{number:012} ")
 }
 
-/// What all members of a bucket with this value begin with.
-pub(crate) fn value_prefix(number: u64, value: &Decimal) -> String {
-    format!("{}{} ", bucket_prefix(number), encode(value))
-}
-
-/// The member for a value at a time.
-pub(crate) fn member(number: u64, value: &Decimal, time: &str) -> String {
-    format!("{}{time}", value_prefix(number, value))
+/// The member for a value in the form that [`encode`] gives it.
+pub(crate) fn member(number: u64, code: &str) -> String {
+    format!("{number:012} {code}")
 }
 
 /// The value of a member.
@@ -30,7 +25,8 @@ pub(crate) fn value_of(member: &str) -> Option<Decimal> {
     decode(member.split(' ').nth(1)?)
 }
 
-fn encode(value: &Decimal) -> String {
+/// The value as text: equal values have equal texts, and texts are in the order of values.
+pub(crate) fn encode(value: &Decimal) -> String {
     let (sign, digits, place) = value.significant();
     match sign {
         Sign::NoSign => "5".to_owned(),
@@ -70,7 +66,7 @@ mod tests {
             "0", "1e-99", "0.05", "0.5", "1", "1.2", "12", "99.9", "100", "100.5", "120", "1e99",
         ];
         let texts: Vec<String> =
-            in_order.iter().map(|text| member(7, &text.parse().unwrap(), "t")).collect();
+            in_order.iter().map(|text| member(7, &encode(&text.parse().unwrap()))).collect();
         assert!(texts.is_sorted(), "{texts:#?}");
         for (member, text) in texts.iter().zip(in_order) {
             assert_eq!(value_of(member), Some(text.parse().unwrap()), "{member}");
@@ -79,9 +75,9 @@ mod tests {
 
     #[test]
     fn equal_values_have_equal_texts() {
-        let prefix = |text: &str| value_prefix(7, &text.parse().unwrap());
-        assert_eq!(prefix("7.0"), prefix("7"));
-        assert_eq!(prefix("1e3"), prefix("1000"));
-        assert_eq!(prefix("-0"), prefix("0.00"));
+        let code = |text: &str| encode(&text.parse().unwrap());
+        assert_eq!(code("7.0"), code("7"));
+        assert_eq!(code("1e3"), code("1000"));
+        assert_eq!(code("-0"), code("0.00"));
     }
 }

@@ -2,12 +2,11 @@
 
 use crate::{
     bucket::Bucket,
-    decimal::Decimal,
     keys::Calculation,
     moments::Moments,
     settings::{Settings, Undefined},
     sketch::Sketch,
-    state::Leaf,
+    state::{Leaf, Ordered},
 };
 
 /// What a calculation needs beside the sums.
@@ -42,8 +41,7 @@ pub fn is_by_bucket(calculation: Calculation) -> bool {
 pub(crate) struct Facts<'a> {
     pub(crate) leaf: Option<&'a Leaf>,
     pub(crate) sketch: Option<&'a Sketch>,
-    pub(crate) min: Option<&'a Decimal>,
-    pub(crate) max: Option<&'a Decimal>,
+    pub(crate) ordered: Option<&'a Ordered>,
 }
 
 /// A calculation's value for a bucket.
@@ -57,10 +55,10 @@ pub(crate) fn of_bucket(
     match calculation {
         Count => facts.leaf.map(|leaf| leaf.values.to_string()),
         Sum => facts.leaf.map(|leaf| leaf.sum.to_string()),
-        DistinctCount => facts.leaf.map(|leaf| leaf.distinct.to_string()),
+        DistinctCount => facts.ordered.map(|ordered| ordered.distinct.to_string()),
         Rate => facts.leaf.map(|leaf| number(leaf.sum.per(bucket.seconds()))),
-        Min => facts.min.map(Decimal::to_string),
-        Max => facts.max.map(Decimal::to_string),
+        Min => facts.ordered.map(|ordered| ordered.min.to_string()),
+        Max => facts.ordered.map(|ordered| ordered.max.to_string()),
         Median => quantile(0.5),
         Percentile90 => quantile(0.9),
         Percentile95 => quantile(0.95),

@@ -1,4 +1,4 @@
-//! How the values of a bucket are spread over sizes: what median and percentiles are read from.
+//! The values of a bucket: what median, percentiles, smallest, largest and different values are read from.
 //!
 //! Up to [`EXACT_MAX`] values are kept as they are, and quantiles of them are exact. Beyond, each power of two is cut into
 //! 64 equal sizes, and values are counted by size. Counts add up, so the order of values does not matter, and a value that
@@ -6,10 +6,12 @@
 //! the true one. In the sizes of the largest and the smallest value it is the inner edge, at most 1/64 from the true one,
 //! so that no quantile is above the largest value or below the smallest.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
-/// How many values are kept as they are.
-pub(crate) const EXACT_MAX: usize = 32;
+use crate::{decimal::Decimal, state::Leaf};
+
+/// How many values are kept as they are: those of a minute that has one each second.
+pub(crate) const EXACT_MAX: usize = 64;
 
 /// What a text begins with that holds the values themselves.
 const EXACT: &str = "=";
@@ -21,7 +23,7 @@ const FRACTION_BITS: u32 = 46;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sketch {
     /// The values, the smallest first.
-    Exact(Vec<f64>),
+    Exact(Vec<Decimal>),
     /// Counts by size.
     Counts(BTreeMap<i64, u64>),
 }
@@ -33,34 +35,45 @@ impl Default for Sketch {
 }
 
 impl Sketch {
-    /// One more value.
-    pub(crate) fn add(&mut self, value: f64) {
-        match self {
-            Sketch::Exact(values) if values.len() < EXACT_MAX => {
-                let at = values.partition_point(|other| other.total_cmp(&value).is_le());
-                values.insert(at, value);
+    /// The values of a bucket from what is stored about it. One value is its bucket's sum, and stored nowhere else.
+    pub(crate) fn stored(leaf: Option<&Leaf>, text: Option<&str>) -> Sketch {
+        match leaf {
+            None => Sketch::default(),
+            Some(leaf) if leaf.values == 1 => Sketch::Exact(vec![leaf.sum.clone()]),
+            Some(leaf) if leaf.values > EXACT_MAX as u64 && text.is_none() => {
+                Sketch::Counts(BTreeMap::new())
             }
-            Sketch::Exact(values) => {
-                let mut counts = BTreeMap::new();
-                for value in values.iter().chain([&value]) {
-                    *counts.entry(size(*value)).or_default() += 1;
-                }
-                *self = Sketch::Counts(counts);
-            }
-            Sketch::Counts(counts) => *counts.entry(size(value)).or_default() += 1,
+            Some(_) => Sketch::parse(text.unwrap_or_default()),
         }
     }
 
-    /// Replaces a value: one less of the old, one more of the new.
-    pub(crate) fn remove(&mut self, value: f64) {
+    /// One more value, whose size is known.
+    pub(crate) fn add(&mut self, value: &Decimal, size: i64) {
+        match self {
+            Sketch::Exact(values) if values.len() < EXACT_MAX => {
+                let at = values.partition_point(|other| other <= value);
+                values.insert(at, value.clone());
+            }
+            Sketch::Exact(values) => {
+                let mut counts = BTreeMap::from([(size, 1)]);
+                for value in values {
+                    *counts.entry(size_of(value)).or_default() += 1;
+                }
+                *self = Sketch::Counts(counts);
+            }
+            Sketch::Counts(counts) => *counts.entry(size).or_default() += 1,
+        }
+    }
+
+    /// One value less.
+    pub(crate) fn remove(&mut self, value: &Decimal, size: i64) {
         match self {
             Sketch::Exact(values) => {
-                if let Some(at) = values.iter().position(|other| *other == value) {
+                if let Ok(at) = values.binary_search(value) {
                     values.remove(at);
                 }
             }
             Sketch::Counts(counts) => {
-                let size = size(value);
                 if let Some(count) = counts.get_mut(&size) {
                     *count -= 1;
                     if *count == 0 {
@@ -77,7 +90,7 @@ impl Sketch {
         match self {
             Sketch::Exact(values) => {
                 let at = rank(values.len() as u64) - 1;
-                values.get(usize::try_from(at).ok()?).copied()
+                values.get(usize::try_from(at).ok()?).map(Decimal::to_f64)
             }
             Sketch::Counts(counts) => {
                 let (rank, mut passed) = (rank(counts.values().sum()), 0);
@@ -96,26 +109,33 @@ impl Sketch {
         }
     }
 
-    pub(crate) fn text(&self) -> String {
+    /// The text to be stored; none for a single value.
+    pub(crate) fn text(&self) -> Option<String> {
         match self {
+            Sketch::Exact(values) if values.len() < 2 => None,
             Sketch::Exact(values) => {
-                let values = values.iter().map(|value| format!(" {value}"));
-                std::iter::once(EXACT.to_owned()).chain(values).collect()
+                let mut text = EXACT.to_owned();
+                values.iter().for_each(|value| _ = write!(text, " {value}"));
+                Some(text)
             }
             Sketch::Counts(counts) => {
-                let counts = counts.iter().map(|(size, count)| format!("{size}:{count}"));
-                counts.collect::<Vec<_>>().join(" ")
+                let mut text = String::with_capacity(8 * counts.len());
+                for (size, count) in counts {
+                    let space = if text.is_empty() { "" } else { " " };
+                    _ = write!(text, "{space}{size}:{count}");
+                }
+                Some(text)
             }
         }
     }
 
     /// Reads what [`Sketch::text`] wrote; whatever makes no sense is left out.
-    pub(crate) fn parse(text: &str) -> Sketch {
+    fn parse(text: &str) -> Sketch {
         if text.is_empty() {
             return Sketch::default();
         }
         if let Some(values) = text.strip_prefix(EXACT) {
-            let values = values.split(' ').filter_map(|value| value.parse().ok());
+            let values = values.split(' ').filter_map(|value| Decimal::stored(value).ok());
             return Sketch::Exact(values.collect());
         }
         let counts = text.split(' ').filter_map(|pair| {
@@ -124,6 +144,11 @@ impl Sketch {
         });
         Sketch::Counts(counts.collect())
     }
+}
+
+/// The size of a value.
+pub(crate) fn size_of(value: &Decimal) -> i64 {
+    size(value.to_f64())
 }
 
 /// Sizes are in the order of values; 0 has one of its own.
@@ -150,13 +175,30 @@ fn edges(size: i64) -> (f64, f64) {
 mod tests {
     use super::*;
 
+    fn decimal(value: f64) -> Decimal {
+        format!("{value}").parse().unwrap()
+    }
+
+    fn sketch(values: &[f64]) -> Sketch {
+        let mut sketch = Sketch::default();
+        values.iter().for_each(|value| add(&mut sketch, *value));
+        sketch
+    }
+
+    fn add(sketch: &mut Sketch, value: f64) {
+        sketch.add(&decimal(value), size(value));
+    }
+
+    fn read_back(sketch: &Sketch) -> Sketch {
+        Sketch::parse(&sketch.text().unwrap())
+    }
+
     #[test]
     fn quantiles_are_within_the_stated_error() {
         let mut values: Vec<f64> = (1..=1000)
             .flat_map(|n| [f64::from(n) * 1.37, -f64::from(n) * 1e-6, f64::from(n).powi(9)])
             .collect();
-        let mut sketch = Sketch::default();
-        values.iter().for_each(|value| sketch.add(*value));
+        let sketch = sketch(&values);
         values.sort_by(f64::total_cmp);
         for percent in 1..=100 {
             let part = f64::from(percent) / 100.0;
@@ -175,8 +217,7 @@ mod tests {
         for n in 1..200_u32 {
             let mut values: Vec<f64> =
                 (0..n).map(|i| (f64::from(i * 7919 % 211) - 90.0) * 1.01).collect();
-            let mut sketch = Sketch::default();
-            values.iter().for_each(|value| sketch.add(*value));
+            let sketch = sketch(&values);
             values.sort_by(f64::total_cmp);
             for part in [0.01, 0.5, 0.9, 0.95, 0.99, 1.0] {
                 let found = sketch.quantile(part).unwrap();
@@ -187,26 +228,30 @@ mod tests {
                 }
             }
         }
-        let mut one = Sketch::default();
-        one.add(1.0);
-        assert_eq!((one.quantile(0.5), one.text().as_str()), (Some(1.0), "= 1"));
+        let (one, two) = (sketch(&[1.0]), sketch(&[1.0, -0.5]));
+        assert_eq!((one.quantile(0.5), one.text()), (Some(1.0), None));
+        assert_eq!(two.text().as_deref(), Some("= -0.5 1"));
+    }
+
+    #[test]
+    fn a_single_value_is_read_from_the_sum() {
+        let leaf = Leaf { values: 1, sum: decimal(7.5), ordered: None };
+        assert_eq!(Sketch::stored(Some(&leaf), None), sketch(&[7.5]));
+        assert_eq!(Sketch::stored(None, None), Sketch::default());
     }
 
     #[test]
     fn what_is_taken_out_leaves_no_trace() {
-        let mut sketch = Sketch::default();
-        for value in [5.0, -3.0, 0.0, 5.0] {
-            sketch.add(value);
-        }
+        let mut sketch = sketch(&[5.0, -3.0, 0.0, 5.0]);
         let before = sketch.clone();
-        sketch.add(77.7);
-        sketch.remove(77.7);
+        add(&mut sketch, 77.7);
+        sketch.remove(&decimal(77.7), size(77.7));
         assert_eq!(sketch, before);
-        assert_eq!(Sketch::parse(&sketch.text()), sketch);
+        assert_eq!(read_back(&sketch), sketch);
         for n in 0..100 {
-            sketch.add(f64::from(n));
+            add(&mut sketch, f64::from(n));
         }
-        assert_eq!(Sketch::parse(&sketch.text()), sketch);
+        assert_eq!(read_back(&sketch), sketch);
         assert_eq!(Sketch::default().quantile(0.5), None);
     }
 }

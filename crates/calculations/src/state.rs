@@ -21,8 +21,16 @@ pub(crate) const TOTAL: &str = "total";
 pub(crate) struct Leaf {
     pub(crate) values: u64,
     pub(crate) sum: Decimal,
-    /// How many different values; counted only where it is asked for.
+    /// What is known of the order of many values; that of few follows from the values.
+    pub(crate) ordered: Option<Ordered>,
+}
+
+/// How many different values there are, and the smallest and largest of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ordered {
     pub(crate) distinct: u64,
+    pub(crate) min: Decimal,
+    pub(crate) max: Decimal,
 }
 
 /// What lies below a node of the tree.
@@ -106,10 +114,17 @@ impl State {
         self.leaves.get(&number)
     }
 
-    /// Adds to a bucket: so many more values, so much more of a sum, so many more different values.
+    /// Says what is known of the order of a bucket's values.
+    pub(crate) fn set_ordered(&mut self, number: u64, ordered: Option<Ordered>) {
+        if let Some(leaf) = self.leaves.get_mut(&number) {
+            leaf.ordered = ordered;
+        }
+    }
+
+    /// Adds to a bucket: so many more values, so much more of a sum.
     ///
     /// The fields for it must have been loaded, those before it too if it is late.
-    pub(crate) fn add(&mut self, number: u64, values: u64, delta: &Decimal, distinct: i64) {
+    pub(crate) fn add(&mut self, number: u64, values: u64, delta: &Decimal) {
         let is_late = self.is_late(number);
         let (rank, after) = if is_late {
             let (buckets, sum) = self.before(number);
@@ -125,7 +140,6 @@ impl State {
         let square = &leaf.sum * &leaf.sum;
         leaf.values += values;
         leaf.sum += delta;
-        leaf.distinct = leaf.distinct.saturating_add_signed(distinct);
         let growth = &(&leaf.sum * &leaf.sum) - &square;
         let total = &mut self.total;
         if is_new {
@@ -212,18 +226,24 @@ fn levels(interval: Interval) -> u32 {
 
 impl Leaf {
     fn text(&self) -> String {
-        match self.distinct {
-            0 => format!("{} {}", self.values, self.sum),
-            distinct => format!("{} {} {distinct}", self.values, self.sum),
+        match &self.ordered {
+            None => format!("{} {}", self.values, self.sum),
+            Some(Ordered { distinct, min, max }) => {
+                format!("{} {} {distinct} {min} {max}", self.values, self.sum)
+            }
         }
     }
 
     pub(crate) fn parse(text: &str) -> Option<Leaf> {
         let mut words = text.split(' ');
+        let decimal = |text: Option<&str>| Some(text?.parse::<StoredDecimal>().ok()?.0);
         Some(Leaf {
             values: words.next()?.parse().ok()?,
-            sum: words.next()?.parse::<StoredDecimal>().ok()?.0,
-            distinct: words.next().and_then(|n| n.parse().ok()).unwrap_or(0),
+            sum: decimal(words.next())?,
+            ordered: words.next().and_then(|distinct| {
+                let distinct = distinct.parse().ok()?;
+                Some(Ordered { distinct, min: decimal(words.next())?, max: decimal(words.next())? })
+            }),
         })
     }
 }

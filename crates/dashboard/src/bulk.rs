@@ -245,16 +245,7 @@ impl Plan {
 async fn count(hive: &Hive, plan: &Plan) -> Result<(u64, bool), Problem> {
     if plan.filter.text.is_none() && plan.filter.tag.is_none() {
         let stats = hive.stats(&plan.queue).await?;
-        let n = match plan.filter.place {
-            Place::Queued => stats.queued,
-            Place::Delayed => stats.delayed,
-            Place::Waiting => stats.waiting,
-            Place::Parked => stats.parked,
-            Place::Running => stats.running,
-            Place::Failed => stats.failed,
-            Place::Ended => stats.ended,
-        };
-        return Ok((n, true));
+        return Ok((stats.jobs_in(plan.filter.place), true));
     }
     let (mut total, mut cursor, started) = (0, None::<String>, Instant::now());
     loop {

@@ -32,10 +32,10 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// A field that makes no sense.
+/// A field with an invalid value.
 pub(super) fn wrong(field: &'static str, reason: &str) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid")
-        .title("the form makes no sense")
+        .title("invalid form")
         .detail(format!("{field}: {reason}"))
         .field(field)
 }

@@ -42,7 +42,7 @@ pub(super) struct JobPage {
     result: Option<String>,
     data: String,
     options: String,
-    timeline: Vec<Moment>,
+    timeline: Vec<HistoryRow>,
     graph: Graph,
     can_cancel: bool,
     can_retry: bool,
@@ -51,7 +51,7 @@ live_page!(JobPage);
 
 /// Something that happened to it.
 #[derive(Debug, PartialEq, Eq)]
-struct Moment {
+struct HistoryRow {
     event: String,
     at: String,
     /// How long after the one before.
@@ -194,12 +194,12 @@ async fn neighbours(hive: &Hive, jid: &Jid, job: &Job) -> Result<(Vec<Neighbour>
     Ok((around.into_iter().map(neighbour).collect(), left_out))
 }
 
-fn timeline(history: &[HistoryEntry]) -> Vec<Moment> {
+fn timeline(history: &[HistoryEntry]) -> Vec<HistoryRow> {
     let mut before: Option<u64> = None;
     let moment = |entry: &HistoryEntry| {
         let at = entry.timestamp.max(0.0) as u64;
         let after = before.replace(at).map(|before| at.saturating_sub(before));
-        Moment {
+        HistoryRow {
             event: entry.event.clone(),
             at: format::utc(at),
             after: after.map(|ms| format!("+{}", format::duration_ms(ms))).unwrap_or_default(),

@@ -19,7 +19,6 @@ use keyrack_web::Problem;
 
 use super::{
     Frame, Visit, assets, form,
-    journeys::question,
     live::{View, live_page, show},
     plot::{Columns, ms},
 };
@@ -34,11 +33,11 @@ const COUNTS_AGE: Duration = Duration::from_secs(1);
 
 /// How journeys stood a moment ago.
 #[derive(Debug)]
-pub(crate) struct Courses(Cache<JourneyUid, Arc<(Totals, Vec<u64>)>>);
+pub(crate) struct JourneyCache(Cache<JourneyUid, Arc<(Totals, Vec<u64>)>>);
 
-impl Default for Courses {
-    fn default() -> Courses {
-        Courses(Cache::new(COUNTS_AGE))
+impl Default for JourneyCache {
+    fn default() -> JourneyCache {
+        JourneyCache(Cache::new(COUNTS_AGE))
     }
 }
 
@@ -96,14 +95,14 @@ impl View for JourneyView {
         let journey = site.services.journeys.journey(&self.uid).await?;
         let end = journey.duration_seconds.ceil() as u64;
         let course = async { site.services.journeys.course(&self.uid, end).await.map(Arc::new) };
-        let course = site.courses.0.get(self.uid.clone(), course);
+        let course = site.journey_cache.0.get(self.uid.clone(), course);
         let (course, events) =
             tokio::try_join!(course, site.services.journeys.events(&self.uid, EVENTS_MAX))?;
         let (totals, histogram) = &*course;
         let now = site.services.store.now_ms();
         Ok(JourneyPage {
             frame,
-            question: question(&journey.prompt).to_owned(),
+            question: journey.prompt.question().to_owned(),
             uid: journey.uid.clone(),
             style: journey.prompt.style(),
             lasts: format::duration_s(journey.duration_seconds as u64),

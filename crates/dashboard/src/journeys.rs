@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{extract::State, response::Response};
 use keyrack_format as format;
-use keyrack_journeys::{JourneySummary, Prompt, STORED_MAX, keys::JourneyUid};
+use keyrack_journeys::{JourneySummary, STORED_MAX, keys::JourneyUid};
 use keyrack_web::Problem;
 use serde::Deserialize;
 
@@ -85,7 +85,7 @@ impl Row {
         let more = if glance.events >= STORED_MAX { "+" } else { "" };
         let uid = JourneyUid::new(journey.uid.clone()).ok();
         Row {
-            question: question(&journey.prompt).to_owned(),
+            question: journey.prompt.question().to_owned(),
             link: format!("/journeys/{}", link::segment(&journey.uid)),
             uid: journey.uid.clone(),
             style: journey.prompt.style(),
@@ -95,15 +95,5 @@ impl Row {
             last: glance.last_event_at.map(|at| format::relative(ms(at), now)).unwrap_or_default(),
             watchers: uid.map_or(0, |uid| site.services.live.watchers(&uid)),
         }
-    }
-}
-
-/// What a journey asks, in words.
-pub(super) fn question(prompt: &Prompt) -> &str {
-    match prompt {
-        Prompt::Numeric { text, .. }
-        | Prompt::Press { text }
-        | Prompt::Color { text, .. }
-        | Prompt::Word { text, .. } => text,
     }
 }

@@ -35,10 +35,10 @@ mod updates;
 mod audit;
 mod sign_in;
 
-mod check;
 mod family;
 mod key;
 mod keys;
+mod lint;
 
 mod reference;
 
@@ -63,7 +63,7 @@ use axum::{
 use keyrack_identity::Role::{Admin, Operator, Viewer};
 use keyrack_services::Services;
 use keyrack_web::{
-    App, ForReader, Problem,
+    App, BrowserError, Problem,
     access::{Permission, Permissions, Routes},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -97,11 +97,11 @@ pub struct Site {
     /// Describes the API, as OpenAPI.
     describe: fn() -> String,
     bars: progress::Bars,
-    courses: journey::Courses,
+    journey_cache: journey::JourneyCache,
     summaries: overview::ServiceSummaries,
     sweeping: files::Sweeping,
     bulk_runs: bulk::BulkRuns,
-    check: check::Check,
+    lint: lint::LintRun,
     sampler: sampler::Sampler,
     searches: find::Searches,
 }
@@ -114,11 +114,11 @@ impl Site {
             app,
             describe,
             bars: Default::default(),
-            courses: Default::default(),
+            journey_cache: Default::default(),
             summaries: Default::default(),
             sweeping: Default::default(),
             bulk_runs: Default::default(),
-            check: Default::default(),
+            lint: Default::default(),
             sampler: Default::default(),
             searches: Default::default(),
         }
@@ -189,8 +189,8 @@ fn pages() -> Routes<Arc<Site>> {
         .get("/keys", Permission::read(Viewer), keys::keys)
         .get("/keys/{family}", Permission::read(Viewer), family::family)
         .get("/key", Permission::read(Viewer), key::key)
-        .get("/lint", Permission::read(Viewer), check::lint)
-        .post("/lint", Permission::unaudited_change(Operator), check::start)
+        .get("/lint", Permission::read(Viewer), lint::lint)
+        .post("/lint", Permission::unaudited_change(Operator), lint::start)
         .get("/docs", Permission::read(Viewer), reference::reference)
         .get("/docs/{group}", Permission::read(Viewer), reference::group)
         .get("/audit", Permission::read(Admin), audit::audit)
@@ -219,7 +219,8 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 pub async fn error_pages(request: Request, next: Next) -> Response {
     let frame = Frame::of(request.headers(), &Uri::from_static("/"));
     let mut response = next.run(request).await;
-    let Some(ForReader { title, detail }) = response.extensions_mut().remove::<ForReader>() else {
+    let Some(BrowserError { title, detail }) = response.extensions_mut().remove::<BrowserError>()
+    else {
         return response;
     };
     match (ErrorPage { frame, title, detail: &detail }).render() {

@@ -13,7 +13,7 @@ use axum::{
 };
 use keyrack_web::{
     Problem,
-    stream::{Sent, Source, stream},
+    stream::{Source, StreamEvent, stream},
 };
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -109,7 +109,7 @@ fn follow<V: View>(site: Arc<Site>, frame: Frame, view: V) -> Response {
 impl<V: View> Source for Follower<V> {
     const HAS_IDS: bool = false;
 
-    async fn next(&mut self) -> Option<Sent> {
+    async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             self.ticks.tick().await;
             let look = self.view.look(&self.site, self.frame.clone()).await;
@@ -123,7 +123,7 @@ impl<V: View> Source for Follower<V> {
             };
             if text != self.sent {
                 self.sent.clone_from(&text);
-                return Some(Sent::Event { kind, data: text });
+                return Some(StreamEvent::Event { kind, data: text });
             }
         }
     }

@@ -66,7 +66,7 @@ impl View for Overview {
                 (None, AlertFacts { store_error, ..AlertFacts::default() }, Arc::default())
             }
         };
-        facts.lint_problems = site.check.problems();
+        facts.lint_problems = site.lint.problems();
         let counts = ping.as_ref().ok().and_then(|_| site.services.census.known());
         Ok(OverviewPage {
             frame,

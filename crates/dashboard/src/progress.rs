@@ -1,11 +1,11 @@
 //! The page of all progress bars: what is under way, whoever's it is, and the bars of those who were here lately.
 //!
-//! `underway` is a trace under way as one line, `past` what a bar has learned, `bar` and `trace` are the pages of one.
+//! `running_row` is a running trace as one line, `bar_history` what a bar has learned, `bar` and `trace` are the pages of one.
 
 mod bar;
-mod past;
+mod bar_history;
+mod running_row;
 mod trace;
-mod underway;
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use keyrack_web::Problem;
 use serde::Deserialize;
 
 pub(crate) use self::{bar::bar, trace::trace};
-use self::{past::Pasts, underway::Row};
+use self::{bar_history::BarHistoryCache, running_row::Row};
 use super::{
     Frame, Visit, assets, form, link,
     live::{View, live_page, show},
@@ -46,12 +46,12 @@ const LIST_AGE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Bars {
     lists: Cache<ProgressQuery, Arc<List>>,
-    pasts: Pasts,
+    pasts: BarHistoryCache,
 }
 
 impl Default for Bars {
     fn default() -> Bars {
-        Bars { lists: Cache::new(LIST_AGE), pasts: Pasts::default() }
+        Bars { lists: Cache::new(LIST_AGE), pasts: BarHistoryCache::default() }
     }
 }
 

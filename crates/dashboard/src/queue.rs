@@ -97,15 +97,7 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
 
 impl PlaceCount {
     fn of(place: Place, stats: &Stats) -> PlaceCount {
-        let n = match place {
-            Place::Queued => stats.queued,
-            Place::Delayed => stats.delayed,
-            Place::Waiting => stats.waiting,
-            Place::Parked => stats.parked,
-            Place::Running => stats.running,
-            Place::Failed => stats.failed,
-            Place::Ended => stats.ended,
-        };
+        let n = stats.jobs_in(place);
         let filter = [("queue", stats.queue.as_str()), ("place", place.as_str())];
         PlaceCount {
             word: place.as_str(),

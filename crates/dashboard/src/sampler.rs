@@ -19,11 +19,11 @@ const GAP: Duration = Duration::from_secs(30);
 /// The last moments.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    moments: Mutex<VecDeque<Moment>>,
+    moments: Mutex<VecDeque<Sample>>,
 }
 
 #[derive(Debug)]
-struct Moment {
+struct Sample {
     at: Instant,
     commands: u64,
     /// Keys of each service.
@@ -46,10 +46,10 @@ impl Sampler {
                 *keys.entry(family.owner_crate()).or_insert(0) += n;
             }
         }
-        self.add(Moment { at: Instant::now(), commands: info.commands, keys, levels });
+        self.add(Sample { at: Instant::now(), commands: info.commands, keys, levels });
     }
 
-    fn add(&self, moment: Moment) {
+    fn add(&self, moment: Sample) {
         let mut moments = self.moments.lock();
         if let Some(last) = moments.back() {
             let passed = moment.at.duration_since(last.at);
@@ -79,7 +79,7 @@ impl Sampler {
         moments.iter().filter_map(|moment| moment.levels.get(service).copied()).collect()
     }
 
-    fn per_second(&self, level: impl Fn(&Moment) -> Option<f64>) -> Vec<f64> {
+    fn per_second(&self, level: impl Fn(&Sample) -> Option<f64>) -> Vec<f64> {
         let moments = self.moments.lock();
         let pairs = moments.iter().zip(moments.iter().skip(1));
         pairs
@@ -101,10 +101,10 @@ impl Sampler {
 mod tests {
     use super::*;
 
-    fn moment(start: Instant, s: u64, commands: u64) -> Moment {
+    fn moment(start: Instant, s: u64, commands: u64) -> Sample {
         let keys = HashMap::from([("jobs", commands / 10)]);
         let levels = HashMap::from([("files", commands as f64)]);
-        Moment { at: start + Duration::from_secs(s), commands, keys, levels }
+        Sample { at: start + Duration::from_secs(s), commands, keys, levels }
     }
 
     #[test]

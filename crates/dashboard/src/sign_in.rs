@@ -11,7 +11,7 @@ use axum::{
     response::Response,
 };
 use keyrack_entitlements::{
-    Limit, Limiter, Verdict,
+    Limit, Limiter, RateLimitDecision,
     keys::{LimitName, LimitSubject},
 };
 use keyrack_identity::{Error, SESSION_TIME_S};
@@ -149,7 +149,7 @@ impl Failures {
         self.take(1).await.map(drop)
     }
 
-    async fn take(&self, amount: u64) -> Result<Vec<Verdict>, Problem> {
+    async fn take(&self, amount: u64) -> Result<Vec<RateLimitDecision>, Problem> {
         let limit = Limit::Window { max: FAILURES_MAX, period: FAILURES_PERIOD };
         let mut verdicts = Vec::new();
         for (name, subject) in &self.counted {

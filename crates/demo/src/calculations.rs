@@ -32,7 +32,7 @@ const INTERVALS: [&str; 3] = ["minutes", "hours", "days"];
 const CALCULATIONS: [&str; 6] =
     ["count", "sum", "average", "standard_deviation", "linear_regression", "percentile_95"];
 
-/// How far back values go when the curtain rises, and how far apart they are.
+/// How far back values go when the demo starts, and how far apart they are.
 const PAST: Duration = Duration::from_secs(36 * 3600);
 const PAST_GAP: Duration = Duration::from_secs(30 * 60);
 /// From here on business is better by the hour, so that there is a trend to see.

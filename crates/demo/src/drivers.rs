@@ -1,4 +1,4 @@
-//! The demo itself: the desks of all departments, and what keeps them busy.
+//! The demo itself: the drivers of all services, and the loop that gives them their actions.
 
 use std::{iter::Peekable, time::Duration};
 
@@ -148,7 +148,7 @@ impl Demo {
         self.drivers.entitlements.entitlements()
     }
 
-    /// Does what has already happened when the curtain rises, so that there is something to see everywhere.
+    /// Creates the data of the time before the demo, so that every page shows something.
     ///
     /// # Errors
     /// When the store fails.

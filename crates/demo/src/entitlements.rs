@@ -19,7 +19,7 @@ const FIRST_OUTAGE: Duration = Duration::from_secs(20);
 const OUTAGE: Duration = Duration::from_secs(15);
 const BETWEEN_OUTAGES: Duration = Duration::from_secs(15 * 60);
 
-/// How many customers are known when the curtain rises.
+/// How many customers are known when the demo starts.
 const KNOWN: u64 = 40;
 
 /// What is done.

@@ -14,7 +14,7 @@ const INVOICES: &str = "demo-invoices";
 const PATIENCE: Duration = Duration::from_secs(600);
 /// How many files wait at most: nobody sweeps here.
 const WAITING_MAX: usize = 60;
-/// How many wait when the curtain rises.
+/// How many wait when the demo starts.
 const WAITING_FIRST: u64 = 25;
 
 /// What is done.

@@ -209,7 +209,7 @@ impl Jobs {
     }
 }
 
-/// What is in the queues when the curtain rises: deeds of a company that was here before.
+/// What is in the queues when the demo starts: jobs of the time before it.
 pub(crate) fn past(random: &mut Random) -> Vec<Order> {
     let mut before = Jobs { numbers: 1 << 40, ..Jobs::default() };
     let mut orders = Vec::new();

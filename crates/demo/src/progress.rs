@@ -36,7 +36,7 @@ const BARS: [Bar; 3] = [
     },
 ];
 
-/// How many past runs each bar has learned from when the curtain rises.
+/// How many past runs each bar has learned from when the demo starts.
 const PAST_RUNS: u64 = 20;
 /// So many people have bars.
 const OWNERS: u64 = 4;

@@ -20,7 +20,7 @@ use crate::{
 
 const CATEGORIES: u64 = 5;
 const CHALLENGES: u64 = 30;
-/// What there is when the curtain rises.
+/// What there is when the demo starts.
 const POSTS: u64 = 300;
 const REACTIONS: u64 = 900;
 /// So many people take part in something.

@@ -1,4 +1,4 @@
-//! The company: everything that its departments and customers do, in the order of time.
+//! The company: all actions on all services, in the order of time.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Recommender(recommender::Action),
 }
 
-/// All deeds of the company, without end. The same seed gives the same ones.
+/// All actions of the company, without end. The same seed gives the same ones.
 ///
 /// ```
 /// use keyrack_demo::Scenario;
@@ -54,7 +54,7 @@ pub(crate) enum Kind {
 /// ```
 #[derive(Debug)]
 pub struct Scenario {
-    departments: Vec<ServicePlan>,
+    services: Vec<ServicePlan>,
     turns: Turns,
 }
 
@@ -80,14 +80,14 @@ impl Scenario {
             ("updates", Box::new(updates::Updates::default())),
             ("recommender", Box::new(recommender::Recommender::default())),
         ];
-        let (mut departments, mut turns) = (Vec::new(), Turns::default());
+        let (mut services, mut turns) = (Vec::new(), Turns::default());
         for (number, (name, mut plan)) in plans.into_iter().enumerate() {
             let mut random = Random::new(seed, name);
             let next = plan.next(&mut random);
             turns.enter(next.at, number);
-            departments.push(ServicePlan { plan, random, next });
+            services.push(ServicePlan { plan, random, next });
         }
-        Scenario { departments, turns }
+        Scenario { services, turns }
     }
 }
 
@@ -96,14 +96,14 @@ impl Iterator for Scenario {
 
     fn next(&mut self) -> Option<TimedAction> {
         let number = self.turns.take()?;
-        let service = &mut self.departments[number];
+        let service = &mut self.services[number];
         let following = service.plan.next(&mut service.random);
         self.turns.enter(following.at, number);
         Some(std::mem::replace(&mut service.next, following))
     }
 }
 
-/// How a department's deeds become those of the company.
+/// Turns the actions of a service into those of the company.
 macro_rules! actions {
     ($($name:ident: $service:ident),+ $(,)?) => {
         $(impl From<$service::Action> for Action {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use keyrack_store::Store;
-use keyrack_updates::{Turn, keys::Repo};
+use keyrack_updates::{UpdateLock, keys::Repo};
 
 use crate::{
     agenda::{Agenda, Plan},
@@ -61,7 +61,7 @@ impl Plan for Updates {
 #[derive(Debug)]
 pub(crate) struct Driver {
     updates: keyrack_updates::Updates,
-    turns: HashMap<&'static str, Turn>,
+    turns: HashMap<&'static str, UpdateLock>,
 }
 
 impl Driver {

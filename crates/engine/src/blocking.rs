@@ -209,17 +209,17 @@ impl State {
         }));
         session.db = db;
         let has_more = match served {
-            Ok(commands::Served::Reply(reply)) => {
+            Ok(commands::ServeOutcome::Reply(reply)) => {
                 self.waiting.remove(client, &wait);
                 let position = self.finish_unit();
                 session.mailbox.send(Delivery::Served { reply, position });
                 true
             }
-            Ok(commands::Served::WrongKind) => {
+            Ok(commands::ServeOutcome::WrongKind) => {
                 session.wait = Some(wait);
                 true
             }
-            Ok(commands::Served::Empty) => {
+            Ok(commands::ServeOutcome::Empty) => {
                 session.wait = Some(wait);
                 false
             }

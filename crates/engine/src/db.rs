@@ -120,14 +120,14 @@ impl Db {
     }
 
     /// The next few keys with an expiry that has passed; call again until `wrapped`.
-    pub(crate) fn collect_due(&mut self, now_ms: u64) -> Due {
+    pub(crate) fn collect_due(&mut self, now_ms: u64) -> DueKeys {
         let mut keys = Vec::new();
         self.expire_cursor = self.expires.scan(self.expire_cursor, |key, at| {
             if *at <= now_ms {
                 keys.push(key.clone());
             }
         });
-        Due { keys, wrapped: self.expire_cursor == 0 }
+        DueKeys { keys, wrapped: self.expire_cursor == 0 }
     }
 
     /// The last log rewrite that has this key, if the key exists.
@@ -143,7 +143,7 @@ impl Db {
 }
 
 /// Keys found due by [`Db::collect_due`].
-pub(crate) struct Due {
+pub(crate) struct DueKeys {
     pub(crate) keys: Vec<Box<[u8]>>,
     /// Whether the walk came round to the start.
     pub(crate) wrapped: bool,

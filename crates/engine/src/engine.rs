@@ -406,7 +406,7 @@ impl Shared {
         &self,
         db: usize,
         trusted: bool,
-        about: crate::session::About,
+        about: crate::session::ClientInfo,
     ) -> (ClientIndex, crate::session::Inbox) {
         let mut state = self.lock_blocking();
         let (mailbox, inbox) = crate::session::mailbox(state.config.pending_output_max);

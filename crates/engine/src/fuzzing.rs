@@ -20,7 +20,7 @@ use crate::{
     config::Config,
     host::SimulatedHost,
     script::Limits,
-    session::{About, ClientIndex, Inbox, mailbox},
+    session::{ClientIndex, ClientInfo, Inbox, mailbox},
     state::State,
 };
 
@@ -33,6 +33,6 @@ fn engine() -> (State, ClientIndex, Inbox) {
     let config = Config { databases: 4, ..Config::default() };
     let mut state = State::new(Box::new(clock), config);
     let (mailbox, inbox) = mailbox(1 << 20);
-    let client = state.connect(0, mailbox, true, About::default());
+    let client = state.connect(0, mailbox, true, ClientInfo::default());
     (state, client, inbox)
 }

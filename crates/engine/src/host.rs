@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use crate::steady::SteadyClock;
+use crate::steady_clock::SteadyClock;
 
 /// The outside world as the engine sees it.
 pub trait Host: Send + 'static {

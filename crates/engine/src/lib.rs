@@ -65,7 +65,7 @@ mod script_control;
 mod server;
 mod session;
 mod state;
-mod steady;
+mod steady_clock;
 mod subscriber;
 mod table;
 #[cfg(test)]
@@ -81,13 +81,14 @@ pub use self::{
     host::{Host, SimulatedHost, SystemHost},
     reply::{Error, Reply},
     server::Listener,
-    steady::{SimulatedTimeSource, SteadyClock, SystemTimeSource, TimeSource},
+    steady_clock::{SimulatedTimeSource, SteadyClock, SystemTimeSource, TimeSource},
     subscriber::{Message, Subscriber},
 };
 
 /// Looking after the log in a data folder that no engine has open: verify it, repair it.
 pub mod log {
     pub use crate::aof::{
-        Cut, Damage, Error, FileReport, Repair, Report, Saved, check, check_bytes, repair,
+        Damage, Error, FileReport, RemovedBytes, Repair, Report, TruncatedTail, check, check_bytes,
+        repair,
     };
 }

@@ -26,7 +26,7 @@ pub(crate) struct Session {
     /// The protocol version it speaks: 2 or 3.
     pub(crate) resp: u8,
     pub(crate) authenticated: bool,
-    pub(crate) about: About,
+    pub(crate) about: ClientInfo,
     pub(crate) transaction: Option<Transaction>,
     pub(crate) watching: Vec<Watch>,
     pub(crate) subscriptions: Subscriptions,
@@ -41,7 +41,7 @@ pub(crate) struct Session {
 
 /// What CLIENT LIST tells about a session.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct About {
+pub(crate) struct ClientInfo {
     /// What CLIENT ID answers, if the client was told before it could be made known to the state.
     pub(crate) id: Option<u64>,
     pub(crate) name: Vec<u8>,
@@ -248,7 +248,7 @@ impl Clients {
         db: usize,
         mailbox: Mailbox,
         authenticated: bool,
-        about: About,
+        about: ClientInfo,
     ) -> ClientIndex {
         let id = about.id.unwrap_or_else(|| self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         self.len += 1;

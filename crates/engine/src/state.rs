@@ -25,7 +25,7 @@ use crate::{
     rewrite::RewriteState,
     script::Scripts,
     script_control::ScriptControl,
-    session::{About, ClientIndex, Clients, Mailbox, Session, mailbox},
+    session::{ClientIndex, ClientInfo, Clients, Mailbox, Session, mailbox},
     types::Value,
     unwinding::PANICKED,
 };
@@ -89,7 +89,7 @@ pub(crate) struct Stats {
 
 /// What became of a command.
 #[derive(Debug)]
-pub(crate) struct Executed {
+pub(crate) struct CommandOutcome {
     /// `None` while the client waits for data; the answer comes to its inbox.
     pub(crate) reply: Option<Reply>,
     /// The log position after which the reply may be sent; 0 if the command itself changed nothing.
@@ -139,7 +139,7 @@ impl State {
         db: usize,
         mailbox: Mailbox,
         trusted: bool,
-        mut about: About,
+        mut about: ClientInfo,
     ) -> ClientIndex {
         self.freeze_time();
         self.stats.connections += 1;
@@ -158,7 +158,7 @@ impl State {
     }
 
     /// Runs one command for a client, serves those who waited for its data, and hands its effects to the log.
-    pub(crate) fn execute(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
+    pub(crate) fn execute(&mut self, client: ClientIndex, args: &[&[u8]]) -> CommandOutcome {
         // Before anything is taken out: the host is not ours.
         self.freeze_time();
         self.execute_now(client, args)
@@ -171,17 +171,17 @@ impl State {
     }
 
     /// Runs the next command of a turn. The clock is read again only after a command that can have taken long.
-    pub(crate) fn execute_next(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
+    pub(crate) fn execute_next(&mut self, client: ClientIndex, args: &[&[u8]]) -> CommandOutcome {
         if !self.is_time_fresh {
             self.freeze_time();
         }
         self.execute_now(client, args)
     }
 
-    fn execute_now(&mut self, client: ClientIndex, args: &[&[u8]]) -> Executed {
+    fn execute_now(&mut self, client: ClientIndex, args: &[&[u8]]) -> CommandOutcome {
         let Some(mut session) = self.clients.take(client) else {
             // Killed while its command was on the way.
-            return Executed { reply: Some(Reply::None), position: 0, close: true };
+            return CommandOutcome { reply: Some(Reply::None), position: 0, close: true };
         };
         // Whatever happens, the session goes back and the effects are a unit of their own.
         let reply = catch_unwind(AssertUnwindSafe(|| {
@@ -193,7 +193,7 @@ impl State {
         self.clients.put(session);
         let own = self.finish_unit();
         self.serve_waiting();
-        Executed { reply: (!blocked).then_some(reply), position: own, close }
+        CommandOutcome { reply: (!blocked).then_some(reply), position: own, close }
     }
 
     /// Applies a log: `source` is given what takes each unit of it.
@@ -201,7 +201,7 @@ impl State {
     /// Units are replayed as they were logged, without expiry and without logging them again.
     pub(crate) fn replay<T>(&mut self, source: impl FnOnce(&mut Apply<'_>) -> T) -> T {
         let (mailbox, _inbox) = mailbox(0);
-        let client = self.connect(0, mailbox, true, About::default());
+        let client = self.connect(0, mailbox, true, ClientInfo::default());
         self.loading = true;
         let result = source(&mut |unit| {
             for args in unit.commands() {

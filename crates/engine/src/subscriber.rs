@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::{
     engine::Shared,
     reply::Reply,
-    session::{About, ClientIndex, Delivery, Inbox, Mailbox, mailbox},
+    session::{ClientIndex, ClientInfo, Delivery, Inbox, Mailbox, mailbox},
     state::State,
 };
 
@@ -42,7 +42,7 @@ impl Registration {
         match self {
             Registration::Taken(client) => *client,
             Registration::New(mailbox) => {
-                let client = state.connect(0, mailbox.clone(), true, About::default());
+                let client = state.connect(0, mailbox.clone(), true, ClientInfo::default());
                 *self = Registration::Taken(client);
                 client
             }

@@ -5,8 +5,8 @@ use crate::{
     host::SimulatedHost,
     reply::Reply,
     resp::encode_reply,
-    session::{About, ClientIndex, Delivery, Inbox, mailbox},
-    state::{Executed, State},
+    session::{ClientIndex, ClientInfo, Delivery, Inbox, mailbox},
+    state::{CommandOutcome, State},
 };
 
 /// An engine without doors, on a clock moved by hand.
@@ -27,15 +27,18 @@ impl TestEngine {
 
     /// Adds a client and returns its number; the first one is 0.
     pub(crate) fn connect(&mut self) -> usize {
-        self.connect_as(true, About::default())
+        self.connect_as(true, ClientInfo::default())
     }
 
     /// Adds a client that has come over the network, and so may have to give a password.
     pub(crate) fn connect_untrusted(&mut self) -> usize {
-        self.connect_as(false, About { address: "127.0.0.1:50000".into(), ..About::default() })
+        self.connect_as(
+            false,
+            ClientInfo { address: "127.0.0.1:50000".into(), ..ClientInfo::default() },
+        )
     }
 
-    fn connect_as(&mut self, trusted: bool, about: About) -> usize {
+    fn connect_as(&mut self, trusted: bool, about: ClientInfo) -> usize {
         let (mailbox, inbox) = mailbox(1 << 20);
         self.clients.push((self.state.connect(0, mailbox, trusted, about), inbox));
         self.clients.len() - 1
@@ -53,7 +56,7 @@ impl TestEngine {
     }
 
     /// Runs a command for a client and tells all that became of it.
-    pub(crate) fn execute(&mut self, client: usize, command: &str) -> Executed {
+    pub(crate) fn execute(&mut self, client: usize, command: &str) -> CommandOutcome {
         let args: Vec<&[u8]> = command.split(' ').map(str::as_bytes).collect();
         self.state.execute(self.clients[client].0, &args)
     }

@@ -50,7 +50,7 @@ pub enum Limit {
 
 /// Whether something may be done, and what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct RateLimitDecision {
     /// Whether it may be done. If not, nothing was taken.
     pub allowed: bool,
     /// How much more may be taken at once.
@@ -97,7 +97,7 @@ impl Limiter {
         subject: &LimitSubject,
         limit: Limit,
         amount: u64,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<RateLimitDecision, Error> {
         let (kind, max, period, burst) = match limit {
             Limit::Window { max, period } => ("window", max, period, max),
             Limit::Steady { max, period, burst } => ("steady", max, period, burst),
@@ -118,7 +118,7 @@ impl Limiter {
             let taken: Result<(bool, u64, i64, u64), _> = call.run().await;
             match (taken, &self.quota) {
                 (Ok((allowed, remaining, retry_ms, reset_ms)), _) => {
-                    return Ok(Verdict {
+                    return Ok(RateLimitDecision {
                         allowed,
                         remaining,
                         retry_after: u64::try_from(retry_ms).ok().map(Duration::from_millis),

@@ -34,7 +34,7 @@ pub enum Origin {
 
 /// An entitlement, and who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Found {
+pub struct EntitlementLookup {
     /// What is known.
     #[serde(flatten)]
     pub entitlement: Entitlement,
@@ -42,11 +42,11 @@ pub struct Found {
     pub origin: Origin,
 }
 
-impl Found {
-    fn new(entitlement: Entitlement, origin: Origin) -> Found {
+impl EntitlementLookup {
+    fn new(entitlement: Entitlement, origin: Origin) -> EntitlementLookup {
         // An assumption stays one, wherever it was kept in between.
         let origin = if entitlement.is_assumed() { Origin::Assumed } else { origin };
-        Found { entitlement, origin }
+        EntitlementLookup { entitlement, origin }
     }
 
     /// Whether the user surely has it: the source said so, and of what it said nothing has run out since.
@@ -59,7 +59,7 @@ impl Found {
 /// What came of asking about a user.
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
-    Found(Arc<BTreeMap<String, Found>>),
+    Found(Arc<BTreeMap<String, EntitlementLookup>>),
     UnknownUser,
 }
 
@@ -77,7 +77,11 @@ impl Entitlements {
     ///
     /// # Errors
     /// When nobody knows the user or such an entitlement, or when the store fails. A source that fails is no error.
-    pub async fn lookup(&self, user: &UserSub, identifier: &str) -> Result<Found, Error> {
+    pub async fn lookup(
+        &self,
+        user: &UserSub,
+        identifier: &str,
+    ) -> Result<EntitlementLookup, Error> {
         if let Some(found) = self.lookup_local(user, identifier) {
             return Ok(found);
         }
@@ -90,16 +94,20 @@ impl Entitlements {
     ///
     /// # Errors
     /// As [`Entitlements::lookup`].
-    pub async fn lookup_forced(&self, user: &UserSub, identifier: &str) -> Result<Found, Error> {
+    pub async fn lookup_forced(
+        &self,
+        user: &UserSub,
+        identifier: &str,
+    ) -> Result<EntitlementLookup, Error> {
         self.check_identifier(identifier)?;
         self.look(user, identifier, LookupScope::Source).await
     }
 
     /// What this process remembers about a user.
-    pub fn lookup_local(&self, user: &UserSub, identifier: &str) -> Option<Found> {
+    pub fn lookup_local(&self, user: &UserSub, identifier: &str) -> Option<EntitlementLookup> {
         let value = self.inner.local.get(user, identifier, self.store().now_ms())?;
         count(&self.inner.counters.local);
-        Some(Found::new(value, Origin::Local))
+        Some(EntitlementLookup::new(value, Origin::Local))
     }
 
     async fn look(
@@ -107,7 +115,7 @@ impl Entitlements {
         user: &UserSub,
         identifier: &str,
         reach: LookupScope,
-    ) -> Result<Found, Error> {
+    ) -> Result<EntitlementLookup, Error> {
         let (this, asked) = (self.clone(), user.clone());
         let start = move || async move { this.ask(&asked, reach).await };
         let outcome = self.inner.flights.join(user, reach == LookupScope::Source, start).await;
@@ -118,8 +126,9 @@ impl Entitlements {
             None => None,
         };
         // Every known identifier gets a value; only a process that is going down has none.
-        let found =
-            found.unwrap_or_else(|| Found::new(Entitlement::assumed(self.now()), Origin::Assumed));
+        let found = found.unwrap_or_else(|| {
+            EntitlementLookup::new(Entitlement::assumed(self.now()), Origin::Assumed)
+        });
         let counters = &self.inner.counters;
         count(match found.origin {
             Origin::Local => &counters.local,

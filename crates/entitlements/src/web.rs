@@ -26,7 +26,7 @@ pub enum CallError {
         status: u16,
     },
     /// It answered something else than was asked for.
-    #[error("the answer makes no sense: {0}")]
+    #[error("invalid answer: {0}")]
     Nonsense(String),
 }
 
@@ -39,15 +39,15 @@ impl CallError {
 
 /// Another server.
 #[derive(Clone)]
-pub(crate) struct Web {
+pub(crate) struct HttpClient {
     client: Client,
     base: Url,
     time_max: Duration,
 }
 
-impl Web {
+impl HttpClient {
     /// The server at an address, which is given at most `time_max` for each answer.
-    pub(crate) fn new(base: &str, time_max: Duration) -> Result<Web, Error> {
+    pub(crate) fn new(base: &str, time_max: Duration) -> Result<HttpClient, Error> {
         let wrong = |reason: String| Error::Settings { reason };
         let parsed: Url = base
             .parse()
@@ -63,7 +63,7 @@ impl Web {
             .redirect(redirect::Policy::none())
             .build()
             .map_err(|error| wrong(error.to_string()))?;
-        Ok(Web { client, base: parsed, time_max })
+        Ok(HttpClient { client, base: parsed, time_max })
     }
 
     /// The address of something on the server; the segments may hold any text.
@@ -148,18 +148,18 @@ mod tests {
         for good in
             ["https://api.example.com", "http://127.0.0.1:1/", "http://[::1]", "http://localhost"]
         {
-            assert!(Web::new(good, TIME_MAX).is_ok(), "{good}");
+            assert!(HttpClient::new(good, TIME_MAX).is_ok(), "{good}");
         }
         for bad in
             ["http://api.example.com", "http://localhost.example.com", "ftp://localhost", "api", ""]
         {
-            assert!(matches!(Web::new(bad, TIME_MAX), Err(Error::Settings { .. })), "{bad}");
+            assert!(matches!(HttpClient::new(bad, TIME_MAX), Err(Error::Settings { .. })), "{bad}");
         }
     }
 
     #[test]
     fn ids_cannot_lead_elsewhere() {
-        let web = Web::new("https://api.example.com/proxy/", TIME_MAX).expect("a server");
+        let web = HttpClient::new("https://api.example.com/proxy/", TIME_MAX).expect("a server");
         let url = web.url(&["v1", "subscribers", "../a b?x#y/é"]);
         assert_eq!(
             url.as_str(),

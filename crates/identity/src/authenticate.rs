@@ -7,7 +7,7 @@ use crate::{
     identity::Identity,
     ids::{SECRET_PREFIX, Secret},
     keys::TokenUid,
-    reach::Reach,
+    reach::TokenScope,
     role::Role,
     token::Token,
 };
@@ -20,14 +20,14 @@ pub struct Principal {
     /// What the user may do.
     pub role: Role,
     /// To what.
-    pub reach: Reach,
+    pub reach: TokenScope,
     /// By what the user was known.
-    pub via: Via,
+    pub via: Credential,
 }
 
 /// By what a user was known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Via {
+pub enum Credential {
     /// A user token, by its public name.
     Token(String),
     /// A token that an identity provider signed.
@@ -48,7 +48,7 @@ impl Identity {
         };
         // A signed token is good for its user's own things; running the server takes a user token for that.
         let sub = jwt.verify(token).await?;
-        Ok(Principal { sub, role: Role::Operator, reach: Reach::Own, via: Via::Jwt })
+        Ok(Principal { sub, role: Role::Operator, reach: TokenScope::Own, via: Credential::Jwt })
     }
 
     async fn by_user_token(&self, token: &str) -> Result<Principal, Error> {
@@ -57,7 +57,7 @@ impl Identity {
             sub: UserSub::new(token.user_sub)?,
             role: token.role,
             reach: token.reach,
-            via: Via::Token(token.uid),
+            via: Credential::Token(token.uid),
         })
     }
 
@@ -80,7 +80,7 @@ impl Identity {
     /// # Errors
     /// When the store fails.
     pub async fn is_still(&self, principal: &Principal) -> Result<bool, Error> {
-        let Via::Token(uid) = &principal.via else { return Ok(true) };
+        let Credential::Token(uid) = &principal.via else { return Ok(true) };
         let found = self.token_with_digest(&TokenUid::new(uid.as_str())?).await?;
         match found {
             Some((token, _)) => self.is_good(&token).await,

@@ -19,12 +19,12 @@ mod user;
 
 pub use self::{
     audit::{AUDIT_MAX, Actor, Change},
-    authenticate::{Principal, Via},
+    authenticate::{Credential, Principal},
     error::Error,
     identity::Identity,
     jwt::{JwtSettings, KeySource, dev_token},
     keys::FAMILIES,
-    reach::Reach,
+    reach::TokenScope,
     role::Role,
     session::{SESSION_TIME_S, SESSIONS_MAX},
     token::{Created, NewToken, TOKEN_NAME_CHARS_MAX, TOKENS_MAX, Token},

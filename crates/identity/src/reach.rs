@@ -10,7 +10,7 @@ use serde::Serialize;
 /// become the latter by being given a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum TokenScope {
     /// What is the user's own, such as progress bars.
     #[default]
     Own,
@@ -18,29 +18,29 @@ pub enum Reach {
     Server,
 }
 
-impl Reach {
+impl TokenScope {
     /// The word by which it is stored and spoken of.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Reach::Own => "own",
-            Reach::Server => "server",
+            TokenScope::Own => "own",
+            TokenScope::Server => "server",
         }
     }
 }
 
-impl fmt::Display for Reach {
+impl fmt::Display for TokenScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Reach {
+impl FromStr for TokenScope {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Reach, String> {
+    fn from_str(text: &str) -> Result<TokenScope, String> {
         match text {
-            "own" => Ok(Reach::Own),
-            "server" => Ok(Reach::Server),
+            "own" => Ok(TokenScope::Own),
+            "server" => Ok(TokenScope::Server),
             _ => Err(format!("\"{text}\" is no reach; give own or server")),
         }
     }

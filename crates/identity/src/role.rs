@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// What somebody may do; each role may do what the ones before it may. To what, the token's [`Reach`](crate::Reach) says.
+/// What somebody may do; each role may do what the ones before it may. To what, the token's [`TokenScope`](crate::Reach) says.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

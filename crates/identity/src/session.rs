@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     identity::Identity,
     keys::{self, TokenUid},
-    reach::Reach,
+    reach::TokenScope,
     role::Role,
     token::{Created, NewToken, Token, TokenOrigin},
 };
@@ -31,7 +31,7 @@ impl Identity {
     /// [`Error::Denied`] for whatever is wrong with the token; others when that cannot be found out now.
     pub async fn sign_in(&self, secret: &str, from: Option<&str>) -> Result<Created, Error> {
         let token = self.token_of_secret(secret).await?;
-        if token.reach != Reach::Server {
+        if token.reach != TokenScope::Server {
             return Err(Error::denied(format!("\"{}\" is for its user's own things", token.uid)));
         }
         if token.parent.is_some() {
@@ -46,7 +46,7 @@ impl Identity {
         let new = NewToken {
             name: "dashboard".into(),
             role: token.role,
-            reach: Reach::Server,
+            reach: TokenScope::Server,
             expires_at: Some(token.expires_at.map_or(end, |expires_at| expires_at.min(end))),
         };
         let change = Change::new(sub.as_str(), "signed_in").from(from);
@@ -85,7 +85,7 @@ impl Identity {
         let new = NewToken {
             name: "first start".into(),
             role: Role::Admin,
-            reach: Reach::Server,
+            reach: TokenScope::Server,
             expires_at: None,
         };
         let change = Change::new("first start", "token_created");

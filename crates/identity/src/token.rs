@@ -12,7 +12,7 @@ use crate::{
     identity::Identity,
     ids::Secret,
     keys::{self, TokenUid},
-    reach::Reach,
+    reach::TokenScope,
     role::Role,
 };
 
@@ -41,7 +41,7 @@ pub struct Token {
     /// What it allows.
     pub role: Role,
     /// To what.
-    pub reach: Reach,
+    pub reach: TokenScope,
     /// When it was created, in unix seconds.
     pub created_at: f64,
     /// When it stops working, in unix seconds; `None` if it does not.
@@ -59,7 +59,7 @@ pub struct NewToken {
     /// What it allows.
     pub role: Role,
     /// To what.
-    pub reach: Reach,
+    pub reach: TokenScope,
     /// When it stops working, in unix seconds.
     pub expires_at: Option<f64>,
 }
@@ -294,8 +294,8 @@ fn check_expiry(expires_at: Option<f64>, now: f64) -> Result<(), Error> {
     }
 }
 
-fn check_reach(role: Role, reach: Reach) -> Result<(), Error> {
-    if role == Role::Admin && reach == Reach::Own {
+fn check_reach(role: Role, reach: TokenScope) -> Result<(), Error> {
+    if role == Role::Admin && reach == TokenScope::Own {
         let reason = "an admin is one of the whole server; give viewer or operator".into();
         return Err(Error::Invalid { field: "role", reason });
     }
@@ -314,7 +314,7 @@ fn read(uid: &TokenUid, record: &HashMap<String, String>) -> Option<(Token, Stri
         user_sub: record.get("user_sub")?.clone(),
         name: record.get("name")?.clone(),
         role: record.get("role")?.parse().ok()?,
-        reach: record.get("reach").map_or(Ok(Reach::Own), |reach| reach.parse()).ok()?,
+        reach: record.get("reach").map_or(Ok(TokenScope::Own), |reach| reach.parse()).ok()?,
         created_at: record.get("created_at")?.parse().ok()?,
         expires_at,
         parent: record.get("parent").cloned(),

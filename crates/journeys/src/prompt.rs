@@ -62,6 +62,16 @@ impl Prompt {
         }
     }
 
+    /// What the journey asks, in words.
+    pub fn question(&self) -> &str {
+        match self {
+            Prompt::Numeric { text, .. }
+            | Prompt::Press { text }
+            | Prompt::Color { text, .. }
+            | Prompt::Word { text, .. } => text,
+        }
+    }
+
     /// The lowest and the highest answer, where there is something to choose.
     pub(crate) fn bounds(&self) -> Option<(i64, i64)> {
         let last = |choices: &Vec<String>| i64::try_from(choices.len()).unwrap_or(i64::MAX) - 1;

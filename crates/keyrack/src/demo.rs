@@ -29,7 +29,7 @@ With a store of your own it starts no server; \"keyrack top\" and your dashboard
 Every name it creates begins with \"demo\", and it removes its data when it stops. All people and
 companies are made up.";
 
-/// DemoArgs a demo goes.
+/// Options of a demo.
 #[derive(Debug, Clone, Copy, PartialEq, clap::Args)]
 pub(crate) struct DemoArgs {
     /// Seed of the demo's random choices

@@ -30,6 +30,7 @@ mod top;
 mod updates;
 mod work;
 
+mod input;
 mod printer;
 mod quotas;
 mod signals;

@@ -39,13 +39,13 @@ use crate::{
     signals::Signals,
 };
 
-/// DemoArgs long requests and clients may take to come to an end after a first signal.
+/// How long requests and clients may take to come to an end after a first signal.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// DemoArgs long a script may take to come to an end by itself after a first signal.
+/// How long a script may take to come to an end by itself after a first signal.
 const SCRIPT_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// DemoArgs soon a store that did not answer is asked again.
+/// How soon a store that did not answer is asked again.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves until a signal or a client's SHUTDOWN ends it, with a demo if one is asked for.
@@ -228,7 +228,7 @@ async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Sc
     Ok(Some(Scheduler::new(recurring, scheduler::Settings::default())))
 }
 
-/// DemoArgs many queues have metrics of their own.
+/// How many queues have metrics of their own.
 fn metrics_queues(settings: &Settings) -> Result<usize, Failure> {
     let text = settings.value(&METRICS_QUEUES);
     text.parse().map_err(|_| {

@@ -5,7 +5,8 @@
 //! [`infer()`] goes the other way: it proposes declarations for a database that has none.
 //!
 //! In reading order: `rule` says what can be wrong; `finding` and `report` how it is told; `lint` is the walk over all
-//! keyspaces, `walk` over one; `recognise` says whose a key is, `subject` judges names, `look` what is behind them, `content` a chunk of it, `listed` who has to name them, `undeclared` groups keys that nobody declares;
+//! keyspaces, `walk` over one; `recognise` says whose a key is, `subject` judges names, `read_key` what is behind them,
+//! `content` a chunk of it, `listed` who has to name them, `undeclared` groups keys that nobody declares;
 //! `infer` has the other way.
 
 mod rule;

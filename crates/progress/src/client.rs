@@ -25,24 +25,45 @@
 //! # }
 //! ```
 //!
-//! In reading order: `trail` is what has happened in a run, `report` tells it to a `sink`, which is a store or, with the feature
-//! `http-client`, a server (`http`).
+//! Programs that do not watch their runs elsewhere ask for the estimate, or with the feature `draw` for a bar:
+//!
+//! ```no_run
+//! # fn copy(_: &str) {}
+//! # fn example(client: keyrack_progress::client::Client, files: Vec<String>) {
+//! let mut files = client.wrap("import", "copy", &files);
+//! while let Some(file) = files.next() {
+//!     copy(file);
+//!     if let Some(estimate) = files.estimate() {
+//!         println!("{:.0} s left", estimate.p50);
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! In reading order: `run_report` is what has happened in a run, `report` tells it to a `sink`, which is a store or, with the
+//! feature `http-client`, a server (`http`); `expectation` is what past runs say, `wrapped` counts items, `drawing` draws.
 
+#[cfg(feature = "draw")]
+mod drawing;
+mod expectation;
 #[cfg(feature = "http-client")]
 mod http;
 mod report;
 mod run_report;
 mod sink;
+mod wrapped;
 
 use std::{sync::Arc, time::Duration};
 
+use futures_core::Stream;
 use keyrack_keys::UserSub;
 use tokio::{runtime::Handle, sync::watch};
 
 #[cfg(feature = "http-client")]
 pub use self::http::HttpClientError;
-use self::{report::report, run_report::RunReport, sink::Sink};
-use crate::service::Progress;
+pub use self::wrapped::{Wrapped, WrappedStream};
+use self::{expectation::Expectation, report::report, run_report::RunReport, sink::Sink};
+use crate::{estimate::Estimate, service::Progress};
 
 /// Reports runs. Cheap to clone.
 ///
@@ -97,7 +118,13 @@ impl Client {
             report(&task, &sink).await;
             open.send_modify(|open| *open -= 1);
         });
-        Run { trail, client: self.clone() }
+        Run {
+            trail,
+            client: self.clone(),
+            expectation: Arc::default(),
+            #[cfg(feature = "draw")]
+            drawing: std::sync::OnceLock::new(),
+        }
     }
 
     /// Wraps something of known length as a run with one step: each item that is asked for is an iteration done. The run is
@@ -108,8 +135,21 @@ impl Client {
     {
         let items = items.into_iter();
         let n = items.len() as u64;
-        let run = self.start(bar, step, Some(n.max(1)));
-        Wrapped { items, uid: run.uid().to_owned(), run: Some(run), is_begun: false }
+        Wrapped::new(items, self.start(bar, step, Some(n.max(1))))
+    }
+
+    /// Wraps a stream of so many items in the same way. Without a number it is the one that the stream says of itself; a stream that
+    /// does not know either is a step without iterations.
+    pub fn wrap_stream<S: Stream>(
+        &self,
+        bar: &str,
+        step: &str,
+        n: Option<u64>,
+        items: S,
+    ) -> WrappedStream<S> {
+        let (least, most) = items.size_hint();
+        let n = n.or_else(|| most.filter(|most| *most == least).map(|n| n as u64));
+        WrappedStream::new(items, self.start(bar, step, n.map(|n| n.max(1))))
     }
 
     /// Waits until all runs that were finished or given up have been reported, or for so long; returns whether they have.
@@ -125,12 +165,44 @@ impl Client {
 pub struct Run {
     trail: Arc<RunReport>,
     client: Client,
+    expectation: Arc<Expectation>,
+    #[cfg(feature = "draw")]
+    drawing: std::sync::OnceLock<drawing::Drawing>,
 }
 
 impl Run {
     /// Its id, by which others can watch it.
     pub fn uid(&self) -> &str {
         self.trail.uid()
+    }
+
+    /// How long it will still take by what past runs of the bar say; none if they say nothing, or have not been read yet.
+    ///
+    /// The first call has them read and does not wait for that.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let Client { sink, tasks, .. } = &self.client;
+        let running = self.trail.running(sink.now());
+        self.expectation.estimate(&running, self.trail.bar(), sink, tasks)
+    }
+
+    /// Draws it on stderr until it ends, if that is a terminal. What a program prints meanwhile should end its lines.
+    #[cfg(feature = "draw")]
+    pub fn draw(&self) {
+        self.draw_to(indicatif::ProgressDrawTarget::stderr());
+    }
+
+    /// Draws it elsewhere until it ends.
+    #[cfg(feature = "draw")]
+    pub fn draw_to(&self, target: indicatif::ProgressDrawTarget) {
+        self.drawing.get_or_init(|| {
+            let (trail, expectation) = (Arc::clone(&self.trail), Arc::clone(&self.expectation));
+            let (sink, tasks) = (Arc::clone(&self.client.sink), self.client.tasks.clone());
+            drawing::Drawing::start(target, move || {
+                let running = trail.running(sink.now());
+                let estimate = expectation.estimate(&running, trail.bar(), &sink, &tasks);
+                (running, estimate)
+            })
+        });
     }
 
     /// The next step begins, with so many iterations, or none if it is a one-off step. Its name has to be another than those before.
@@ -154,44 +226,3 @@ impl Drop for Run {
         self.trail.give_up();
     }
 }
-
-/// Items that report how many of them were asked for.
-#[derive(Debug)]
-pub struct Wrapped<I> {
-    items: I,
-    run: Option<Run>,
-    uid: String,
-    is_begun: bool,
-}
-
-impl<I> Wrapped<I> {
-    /// The id of its run, by which others can watch it.
-    pub fn uid(&self) -> &str {
-        &self.uid
-    }
-}
-
-impl<I: Iterator> Iterator for Wrapped<I> {
-    type Item = I::Item;
-
-    fn next(&mut self) -> Option<I::Item> {
-        // Whoever asks for another is through with the last one.
-        let was_begun = std::mem::replace(&mut self.is_begun, true);
-        if let Some(run) = self.run.as_ref().filter(|_| was_begun) {
-            run.tick(1);
-        }
-        let item = self.items.next();
-        if item.is_none()
-            && let Some(run) = self.run.take()
-        {
-            run.finish();
-        }
-        item
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.items.size_hint()
-    }
-}
-
-impl<I: ExactSizeIterator> ExactSizeIterator for Wrapped<I> {}

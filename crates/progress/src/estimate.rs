@@ -9,16 +9,20 @@ mod model;
 mod normal;
 mod remaining;
 mod remaining_steps;
+mod replay;
 mod shape;
+mod steady;
 mod step;
 mod stored;
 
 pub use model::{Model, RUNS_MAX};
+pub use steady::Steady;
 
 #[cfg(test)]
 mod tests;
 
 use self::{mixture::Point, step::PastDuration};
+use crate::pace::Marks;
 
 /// One step of a run, finished.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,11 +33,14 @@ pub struct FinishedStep {
     pub iterations: Option<u64>,
     /// How long it took.
     pub seconds: f64,
+    /// The thousandths of its time after which [`SHARES`](crate::SHARES) of its iterations were done; empty if not known.
+    pub pace: Vec<u16>,
 }
 
 impl FinishedStep {
-    fn taken(&self) -> PastDuration {
-        PastDuration { n: self.iterations.unwrap_or(1).max(1) as f64, seconds: self.seconds }
+    fn taken(&self) -> PastDuration<'_> {
+        let n = self.iterations.unwrap_or(1).max(1) as f64;
+        PastDuration { n, seconds: self.seconds, pace: &self.pace }
     }
 }
 
@@ -85,6 +92,8 @@ pub struct Current {
     pub reported_s: f64,
     /// How long ago the step started.
     pub elapsed_s: f64,
+    /// When some of its iterations were reported.
+    pub marks: Marks,
 }
 
 /// Longer times are taken for this, about 30 years: nothing is known about them, and sums stay finite.
@@ -150,7 +159,10 @@ pub struct Estimate {
 
 impl Estimate {
     fn of(points: Vec<Point>, spent: f64) -> Estimate {
-        let [p10, p50, p90] = mixture::quantiles(points, [0.1, 0.5, 0.9]);
+        Estimate::from_quantiles(mixture::quantiles(points, [0.1, 0.5, 0.9]), spent)
+    }
+
+    fn from_quantiles([p10, p50, p90]: [f64; 3], spent: f64) -> Estimate {
         let whole = spent + p90;
         let sureness = if whole > 0.0 { 1.0 - (p90 - p10) / whole } else { 0.0 };
         Estimate { p10, p50, p90, sureness }

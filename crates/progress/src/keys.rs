@@ -47,6 +47,9 @@ const SAMPLE: json::Schema = json::Object(&[
     ),
 ]);
 
+/// For each step of a trace its pace.
+const PACES: json::Schema = json::Array(&json::Array(&json::Number));
+
 keys! {
     owner = "progress", origin = Document(&["000"]), shard = Shard::Part("user_sub");
 
@@ -94,6 +97,18 @@ keys! {
         ttl = Ttl::Within(86_400),
         removed = "expires with its trace",
         example = "trace:alice:import:42:step:3";
+
+    /// The pace of a trace under way: when some of the iterations of each step were reported, at most 128 of them. Written by updates
+    /// that report iterations.
+    trace_pace(user_sub: UserSub, bar: BarName, trace_uid: TraceUid) = "trace:<user_sub>:<bar>:<trace_uid>:pace"
+        => map(
+            POSITIVE.means("the position of the step"),
+            Text.means("`iteration:seconds` with spaces between, the seconds since the step began"),
+        ),
+        origin = Added,
+        ttl = Ttl::Within(86_400),
+        removed = "expires with its trace",
+        example = "trace:alice:import:42:pace";
 
     /// How long a whole new trace will take, by the technique of the bar's default step.
     /// A cache of what the samples say.
@@ -195,6 +210,19 @@ keys! {
         origin = Added,
         removed = "together with the retained trace",
         example = "pbar:alice:import:samples";
+
+    /// The pace of the retained traces inside their steps. Written and removed together with `pbar:<user_sub>:<bar>:samples`; a trace
+    /// that reported no iterations is not in it.
+    paces(user_sub: UserSub, bar: BarName) = "pbar:<user_sub>:<bar>:paces"
+        => map(
+            Text.means("a retained trace"),
+            Json(&PACES).means(
+                "for each step the thousandths of its time after which 1/64, 1/32, 2/32 … 31/32 of its iterations were done; none if not known",
+            ),
+        ),
+        origin = Added,
+        removed = "together with the retained trace",
+        example = "pbar:alice:import:paces";
 
     /// On a cluster: completed traces of a user on their way to `jobs:hot`, which lies in another slot.
     outbox(user_sub: UserSub) = "pbars:<user_sub>:outbox"

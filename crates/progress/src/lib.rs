@@ -33,7 +33,7 @@
 //! trace is created, updated and read; `complete` counts a completed one; `bars` keeps bars, steps and samples; `stats` and `eta` make times of
 //! samples. `jobs` is what a worker of the hot queue calls, and `outbox` the way there on a cluster. `running` and `overview` are for those who look
 //! after the bars of all users. `usage` and `example` are small.
-//! [`estimate`] is the better answer to how long a trace will take, and stands alone.
+//! [`estimate`] is the better answer to how long a trace will take, and stands alone; `draw` shows it on a terminal.
 //!
 #![doc = include_str!("docs/deviations.md")]
 
@@ -41,6 +41,8 @@ mod bar;
 mod bars;
 pub mod client;
 mod complete;
+#[cfg(feature = "draw")]
+pub mod draw;
 mod error;
 pub mod estimate;
 mod eta;
@@ -50,6 +52,7 @@ pub mod keys;
 mod live;
 mod outbox;
 mod overview;
+mod pace;
 mod random;
 mod retained;
 mod running;
@@ -73,6 +76,7 @@ pub use self::{
     keys::FAMILIES,
     live::{Live, PREPARING},
     overview::{BarLine, Users},
+    pace::{Marks, SHARES, WHOLE},
     retained::{RetainedStep, RetainedTrace, Sample, SampleStep, Samples},
     running::RunningTrace,
     service::{Progress, Quotas, TRACES_QUOTA},

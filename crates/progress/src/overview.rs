@@ -123,18 +123,27 @@ impl Progress {
         let Some(stored) = self.stored_bar(user, &name, crate::bars::With::Nothing).await? else {
             return Ok(None);
         };
-        let (traces, samples) = (keys::traces(user, &name), keys::samples(user, &name));
+        let keys = BarKeys::of(user, &name);
         let mut cmd = redis::cmd("ZREVRANGE");
-        cmd.arg(&*self.store.place(&traces)).arg(0).arg(max.saturating_sub(1));
+        cmd.arg(&*self.store.place(&keys.traces)).arg(0).arg(max.saturating_sub(1));
         let uids: Vec<String> = cmd.query_async(&mut self.store.connection()).await?;
         let mut found = stored.into_samples();
         if !uids.is_empty() {
-            let mut cmd = redis::cmd("HMGET");
-            cmd.arg(&*self.store.place(&samples)).arg(&uids);
-            let texts: Vec<Option<String>> = cmd.query_async(&mut self.store.connection()).await?;
+            let mut pipeline = redis::pipe();
+            for key in [&keys.samples, &keys.paces] {
+                pipeline.cmd("HMGET").arg(&*self.store.place(key)).arg(&uids);
+            }
+            let (samples, paces): (Vec<Option<String>>, Vec<Option<String>>) =
+                pipeline.query_async(&mut self.store.connection()).await?;
             // One that has gone in between, or that cannot be read, is left out of what is a sample anyway.
-            let read = |text: String| serde_json::from_str::<Sample>(&text).ok();
-            found.traces = texts.into_iter().rev().flatten().filter_map(read).collect();
+            let read = |(sample, pace): (Option<String>, Option<String>)| {
+                let mut sample: Sample = serde_json::from_str(&sample?).ok()?;
+                sample.add_paces(
+                    pace.and_then(|pace| serde_json::from_str(&pace).ok()).unwrap_or_default(),
+                );
+                Some(sample)
+            };
+            found.traces = samples.into_iter().zip(paces).rev().filter_map(read).collect();
         }
         Ok(Some(found))
     }

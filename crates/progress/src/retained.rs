@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bar::{Bar, Step};
+use crate::{
+    bar::{Bar, Step},
+    pace::{SHARES, WHOLE},
+};
 
 /// A completed trace that was retained as a sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,6 +90,27 @@ pub struct SampleStep {
     pub started_at: f64,
     /// When it ended.
     pub finished_at: f64,
+    /// The share of its time, in thousandths, after which 1/64, 1/32, 2/32 … 31/32 of its iterations were done; empty if not known.
+    #[serde(skip)]
+    pub pace: Vec<u16>,
+}
+
+impl Sample {
+    /// Takes in the pace of each step; of other numbers than a pace has, nothing is taken.
+    pub(crate) fn add_paces(&mut self, paces: Vec<Vec<u16>>) {
+        for (step, pace) in self.steps.iter_mut().zip(paces) {
+            if pace.len() == SHARES.len() && pace.iter().all(|share| *share <= WHOLE) {
+                step.pace = pace;
+            }
+        }
+    }
+
+    /// The paces of all steps as they are kept; nothing when none is known.
+    pub(crate) fn paces(&self) -> Option<String> {
+        let paces: Vec<&[u16]> = self.steps.iter().map(|step| &*step.pace).collect();
+        let is_known = paces.iter().any(|pace| !pace.is_empty());
+        is_known.then(|| serde_json::to_string(&paces).expect("plain values become JSON"))
+    }
 }
 
 impl SampleStep {

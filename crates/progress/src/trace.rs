@@ -8,7 +8,7 @@ mod update;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::{error::Error, pace::Marks};
 
 pub(crate) use self::create::{civil_of, month_of, stored_member};
 
@@ -125,6 +125,9 @@ pub struct TraceStep {
     pub started_at: f64,
     /// When it ended, if it has.
     pub finished_at: Option<f64>,
+    /// When some of its iterations were reported.
+    #[serde(skip)]
+    pub marks: Marks,
 }
 
 impl Trace {

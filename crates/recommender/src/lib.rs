@@ -26,8 +26,8 @@
 //! ```
 //!
 //! In reading order: `source` is where rows come from, `rows` and `day` what they say; `service` is the handle; `nightly` the load,
-//! `live` what is told at once, `online` the lists, `stats` a look at it all. [`eval`] measures how good the lists are. `dice` is
-//! chance from a seed.
+//! `live` what is told at once, `online` the lists, `stats` a look at it all. [`eval`] measures how good the lists are. `random`
+//! is chance from a seed.
 
 mod day;
 mod error;

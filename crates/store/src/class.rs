@@ -51,8 +51,7 @@ impl ErrorInfo {
         ErrorInfo::new(Class::Invalid, "bad_name", "a name cannot be used");
 
     /// A request that cannot be understood.
-    pub const INVALID: ErrorInfo =
-        ErrorInfo::new(Class::Invalid, "invalid", "the request makes no sense");
+    pub const INVALID: ErrorInfo = ErrorInfo::new(Class::Invalid, "invalid", "invalid request");
 
     /// A failure that the caller can do something about.
     pub const fn new(class: Class, code: &'static str, title: &'static str) -> ErrorInfo {

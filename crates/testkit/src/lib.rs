@@ -7,7 +7,7 @@
 //!
 //! In reading order: [`RedisServer`] is one server; [`RedisCluster`] and [`Sentinel`] are made of
 //! several; [`FaultProxy`] stands between a client and any of them, and so does [`ReplyProxy`], which answers with errors; [`old_server`] is one nobody should use; [`S3Server`] keeps files; [`Process`], [`Port`] and the
-//! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store; [`Browser`] looks at pages.
+//! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store; [`Browser`] looks at pages; [`Exchange`] holds an answer against the description of the API.
 //!
 //! ```
 //! let server = keyrack_testkit::RedisServer::start();
@@ -26,7 +26,7 @@ mod proxy;
 
 mod replies;
 
-mod old;
+mod old_redis;
 
 mod s3;
 
@@ -36,6 +36,8 @@ pub mod clients;
 
 mod browser;
 
+mod conforms;
+
 mod process;
 
 mod port;
@@ -44,7 +46,8 @@ mod wait;
 
 pub use browser::{Browser, Element};
 pub use cluster::{RedisCluster, SlotMove};
-pub use old::{OLD_VERSION, old_server};
+pub use conforms::Exchange;
+pub use old_redis::{OLD_VERSION, old_server};
 pub use port::Port;
 pub use process::Process;
 pub use proxy::FaultProxy;

@@ -15,6 +15,6 @@ pub use self::{
     follow::{Follower, Reason},
     keys::FAMILIES,
     secret::Secret,
-    turn::Turn,
+    turn::UpdateLock,
     updates::{Announcement, Updates},
 };

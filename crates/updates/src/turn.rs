@@ -23,10 +23,10 @@ const RENEW_EVERY: Duration = Duration::from_secs(20);
 /// How often those who wait ask. A fleet is some hundred hosts at most, and an update takes far longer than this.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// The turn to update. Dropping it without [`Turn::end`] gives it back when it expires.
+/// The turn to update. Dropping it without [`UpdateLock::end`] gives it back when it expires.
 #[derive(Debug)]
 #[must_use = "a turn that nobody ends is lost for a minute"]
-pub struct Turn {
+pub struct UpdateLock {
     updates: Updates,
     repo: Repo,
     holder: String,
@@ -37,8 +37,9 @@ impl Updates {
     ///
     /// # Errors
     /// When the store refuses; one that is away is waited for.
-    pub async fn turn(&self, repo: &Repo, holder: &str) -> Result<Turn, Error> {
-        let turn = Turn { updates: self.clone(), repo: repo.clone(), holder: holder.to_owned() };
+    pub async fn turn(&self, repo: &Repo, holder: &str) -> Result<UpdateLock, Error> {
+        let turn =
+            UpdateLock { updates: self.clone(), repo: repo.clone(), holder: holder.to_owned() };
         loop {
             match turn.take().await {
                 Ok(true) => return Ok(turn),
@@ -64,7 +65,7 @@ impl Updates {
     }
 }
 
-impl Turn {
+impl UpdateLock {
     /// Does something that takes time while the turn is kept.
     ///
     /// A turn that is lost all the same, because the store was away for a minute, does not break the work off: half an update is worse

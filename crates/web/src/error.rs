@@ -54,7 +54,7 @@ pub fn bad_name(error: &PartError) -> Problem {
     of_info(&ErrorInfo::BAD_NAME).detail(error.to_string())
 }
 
-/// A value that makes no sense.
+/// An invalid value.
 pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Problem {
     let (field, reason) = (field.into(), reason.into());
     of_info(&ErrorInfo::INVALID).detail(format!("{field}: {reason}")).field(field)

@@ -115,7 +115,7 @@ fn unusable(field: Option<String>, reason: &str) -> Problem {
     match field {
         Some(field) => invalid(field, reason),
         None => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid")
-            .title("the request makes no sense")
+            .title("invalid request")
             .detail(reason),
     }
 }

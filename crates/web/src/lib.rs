@@ -29,7 +29,7 @@ pub use self::{
     app::{App, WAITING_MAX},
     connections::{ConnectionLimits, Tls, serve},
     metrics::QUEUES_MAX,
-    problem::{ForReader, Problem, ProblemBody},
+    problem::{BrowserError, Problem, ProblemBody},
     router::{finish, router},
     starting::Starting,
 };

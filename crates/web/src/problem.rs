@@ -24,7 +24,7 @@ pub struct Problem {
 
 /// A mark on the response to somebody with a browser: what to show instead of JSON.
 #[derive(Debug, Clone)]
-pub struct ForReader {
+pub struct BrowserError {
     pub title: &'static str,
     pub detail: String,
 }
@@ -143,7 +143,7 @@ impl Problem {
         if !accepted.is_some_and(|accepted| accepted.contains("text/html")) {
             return self.into_response();
         }
-        let page = ForReader { title: self.title, detail: self.detail.clone() };
+        let page = BrowserError { title: self.title, detail: self.detail.clone() };
         let mut response = self.into_response();
         response.extensions_mut().insert(page);
         response

@@ -19,7 +19,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sent {
+pub enum StreamEvent {
     /// Events may have been missed, so the client reads the state it needs.
     Gap,
     Event {
@@ -34,10 +34,10 @@ pub trait Source: Send + 'static {
     const HAS_IDS: bool = true;
 
     /// The next event; `None` ends the stream. The future is dropped when the server stops.
-    fn next(&mut self) -> impl Future<Output = Option<Sent>> + Send;
+    fn next(&mut self) -> impl Future<Output = Option<StreamEvent>> + Send;
 
     /// The last event when the server stops.
-    fn stopping(&self) -> Option<Sent> {
+    fn stopping(&self) -> Option<StreamEvent> {
         None
     }
 }
@@ -82,7 +82,7 @@ impl<S: Source> Sender<S> {
             return None;
         }
         let next = if mem::take(&mut self.owes_gap) {
-            Sent::Gap
+            StreamEvent::Gap
         } else {
             tokio::select! {
                 next = self.source.next() => next?,
@@ -93,8 +93,8 @@ impl<S: Source> Sender<S> {
             }
         };
         let (kind, data) = match next {
-            Sent::Gap => ("gap", "{}".to_owned()),
-            Sent::Event { kind, data } => (kind, data),
+            StreamEvent::Gap => ("gap", "{}".to_owned()),
+            StreamEvent::Event { kind, data } => (kind, data),
         };
         let mut event = Event::default();
         if S::HAS_IDS {

@@ -70,6 +70,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         full(&programs, EVENTS / 5 / scale)?,
         as_used(&programs, scale)?,
         cost(&programs, scale)?,
+        by_shape(&programs, scale)?,
     ];
     let about = format!(
         "What an event costs that updates five calculations over three intervals each: `cargo xtask bench calc --write`.\n\n{}",
@@ -194,6 +195,38 @@ fn cost(programs: &Programs, scale: u64) -> Result<Section> {
         whole(BASELINE as f64)
     );
     Ok(Section { title: "Cost of one event", words, table, limits })
+}
+
+/// What one event costs by how many intervals and calculations it has.
+fn by_shape(programs: &Programs, scale: u64) -> Result<Section> {
+    let headings = [
+        "intervals x calculations",
+        "embedded, in batches, µs",
+        "embedded, alone, µs",
+        "redis, in batches, µs",
+        "redis, alone, µs",
+    ];
+    let mut table = Table::new(&headings);
+    for intervals in [1, 3, 7] {
+        for calculations in [1, 5, 13] {
+            let mut row = vec![format!("{intervals} x {calculations}")];
+            for place in Place::ALL {
+                let server = Server::redis()?;
+                let what = format!("shape:{intervals}x{calculations}");
+                let told = measured(programs, place, &server, &what, EVENTS / 10 / scale)?;
+                row.push(tenths(number(&told, "us_in_batches")?));
+                row.push(tenths(number(&told, "us_alone")?));
+            }
+            table.add(row);
+        }
+    }
+    let words = format!(
+        "Microseconds for one event through the library, for a key whose {} values are a second apart: in batches of 1,000, and alone, the \
+         median of 500. Intervals are seconds; with minutes and hours; and all seven. Calculations are the sum; the five of the key \
+         document; and all. The embedded store is in memory.",
+        whole((EVENTS / 10 / scale) as f64)
+    );
+    Ok(Section { title: "Cost by intervals and calculations", words, table, limits: Vec::new() })
 }
 
 /// What the measuring program prints.

@@ -1,12 +1,23 @@
-//! keyrack's estimate of remaining time against a linear bar and a countdown, on work whose truth is known.
+//! keyrack's estimate of remaining time against bars of other kinds, on work whose truth is known.
 //!
-//! In reading order: `dice` is the chance, `workload` the runs, `moment` what is seen of one at some time and what others say
-//! then, `score` how far off each is. Everything follows from seeds, so the figures are the same on every machine.
+//! In reading order: `dice` is the chance. The first part: `workload` the runs, `moment` what is seen of one at some time and what
+//! others say then, `score` how far off each is; everything follows from seeds, so the figures are the same on every machine. The
+//! second and third: `real` is work that is done and `shapes` work that is drawn, `recorded` a run of either, `judge` how good
+//! estimates were, with `tqdm` beside them, and `parts` the tables. `cost` is what an estimate costs.
 
+mod cost;
 mod dice;
+mod judge;
 mod moment;
+mod parts;
+mod real;
+mod recorded;
 mod score;
+mod shapes;
+mod tqdm;
 mod workload;
+
+use std::thread;
 
 use anyhow::{Result, bail};
 use keyrack_progress::estimate::{Model, PastRun};
@@ -21,6 +32,7 @@ use super::{
     page,
     report::{Bound, Limit, Section, Table},
 };
+use crate::setup;
 
 /// How much of the work is done when the estimates are compared.
 const SHARES: [f64; 3] = [0.10, 0.25, 0.50];
@@ -41,19 +53,31 @@ struct Measured {
     scores: Scores,
 }
 
-const ABOUT: &str = "How long a run will still take, against bars of other kinds: `cargo xtask bench eta --write`. Runs are generated from fixed \
-    seeds, so the figures are the same on every machine; how the estimate is made is in the documentation of \
-    `keyrack_progress::estimate`.";
+const ABOUT: &str = "How long a run will still take, against bars of other kinds: `cargo xtask bench eta --write`. How the estimate is made is in the \
+    documentation of `keyrack_progress::estimate`. Runs are generated from fixed seeds, but for the work that is \
+    really done while the benchmark runs.";
+
+const USAGE: &str = "usage: cargo xtask bench eta [--write | --first-part]";
 
 /// Measures, prints, and fails when a limit was missed.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let write = match arguments {
-        [] => false,
-        ["--write"] => true,
-        _ => bail!("usage: cargo xtask bench eta [--write]"),
+    let (write, first_part_only) = match arguments {
+        [] => (false, false),
+        ["--write"] => (true, false),
+        // For whoever changes the estimate: the other parts are looked at when nothing changes any more.
+        ["--first-part"] => (false, true),
+        _ => bail!("{USAGE}"),
     };
-    let all: Vec<Measured> = Kind::ALL.into_iter().flat_map(measure).collect();
-    let sections = [by_kind(&all), by_past(&all)];
+    let all: Vec<Measured> = thread::scope(|scope| {
+        let kinds = Kind::ALL.map(|kind| scope.spawn(move || measure(kind).collect::<Vec<_>>()));
+        kinds.into_iter().flat_map(|kind| kind.join().expect("no panic")).collect()
+    });
+    let mut sections = vec![by_kind(&all), by_past(&all), cost::section()];
+    if !first_part_only {
+        // Once, before many threads ask for it.
+        setup::tqdm()?;
+        sections.extend(parts::sections()?);
+    }
     page::conclude("Estimates", ABOUT, &sections, write)
 }
 
@@ -216,6 +240,6 @@ mod tests {
     #[test]
     fn unknown_argument_is_answered_with_the_usage() {
         let error = run(&["--fast"]).unwrap_err().to_string();
-        assert_eq!(error, "usage: cargo xtask bench eta [--write]");
+        assert_eq!(error, USAGE);
     }
 }

@@ -92,7 +92,7 @@ fn chapter(participants: &str, sections: &[Section]) -> String {
     format!(
         "Against other job systems: `cargo xtask bench jobs --write`.\n\n{participants}\n\
          The redis-server has a core of its own and the client another; keyrack embedded has both. \
-         Turns during which others used the machine do not count.\n\n{}",
+         Rounds are discarded if other processes used the CPU.\n\n{}",
         sections.join("\n")
     )
 }

@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     );
     let section = Section { title: "Watchers", words, table, limits };
     let about = format!(
-        "How late events come: `cargo xtask bench journeys --write`.\n\n{}",
+        "Delivery latency of events: `cargo xtask bench journeys --write`.\n\n{}",
         machine::describe()?
     );
     page::conclude("Journeys", &about, &[section], write)

@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Result, bail};
 
-use super::compare::compare;
+use super::compare::{Rounds, compare};
 use super::load::{KEYSPACE, Load, Work};
 use super::server::Server;
 
-const ROUNDS: u32 = 5;
+const ROUNDS: Rounds = Rounds::Best(5);
 /// A machine on which equal servers differ by more cannot tell a ratio of 0.8 from one of 1.0.
 const TRUSTWORTHY: RangeInclusive<f64> = 0.9..=1.1;
 

@@ -95,8 +95,8 @@ fn section(title: &'static str, jobs: u32, took: &[Took]) -> Section {
     }
     let words = format!(
         "{} jobs of eight queues, {ROUNDS} searches of each kind through the page \"/find\", one after the other. \"text\" is in the data of one \
-         job among the newest 100,000 of a queue, \"text nowhere\" in none of them. A search in all queues that takes longer than a \
-         moment shows what it has found by then and offers to go on.",
+         job among the newest 100,000 of a queue, \"text nowhere\" in none of them. A search in all queues that takes too \
+         long shows partial results and a button to continue.",
         whole(f64::from(jobs))
     );
     Section { title, words, table, limits }

@@ -10,13 +10,15 @@ pub(super) struct Row {
     pub(super) name: String,
     pub(super) subject: f64,
     pub(super) reference: f64,
+    /// The middle of the ratios of all pairs of runs, where it is taken instead of the one of both numbers.
+    pub(super) paired: Option<f64>,
     /// The ratio again, per second of processor time: what else goes on in the machine hardly touches it.
     pub(super) per_cpu: Option<f64>,
 }
 
 impl Row {
     fn ratio(&self) -> f64 {
-        self.subject / self.reference
+        self.paired.unwrap_or(self.subject / self.reference)
     }
 }
 
@@ -108,6 +110,7 @@ mod tests {
             name: name.into(),
             subject,
             reference,
+            paired: None,
             per_cpu: None,
         };
         table.add(row("SET -P 16", 900.4, 1000.0));
@@ -129,7 +132,7 @@ GET                1500          3000    2.00
     fn processor_time_has_a_column_of_its_own() {
         let mut table = Table::new("ours", "redis-server");
         let (name, per_cpu) = ("GET".into(), Some(1.25));
-        table.add(Row { name, subject: 3000.0, reference: 1500.0, per_cpu });
+        table.add(Row { name, subject: 3000.0, reference: 1500.0, paired: None, per_cpu });
         let expected = "\
 test  redis-server          ours   ratio  per cpu
 GET           1500          3000    2.00     1.25

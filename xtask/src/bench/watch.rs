@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let outcome = measure(&programs)?;
     let section = section(&outcome);
     let about = format!(
-        "How late updates of a trace come: `cargo xtask bench watch --write`.\n\n{}",
+        "Delivery latency of trace updates: `cargo xtask bench watch --write`.\n\n{}",
         machine::describe()?
     );
     page::conclude("Watched traces", &about, &[section], write)

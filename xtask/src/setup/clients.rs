@@ -28,6 +28,9 @@ const AXE_MANIFEST: &str = r#"{
 }
 "#;
 
+/// The progress bar that most Python programs use.
+const TQDM_PACKAGE: &str = "tqdm==4.*";
+
 /// moto plays Amazon S3; flask is what its server needs beside.
 const S3_PACKAGES: &str = "moto[s3]==5.* flask flask-cors";
 
@@ -54,6 +57,12 @@ pub(super) fn python_package_tools() -> Result<()> {
 /// Where that environment is.
 pub(crate) fn python_package() -> PathBuf {
     folder("keyrack")
+}
+
+/// The Python of a virtual environment with a progress bar to compare with.
+pub(crate) fn tqdm() -> Result<PathBuf> {
+    python_packages("tqdm", TQDM_PACKAGE)?;
+    Ok(folder("tqdm").join("bin/python"))
 }
 
 /// A virtual environment with a server that speaks S3.

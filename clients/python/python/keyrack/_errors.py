@@ -17,7 +17,7 @@ class Error(Exception):
 
 
 class InvalidError(Error, ValueError):
-    """A value makes no sense; the message says which, and what to give."""
+    """A value is invalid; the message says which, and what to give."""
 
     error_class = "invalid"
 

@@ -11,7 +11,7 @@ use keyrack_web::{
     App, Problem,
     error::invalid,
     extract::Query,
-    stream::{Sent, Source, stream_with_gaps},
+    stream::{Source, StreamEvent, stream_with_gaps},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -77,16 +77,16 @@ struct Listener {
 }
 
 impl Source for Listener {
-    async fn next(&mut self) -> Option<Sent> {
+    async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             match self.live.next().await? {
-                None => return Some(Sent::Gap),
+                None => return Some(StreamEvent::Gap),
                 Some(changed) if self.is_wanted(&changed) => {
                     // A result that cannot be read now is left out; the change has happened all the same.
                     let result = self.read(&changed).await;
                     let view = ChangeView { changed, result };
                     let data = serde_json::to_string(&view).unwrap_or_default();
-                    return Some(Sent::Event { kind: "changed", data });
+                    return Some(StreamEvent::Event { kind: "changed", data });
                 }
                 Some(_) => {}
             }

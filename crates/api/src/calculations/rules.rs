@@ -15,7 +15,7 @@ use super::{caller::Caller, caller::Segments};
 
 /// A rule that was made.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Made {
+pub(super) struct CreatedRule {
     /// Its number.
     number: u64,
 }
@@ -23,22 +23,22 @@ pub(super) struct Made {
 /// Makes a rule that compares a result with a threshold: `dimension`, `key`, `interval`, `calculation`, `operator` and `threshold`,
 /// and if wanted `hold_ms` and `resolve_ms`.
 #[utoipa::path(post, path = "/rule/comparator", tag = "calculations", operation_id = "createComparator",
-    request_body = BTreeMap<String, String>, responses((status = CREATED, body = Made)))]
+    request_body = BTreeMap<String, String>, responses((status = CREATED, body = CreatedRule)))]
 pub(super) async fn comparator(
     caller: Caller,
     body: Body<HashMap<String, String>>,
-) -> Result<(StatusCode, Json<Made>), Problem> {
+) -> Result<(StatusCode, Json<CreatedRule>), Problem> {
     create(caller, body, RuleType::Comparator).await
 }
 
 /// Makes a rule that counts the keys first seen in a dimension: `dimension`, `key`, `interval`, `watch` and `trigger`,
 /// and if wanted `hold_ms`.
 #[utoipa::path(post, path = "/rule/observer", tag = "calculations", operation_id = "createObserver",
-    request_body = BTreeMap<String, String>, responses((status = CREATED, body = Made)))]
+    request_body = BTreeMap<String, String>, responses((status = CREATED, body = CreatedRule)))]
 pub(super) async fn observer(
     caller: Caller,
     body: Body<HashMap<String, String>>,
-) -> Result<(StatusCode, Json<Made>), Problem> {
+) -> Result<(StatusCode, Json<CreatedRule>), Problem> {
     create(caller, body, RuleType::Observer).await
 }
 
@@ -46,7 +46,7 @@ async fn create(
     caller: Caller,
     Body(mut fields): Body<HashMap<String, String>>,
     kind: RuleType,
-) -> Result<(StatusCode, Json<Made>), Problem> {
+) -> Result<(StatusCode, Json<CreatedRule>), Problem> {
     // The published form names both; the token has said them already, and they are not stored.
     let named =
         [("account", caller.ledger.account().as_str()), ("project", caller.project.as_str())];
@@ -61,7 +61,7 @@ async fn create(
         return Err(invalid(unknown.clone(), format!("a {kind} has no such field")));
     }
     let number = caller.ledger.create_rule(&caller.project, &rule).await?.get();
-    Ok((StatusCode::CREATED, Json(Made { number })))
+    Ok((StatusCode::CREATED, Json(CreatedRule { number })))
 }
 
 /// Lists the rules of the project, by number.

@@ -8,7 +8,7 @@ use keyrack_web::{
     App, Problem,
     error::invalid,
     extract::Query,
-    stream::{Sent, Source, stream},
+    stream::{Source, StreamEvent, stream},
 };
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
@@ -74,17 +74,17 @@ struct Batches {
 }
 
 impl Source for Batches {
-    async fn next(&mut self) -> Option<Sent> {
+    async fn next(&mut self) -> Option<StreamEvent> {
         if self.is_over {
             return None;
         }
         tokio::select! {
             batch = self.watcher.batch() => {
-                Some(Sent::Event { kind: "event_batch", data: batch_text(&batch) })
+                Some(StreamEvent::Event { kind: "event_batch", data: batch_text(&batch) })
             }
             () = sleep_until(self.ends_at) => {
                 self.is_over = true;
-                Some(Sent::Event { kind: "end", data: "{}".into() })
+                Some(StreamEvent::Event { kind: "end", data: "{}".into() })
             }
         }
     }

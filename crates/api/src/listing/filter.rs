@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
-use super::{Column, Given, Kind, Value};
+use super::{Column, FilterValue, Kind, Value};
 
 /// A condition on one column.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -64,7 +64,7 @@ pub(super) struct Test<R: 'static> {
     column: &'static Column<R>,
     operator: Operator,
     /// In lower case where case is ignored.
-    given: Given,
+    given: FilterValue,
 }
 
 impl<R> Test<R> {
@@ -84,12 +84,12 @@ impl<R> Test<R> {
             };
             return Err(invalid(format!("{field}.operator"), reason));
         }
-        let given = Given::read(column, &item.value);
+        let given = FilterValue::read(column, &item.value);
         let given =
             given.map_err(|wanted| invalid(format!("{field}.value"), format!("give {wanted}")))?;
         let ignores_case = matches!(operator, Operator::Ieq | Operator::Ineq | Operator::Ilike);
         let given = match given {
-            Given::Text(text) if ignores_case => Given::Text(text.to_lowercase()),
+            FilterValue::Text(text) if ignores_case => FilterValue::Text(text.to_lowercase()),
             given => given,
         };
         Ok(Test { column, operator, given })
@@ -113,7 +113,9 @@ impl<R> Test<R> {
             Ieq => self.is_same_text(value),
             Ineq => !self.is_same_text(value),
             Ilike => match (value, &self.given) {
-                (Value::Text(text), Given::Text(pattern)) => is_like(&text.to_lowercase(), pattern),
+                (Value::Text(text), FilterValue::Text(pattern)) => {
+                    is_like(&text.to_lowercase(), pattern)
+                }
                 _ => false,
             },
         }
@@ -127,7 +129,7 @@ impl<R> Test<R> {
 
     fn is_same_text(&self, value: Value<'_>) -> bool {
         match (value, &self.given) {
-            (Value::Text(text), Given::Text(given)) => text.to_lowercase() == *given,
+            (Value::Text(text), FilterValue::Text(given)) => text.to_lowercase() == *given,
             (value, given) => value.compare(&given.as_value()).is_eq(),
         }
     }

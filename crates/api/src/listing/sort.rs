@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
-use super::{Column, Given, Kind, Listing, UNIQUE, Value};
+use super::{Column, FilterValue, Kind, Listing, UNIQUE, Value};
 
 /// One column of an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -55,7 +55,7 @@ impl Dir {
 pub(super) struct Order<R: 'static> {
     columns: Vec<(&'static Column<R>, Dir)>,
     /// A value for each column, if the page is not the first.
-    cursor: Option<Vec<Given>>,
+    cursor: Option<Vec<FilterValue>>,
 }
 
 impl<R> Order<R> {
@@ -121,7 +121,7 @@ impl<R> Order<R> {
 fn read_cursor<R>(
     columns: &[(&'static Column<R>, Dir)],
     items: &[SortItem],
-) -> Result<Option<Vec<Given>>, Problem> {
+) -> Result<Option<Vec<FilterValue>>, Problem> {
     if items.iter().all(|item| item.after.is_null()) {
         return Ok(None);
     }
@@ -130,12 +130,12 @@ fn read_cursor<R>(
         return Err(invalid("sort", reason));
     }
     let given = columns.iter().zip(items).enumerate().map(|(place, ((column, _), item))| {
-        Given::read(column, &item.after).map_err(|wanted| {
+        FilterValue::read(column, &item.after).map_err(|wanted| {
             let reason = format!("give {wanted}, or next_page_sort as it came");
             invalid(format!("sort[{place}].after"), reason)
         })
     });
-    given.collect::<Result<Vec<Given>, Problem>>().map(Some)
+    given.collect::<Result<Vec<FilterValue>, Problem>>().map(Some)
 }
 
 fn json<R>(column: &Column<R>, row: &R) -> Json {

@@ -22,41 +22,42 @@ pub(crate) enum NewJobs {
     Many(Vec<NewJob>),
 }
 
-/// A job to be submitted. Times are in milliseconds.
+/// A job to submit. Times are in milliseconds.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewJob {
     /// The arguments for the worker.
     #[schema(value_type = Option<Vec<serde_json::Value>>)]
     data: Option<Box<RawValue>>,
-    /// An id of one's own; a new one is made unless given.
+    /// Your own id. Default: a new one.
     jid: Option<String>,
-    /// 10 runs next, 0 in order of submission, negative later; 0 unless given, and at most 10.
+    /// 10 runs next, 0 in order of submission, negative later; at most 10. Default: 0.
     priority: Option<f64>,
-    /// How long to wait before it may run.
+    /// Earliest start, from now. Default: 0.
     delay: Option<f64>,
-    /// Jobs that have to end first, in whatever way. One that is not there counts as ended.
+    /// Ids of jobs that must end first, in any state. An unknown id counts as ended.
     #[serde(default)]
     dependencies: Vec<String>,
-    /// Whether all jobs that have all of this job's tags have to end first.
+    /// Wait for all jobs that have all of this job's tags.
     #[serde(default)]
     dependencies_on_tags: bool,
-    /// The host whose workers hear of it first.
+    /// The host whose workers are notified first.
     preferred_hostname: Option<String>,
-    /// How often it is tried again after a failure; 5 unless given.
+    /// Number of retries. Default: 5.
     retries: Option<u32>,
-    /// How long to wait before it is tried again; 30,000 unless given.
+    /// Time before each retry. Default: 30,000.
     retry_delay: Option<f64>,
-    /// Whether to wait longer with each try.
+    /// Wait 1, 2, 3, … times `retryDelay`.
     progressive_delay: Option<bool>,
-    /// For how long its result is kept; 1,800,000 unless given.
+    /// How long the result is kept. Default: 1,800,000.
     ttl: Option<u64>,
-    /// For how long it is kept if it fails; as its queue says unless given, 7 days by default. 0 is as long as its result.
+    /// How long a failed job is kept; 0 means as long as a result. Default: the queue's failed TTL, which is 7 days by
+    /// default.
     failed_ttl: Option<u64>,
-    /// Words by which it is found.
+    /// Words to find it by.
     #[serde(default)]
     tags: Vec<String>,
-    /// The job that submits it; they are cancelled together.
+    /// The job that submits it; canceling the parent cancels it.
     parent: Option<String>,
     /// On whose behalf it runs: the tenants of a queue take turns.
     tenant: Option<String>,
@@ -124,7 +125,7 @@ fn part<T>(field: &'static str, part: Result<T, PartError>) -> Result<T, Problem
 pub(crate) struct SubmittedJob {
     /// Its id.
     pub(crate) jid: String,
-    /// Whether this request has made it; otherwise an equal one before did.
+    /// Whether this request created it; otherwise an earlier one with the same id or key did.
     pub(crate) created: bool,
 }
 
@@ -136,14 +137,14 @@ pub(crate) struct SubmittedOne {
     pub(crate) job: SubmittedJob,
 }
 
-/// What became of a list of jobs.
+/// The answer to a list of jobs.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SubmittedMany {
-    /// One for each, in order.
+    /// One for each job, in order.
     jobs: Vec<Answer>,
 }
 
-/// What became of a job, or of a list of jobs.
+/// The answer to a job, or to a list of jobs.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only the description of the API has it")]
@@ -152,7 +153,7 @@ pub(crate) enum Submitted {
     Many(SubmittedMany),
 }
 
-/// What became of one of them.
+/// The answer to one job of a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = SubmittedAnswer)]

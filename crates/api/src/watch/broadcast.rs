@@ -1,4 +1,4 @@
-//! Rooms: one for each trace that is watched.
+//! Broadcasts: one for each watched trace.
 
 use std::{
     collections::HashMap,
@@ -41,7 +41,7 @@ pub(super) struct Target {
     pub(super) trace: TraceUid,
 }
 
-/// All rooms that are open.
+/// All open broadcasts.
 #[derive(Debug)]
 pub(crate) struct TraceBroadcasts {
     progress: Progress,
@@ -63,7 +63,7 @@ impl TraceBroadcasts {
         TraceBroadcasts { progress, open: Arc::default() }
     }
 
-    /// The room of a trace, opened if need be.
+    /// The broadcast of a trace, opened if need be.
     pub(super) fn join(&self, target: Target) -> Arc<TraceBroadcast> {
         let mut open = self.open.lock();
         let broadcast = open.get(&target).and_then(Weak::upgrade);
@@ -74,7 +74,7 @@ impl TraceBroadcasts {
                 let broadcast = Arc::new(self.open_broadcast(target.clone()));
                 open.insert(target, Arc::downgrade(&broadcast));
                 drop(open);
-                // Not while the rooms are locked: the end of a room locks them too.
+                // Not while the broadcasts are locked: the end of one locks them too.
                 drop(ended);
                 broadcast
             }
@@ -116,7 +116,7 @@ impl Drop for TraceBroadcast {
     fn drop(&mut self) {
         self.listening.abort();
         let mut open = self.broadcasts.lock();
-        // Another room for the same trace may be open by now.
+        // Another broadcast of the same trace may be open by now.
         if open.get(&self.target).is_some_and(|broadcast| broadcast.strong_count() == 0) {
             open.remove(&self.target);
         }

@@ -12,7 +12,7 @@ use keyrack_web::{
     App, Problem,
     error::bad_name,
     extract::Query,
-    stream::{Sent, Source, stream},
+    stream::{Source, StreamEvent, stream},
 };
 use serde_json::json;
 
@@ -60,14 +60,14 @@ struct Updates {
 }
 
 impl Source for Updates {
-    async fn next(&mut self) -> Option<Sent> {
+    async fn next(&mut self) -> Option<StreamEvent> {
         if self.is_over {
             return None;
         }
         match self.watcher.next().await {
             Next::Update { text, done } => {
                 self.is_over = done;
-                Some(Sent::Event { kind: "update", data: text.to_string() })
+                Some(StreamEvent::Event { kind: "update", data: text.to_string() })
             }
             Next::End(ending) => {
                 self.is_over = true;
@@ -76,11 +76,11 @@ impl Source for Updates {
         }
     }
 
-    fn stopping(&self) -> Option<Sent> {
+    fn stopping(&self) -> Option<StreamEvent> {
         (!self.is_over).then(|| end(Ending::Stopping))
     }
 }
 
-fn end(ending: Ending) -> Sent {
-    Sent::Event { kind: "end", data: json!({ "reason": ending.reason() }).to_string() }
+fn end(ending: Ending) -> StreamEvent {
+    StreamEvent::Event { kind: "end", data: json!({ "reason": ending.reason() }).to_string() }
 }

@@ -1,4 +1,4 @@
-//! What workers and the server tell each other.
+//! Requests of workers, and the answers.
 
 use keyrack_jobs::bee::{
     Blocked, Claimed, DELAY_MS_MAX, End, Failure, Outcome, Verdict, keys::WorkerId,
@@ -10,32 +10,31 @@ use utoipa::ToSchema;
 
 use crate::view::ClaimedJob;
 
-/// What a worker wants.
+/// A claim of jobs.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Claiming {
-    /// A name of its own without a colon, or the id that it was given before. Without one it gets a new id.
+    /// A name that no other worker of the queue uses, without a colon, or the id from an earlier answer. By default a new id.
     pub(crate) worker: Option<String>,
-    /// The most jobs that it takes, 1 to 1,000; 1 unless given.
+    /// Most jobs to claim, 1 to 1,000. Default: 1.
     pub(crate) max: Option<usize>,
-    /// How many seconds to wait when there are none, at most 60; 0 unless given.
+    /// How many seconds to wait for a job if the queue is empty, at most 60. Default: 0.
     pub(crate) wait_s: Option<f64>,
-    /// For how many seconds the jobs are locked, 1 to 3,600. Without it as the worker's last claim said, at first 10.
+    /// For how many seconds the jobs are locked, 1 to 3,600. Default: the value of the worker's last claim, or 10.
     pub(crate) lock_s: Option<f64>,
-    /// The jobs that it is working on. If given, all others that it should have are given back first: it has not heard
-    /// of them because an answer was lost. Not for a worker that has another claim under way.
+    /// The jobs that the worker is running. If given, all other jobs assigned to it return to the queue first, because the
+    /// answer to their claim was lost. Do not send it while another claim of the worker is in flight.
     pub(crate) holding: Option<Vec<String>>,
 }
 
-/// What a worker gets.
+/// Claimed jobs.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClaimedJobs {
-    /// The worker's id, to be given with everything it does with the jobs.
+    /// The worker's id. Requests about the jobs take it or the worker's name.
     worker: String,
-    /// The jobs, first to run first.
+    /// The jobs, in the order in which to run them.
     jobs: Vec<ClaimedJob>,
-    /// Why there are not more, if something else than an empty queue is the reason: `paused`, `concurrency`, `rate` or
-    /// `share`.
+    /// Why there are no more jobs, unless the queue is empty: `paused`, `concurrency`, `rate` or `share`.
     blocked: Option<&'static str>,
 }
 
@@ -54,79 +53,79 @@ impl ClaimedJobs {
     }
 }
 
-/// A sign of life.
+/// A heartbeat of a worker.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Heartbeat {
-    /// Whose.
+    /// The worker's name or id.
     pub(crate) worker: String,
-    /// For how many seconds the jobs are locked from now on, 1 to 3,600. Without it as the worker's last claim said. Jobs
-    /// that are locked for longer stay so.
+    /// For how many seconds the jobs are locked from now on, 1 to 3,600. Default: the value of the worker's last claim. It
+    /// never shortens a lock.
     pub(crate) lock_s: Option<f64>,
-    /// The jobs that it is working on. If given, only these stay locked, and others are given back once the answer to
+    /// The jobs that the worker is running. If given, other jobs assigned to it return to the queue, once the answer to
     /// their claim has had 5 s to arrive, or half of `lock_s` if that is less.
     pub(crate) holding: Option<Vec<String>>,
 }
 
-/// What a worker has.
+/// The jobs of a worker.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HeldJobs {
-    /// The worker.
+    /// The worker's id.
     pub(crate) worker: String,
-    /// The jobs that are still its own.
+    /// The jobs that are still assigned to it.
     pub(crate) jobs: Vec<String>,
-    /// Those of `holding` that are not: cancelled, taken away, or ended. It may stop working on them.
+    /// Jobs of `holding` that are not: canceled, taken by another worker, or ended. The worker may stop them.
     pub(crate) lost: Vec<String>,
 }
 
-/// What came of some jobs, and how many new ones are wanted.
+/// Outcomes of jobs, and how many new jobs to claim.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settling {
-    /// Who did it.
+    /// The worker's name or id.
     pub(crate) worker: String,
-    /// What came of each, at most 1,000.
+    /// The outcome of each job, at most 1,000.
     #[serde(default)]
     pub(crate) outcomes: Vec<Settle>,
-    /// The most jobs to claim, up to 1,000; none unless given.
+    /// Most jobs to claim, up to 1,000. Default: none.
     pub(crate) max: Option<usize>,
-    /// How many seconds to wait when there are none, at most 60; 0 unless given.
+    /// How many seconds to wait for a job if the queue is empty, at most 60. Default: 0.
     pub(crate) wait_s: Option<f64>,
-    /// For how many seconds the jobs are locked, 1 to 3,600. Without it as the worker's last claim said, at first 10.
+    /// For how many seconds the jobs are locked, 1 to 3,600. Default: the value of the worker's last claim, or 10.
     pub(crate) lock_s: Option<f64>,
 }
 
-/// What came of one job.
+/// The outcome of one job.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Settle {
     jid: String,
-    /// The attempt in which it was claimed; without it only the worker is compared.
+    /// The attempt in which the job was claimed; without it, only the worker is compared.
     attempt: Option<u64>,
-    end: HowItEnded,
-    /// Of a completed job, what it gave; `null` unless given.
+    end: AttemptEnd,
+    /// For a completed job: its result. Default: `null`.
     #[schema(value_type = Option<serde_json::Value>)]
     result: Option<Box<RawValue>>,
-    /// Of a completed job, for how many milliseconds to keep the result.
+    /// For a completed job: how many milliseconds to keep the result. Default: the job's `ttl`.
     ttl: Option<u64>,
-    /// Of a failed job, what happened.
+    /// For a failed job: the reason. Required.
     message: Option<String>,
-    /// Of a failed job, whether trying again makes sense; true unless given.
+    /// For a failed job: whether to retry it. Default: true.
     retry: Option<bool>,
-    /// Of a failed job, how many milliseconds to wait before the next try.
+    /// For a failed job: how many milliseconds to wait before the retry. Default: the job's `retryDelay`.
     retry_delay: Option<f64>,
-    /// Of a failed job, whether to wait longer with each try.
+    /// For a failed job: whether to wait longer with each retry. Default: the job's `progressiveDelay`.
     progressive_delay: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum HowItEnded {
-    /// The work is done.
+enum AttemptEnd {
+    /// The job is done.
     Completed,
-    /// The work failed.
+    /// The attempt failed.
     Failed,
-    /// The worker gives it back unfinished.
+    /// The job is unfinished and returns to the queue.
     Released,
 }
 
@@ -134,16 +133,16 @@ impl Settle {
     pub(crate) fn into_outcome(self) -> Result<Outcome, Problem> {
         self.check()?;
         let end = match self.end {
-            HowItEnded::Completed => {
+            AttemptEnd::Completed => {
                 End::Completed { result: result_text(self.result), ttl_ms: self.ttl }
             }
-            HowItEnded::Failed => End::Failed(Failure {
+            AttemptEnd::Failed => End::Failed(Failure {
                 message: self.message.unwrap_or_default(),
                 retry: self.retry.unwrap_or(true),
                 retry_delay: self.retry_delay,
                 progressive_delay: self.progressive_delay,
             }),
-            HowItEnded::Released => End::Released,
+            AttemptEnd::Released => End::Released,
         };
         let outcome =
             Outcome { jid: self.jid, attempt: self.attempt, options: None, end, told: None };
@@ -151,91 +150,91 @@ impl Settle {
         Ok(outcome)
     }
 
-    /// What belongs to another end than this was meant for that end.
+    /// Refuses fields that belong to another end.
     fn check(&self) -> Result<(), Problem> {
         let given = [
-            ("result", HowItEnded::Completed, self.result.is_some()),
-            ("ttl", HowItEnded::Completed, self.ttl.is_some()),
-            ("message", HowItEnded::Failed, self.message.is_some()),
-            ("retry", HowItEnded::Failed, self.retry.is_some()),
-            ("retryDelay", HowItEnded::Failed, self.retry_delay.is_some()),
-            ("progressiveDelay", HowItEnded::Failed, self.progressive_delay.is_some()),
+            ("result", AttemptEnd::Completed, self.result.is_some()),
+            ("ttl", AttemptEnd::Completed, self.ttl.is_some()),
+            ("message", AttemptEnd::Failed, self.message.is_some()),
+            ("retry", AttemptEnd::Failed, self.retry.is_some()),
+            ("retryDelay", AttemptEnd::Failed, self.retry_delay.is_some()),
+            ("progressiveDelay", AttemptEnd::Failed, self.progressive_delay.is_some()),
         ];
         let stray = given.iter().find(|(_, end, is_given)| *is_given && *end != self.end);
         if let Some((field, end, _)) = stray {
-            let end = if *end == HowItEnded::Completed { "completed" } else { "failed" };
+            let end = if *end == AttemptEnd::Completed { "completed" } else { "failed" };
             return Err(invalid(*field, format!("only for an end \"{end}\"")));
         }
-        if self.end == HowItEnded::Failed && self.message.is_none() {
+        if self.end == AttemptEnd::Failed && self.message.is_none() {
             return Err(invalid("message", "missing; say what happened"));
         }
         Ok(())
     }
 }
 
-/// What became of a settlement.
+/// The answer to outcomes, with the jobs claimed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Settled {
-    /// Whether each outcome counts, in order.
+    /// Whether each outcome was accepted, in order: `ok`, or why not.
     pub(crate) verdicts: Vec<Verdict>,
     #[serde(flatten)]
     pub(crate) claimed: ClaimedJobs,
 }
 
-/// Who leaves.
+/// A worker that stops.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Leaving {
-    /// The worker.
+    /// The worker's name or id.
     pub(crate) worker: String,
 }
 
-/// What a worker that left had.
+/// The jobs that a worker gave back.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LeftJobs {
-    /// The jobs that were given back.
+    /// Ids of the jobs that returned to the queue.
     pub(crate) released: Vec<String>,
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Progress {
-    /// Whatever listeners understand.
+    /// Any JSON; it is published to listeners and not stored.
     pub(crate) progress: serde_json::Value,
 }
 
-/// A job that is done.
+/// A completed job.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Completion {
-    /// Who did it.
+    /// The worker's name or id.
     pub(crate) worker: String,
-    /// The attempt in which it was claimed.
+    /// The attempt in which the job was claimed; without it, only the worker is compared.
     pub(crate) attempt: Option<u64>,
-    /// What it gave; `null` unless given.
+    /// The result. Default: `null`.
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) result: Option<Box<RawValue>>,
-    /// For how many milliseconds to keep the result; the job's own time unless given.
+    /// How many milliseconds to keep the result. Default: the job's `ttl`.
     pub(crate) ttl: Option<u64>,
 }
 
-/// A job that could not be done.
+/// A failed attempt.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Failing {
-    /// Who tried.
+    /// The worker's name or id.
     pub(crate) worker: String,
-    /// The attempt in which it was claimed.
+    /// The attempt in which the job was claimed; without it, only the worker is compared.
     pub(crate) attempt: Option<u64>,
-    /// What happened.
+    /// The reason.
     pub(crate) message: String,
-    /// Whether trying again makes sense; true unless given.
+    /// Whether to retry the job. Default: true.
     #[serde(default = "yes")]
     pub(crate) retry: bool,
-    /// How many milliseconds to wait before the next try; the job's own unless given.
+    /// How many milliseconds to wait before the retry. Default: the job's `retryDelay`.
     pub(crate) retry_delay: Option<f64>,
-    /// Whether to wait longer with each try; the job's own unless given.
+    /// Whether to wait longer with each retry. Default: the job's `progressiveDelay`.
     pub(crate) progressive_delay: Option<bool>,
 }
 
@@ -243,26 +242,26 @@ fn yes() -> bool {
     true
 }
 
-/// A job that is given back.
+/// A job that returns to the queue unfinished.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Releasing {
-    /// Who had it.
+    /// The worker's name or id.
     pub(crate) worker: String,
-    /// The attempt in which it was claimed.
+    /// The attempt in which the job was claimed; without it, only the worker is compared.
     pub(crate) attempt: Option<u64>,
 }
 
-/// What was settled.
+/// The answer to one outcome.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Settlement {
-    /// The job.
+    /// The job's id.
     pub(crate) jid: String,
-    /// That it counts.
+    /// Whether the outcome was accepted; always `ok`, since others are answered with 404 or 409.
     pub(crate) verdict: Verdict,
 }
 
-/// Refuses times that make no sense, which the store would put its own in place of.
+/// Refuses invalid times, which the store would replace by its defaults.
 pub(crate) fn check_times(outcome: &Outcome) -> Result<(), Problem> {
     let (field, ms) = match &outcome.end {
         End::Completed { ttl_ms, .. } => ("ttl", ttl_ms.map(|ttl| ttl as f64)),
@@ -277,7 +276,7 @@ pub(crate) fn check_times(outcome: &Outcome) -> Result<(), Problem> {
     }
 }
 
-/// A result as it is stored: without the spaces that the client may have put between.
+/// A result as it is stored: without the white space between its parts.
 pub(crate) fn result_text(result: Option<Box<RawValue>>) -> String {
     let Some(result) = result else { return "null".into() };
     let (mut text, mut in_string, mut escaped) = (String::new(), false, false);

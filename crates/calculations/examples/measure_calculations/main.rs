@@ -69,7 +69,15 @@ async fn main() -> Result<(), Failed> {
         }
         "all" => print("events_per_s", all_of_one_key(&ledger, &project, n).await?)?,
         "together" => print("events_per_s", together(&ledger, &project, n).await?)?,
-        other => return Err(format!("nothing is measured as \"{other}\"").into()),
+        shape => {
+            let shape = shape.strip_prefix("shape:").and_then(|shape| shape.split_once('x'));
+            let Some((intervals, calculations)) = shape else {
+                return Err(format!("nothing is measured as \"{what}\"").into());
+            };
+            let shape = Shape::new(intervals.parse()?, calculations.parse()?);
+            print("us_in_batches", shape.in_batches(&ledger, &project, n).await?)?;
+            print("us_alone", shape.alone(&ledger, &project, n).await?)?;
+        }
     }
     Ok(())
 }
@@ -105,13 +113,16 @@ async fn rate(ledger: &Ledger, project: &Project, n: u64) -> Result<f64, Failed>
     Ok(n as f64 / started.elapsed().as_secs_f64())
 }
 
-/// An event a second later than the one before, with all calculations over all intervals.
-fn full_event(n: u64) -> Result<Event, Failed> {
+/// The time of the n-th event: one each second.
+fn second(n: u64) -> String {
     let start = jiff::civil::date(2000, 1, 1).at(0, 0, 0, 0);
     let at = start.saturating_add(jiff::Span::new().seconds(n as i64));
-    let at = format!("{} +0000", at.strftime("%Y-%m-%d %H:%M:%S"));
-    let value = format!("{}.{}", n % 97, n % 10);
-    Ok(Event::new("bench", "k", &value, &at, Interval::WORDS, Calculation::WORDS)?)
+    format!("{} +0000", at.strftime("%Y-%m-%d %H:%M:%S"))
+}
+
+/// An event a second later than the one before, with all calculations over all intervals.
+fn full_event(n: u64) -> Result<Event, Failed> {
+    Shape::new(Interval::WORDS.len(), Calculation::WORDS.len()).event(n)
 }
 
 /// Events a second for one key with everything that can be calculated, in batches.
@@ -136,6 +147,50 @@ async fn together(ledger: &Ledger, project: &Project, n: u64) -> Result<f64, Fai
     }
     drop(recording);
     Ok(n as f64 / started.elapsed().as_secs_f64())
+}
+
+/// How many intervals and calculations an event has.
+struct Shape {
+    intervals: &'static [&'static str],
+    calculations: &'static [&'static str],
+}
+
+impl Shape {
+    /// The first of each: from seconds to years, and from the documented calculations to the others.
+    fn new(intervals: usize, calculations: usize) -> Shape {
+        Shape {
+            intervals: &Interval::WORDS[..intervals.min(Interval::WORDS.len())],
+            calculations: &Calculation::WORDS[..calculations.min(Calculation::WORDS.len())],
+        }
+    }
+
+    fn event(&self, n: u64) -> Result<Event, Failed> {
+        let value = format!("{}.{}", n % 97, n % 10);
+        let at = second(n);
+        Ok(Event::new("bench", "k", &value, &at, self.intervals, self.calculations)?)
+    }
+
+    /// Microseconds for one event of many that are stored together.
+    async fn in_batches(&self, ledger: &Ledger, project: &Project, n: u64) -> Result<f64, Failed> {
+        let events = (0..n).map(|n| self.event(n)).collect::<Result<Vec<_>, _>>()?;
+        let started = Instant::now();
+        for batch in events.chunks(BATCH as usize) {
+            ledger.record(project, batch.to_vec()).await?;
+        }
+        Ok(started.elapsed().as_secs_f64() * 1e6 / n as f64)
+    }
+
+    /// Microseconds for one event by itself, the usual one of many.
+    async fn alone(&self, ledger: &Ledger, project: &Project, from: u64) -> Result<f64, Failed> {
+        let mut times = Vec::new();
+        for at in from..from + TIMED {
+            let events = vec![self.event(at)?];
+            let started = Instant::now();
+            ledger.record(project, events).await?;
+            times.push(started.elapsed());
+        }
+        Ok(median(times))
+    }
 }
 
 /// Stores values without measuring.

@@ -195,7 +195,7 @@ impl Ledger {
             .key("head", &id.head())
             .key("changes", &id.changes())
             .arg("builder", builder)
-            .arg("built", built.text())
+            .arg("built", built.built_text())
             .arg("message", message(id, version))
             .run()
             .await?;

@@ -1,5 +1,7 @@
 //! The changes that an event makes, gathered and made in one call.
 
+use std::borrow::Cow;
+
 use keyrack_keys::Key;
 use keyrack_store::{Script, Store, script};
 
@@ -14,43 +16,67 @@ static COMMIT: Script = script!("commit.lua", "judge.lua", "say.lua");
 /// At most so many arguments in one step: Lua's stack is finite.
 const ARGS_MAX: usize = 1000;
 
-/// Changes to be made together.
+/// Changes to be made together. A batch has ten thousands of arguments, so what is there already is not copied.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
+pub(crate) struct Steps<'a> {
     keys: Vec<Key>,
-    args: Vec<String>,
+    args: Vec<Cow<'a, [u8]>>,
 }
 
-impl Steps {
+impl<'a> Steps<'a> {
     /// Sets fields of a hash.
-    pub(crate) fn set(&mut self, key: &Key, fields: impl IntoIterator<Item = (String, String)>) {
-        let args = fields.into_iter().flat_map(|(field, value)| [field, value]).collect();
-        self.in_chunks("HSET", key, args);
+    pub(crate) fn set<F: Into<Cow<'a, str>>, V: Into<Cow<'a, str>>>(
+        &mut self,
+        key: &Key,
+        fields: impl IntoIterator<Item = (F, V)>,
+    ) {
+        let fields = fields.into_iter().flat_map(|(field, value)| [field.into(), value.into()]);
+        self.in_chunks("HSET", key, fields);
     }
 
     /// Runs a command of Redis with any number of arguments that each count for themselves.
-    pub(crate) fn each(&mut self, command: &str, key: &Key, args: Vec<String>) {
-        self.in_chunks(command, key, args);
+    pub(crate) fn each(&mut self, command: &'static str, key: &Key, args: Vec<String>) {
+        self.in_chunks(command, key, args.into_iter().map(Cow::Owned));
     }
 
     /// Adds members to a sorted set whose members are in order of their text.
     pub(crate) fn add_in_order(&mut self, key: &Key, members: Vec<String>) {
-        let args = members.into_iter().flat_map(|member| ["0".to_owned(), member]).collect();
+        let args = members.into_iter().flat_map(|member| [Cow::Borrowed("0"), Cow::Owned(member)]);
         self.in_chunks("ZADD", key, args);
     }
 
     /// One step as it is.
-    pub(crate) fn step(&mut self, command: &str, key: &Key, args: Vec<String>) {
-        let at = self.place(key).to_string();
-        self.args.extend([command.to_owned(), at, args.len().to_string()]);
-        self.args.extend(args);
+    pub(crate) fn step(&mut self, command: &'static str, key: &Key, args: Vec<String>) {
+        let at = self.begin(command, key);
+        self.args.extend(args.into_iter().map(|arg| bytes(Cow::Owned(arg))));
+        self.end(at);
     }
 
-    fn in_chunks(&mut self, command: &str, key: &Key, args: Vec<String>) {
-        let mut args = args.into_iter().peekable();
+    fn in_chunks(
+        &mut self,
+        command: &'static str,
+        key: &Key,
+        args: impl Iterator<Item = Cow<'a, str>>,
+    ) {
+        let mut args = args.peekable();
         while args.peek().is_some() {
-            self.step(command, key, args.by_ref().take(ARGS_MAX).collect());
+            let at = self.begin(command, key);
+            self.args.extend(args.by_ref().take(ARGS_MAX).map(bytes));
+            self.end(at);
         }
+    }
+
+    /// Begins a step, and says where the number of its arguments goes.
+    fn begin(&mut self, command: &'static str, key: &Key) -> usize {
+        let place = self.place(key).to_string();
+        self.args.extend([bytes(Cow::Borrowed(command)), bytes(Cow::Owned(place))]);
+        self.args.push(Cow::Borrowed(b"0"));
+        self.args.len() - 1
+    }
+
+    fn end(&mut self, at: usize) {
+        let count = self.args.len() - at - 1;
+        self.args[at] = bytes(Cow::Owned(count.to_string()));
     }
 
     /// The place of a key among those that the script gets, from 1.
@@ -84,15 +110,22 @@ impl Steps {
             .key("due", &keys::rules_due(&id.account))
             .keys("more", &self.keys)
             .arg("version", version)
-            .arg("built", built.text())
+            .arg("built", built.built_text())
             .arg("now", store.now_ms())
             .arg("event_prefix", event_prefix(store, id)?)
             .arg("tag", tag(store, &id.account))
             .arg("message", message(id, version + 1))
-            .args("steps", self.args)
+            .many_args("steps", self.args)
             .run()
             .await?;
         Ok((done == 1).then_some(Committed { due_at }))
+    }
+}
+
+fn bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 

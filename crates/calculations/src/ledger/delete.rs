@@ -116,7 +116,8 @@ fn own(id: &KeyId) -> Vec<Key> {
         all.extend(Interval::ALL.iter().map(|&interval| id.result((calculation, interval))));
     }
     for &interval in Interval::ALL {
-        all.extend([id.state(interval), id.sketch(interval), id.order(interval)]);
+        all.extend([id.state(interval), id.sketch(interval)]);
+        all.extend([id.order(interval), id.repeats(interval)]);
     }
     all
 }

@@ -6,15 +6,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use keyrack_keys::Key;
 
-use super::key::{Declared, KeyId};
+use super::{
+    key::{Declared, KeyId},
+    tally::{Tally, TallyChanges},
+};
 use crate::{
     bucket::Bucket,
     decimal::Decimal,
     keys::Interval,
-    order,
     results::{self, Facts, Needs},
     settings::Settings,
-    sketch::Sketch,
+    sketch::{Sketch, size_of},
     stamp::Stamp,
     state::State,
 };
@@ -125,27 +127,31 @@ impl<'a> IntervalValues<'a> {
         let needs_sketch = declared.need(interval, Needs::Sketch);
         let mut results: BTreeMap<_, HashMap<String, String>> =
             declared.over(interval).map(|calculation| (calculation, HashMap::new())).collect();
-        let (mut sketches, mut members) = (HashMap::new(), HashMap::new());
+        let (mut sketches, mut tallies) = (HashMap::new(), TallyChanges::default());
         for (&number, moments) in &self.buckets {
+            let mut values: Vec<Decimal> = moments.iter().map(|moment| moment.1.clone()).collect();
             let mut sum = Decimal::default();
-            moments.iter().for_each(|(_, value)| sum += value);
-            let distinct = if needs_order { distinct(moments) } else { 0 };
-            self.state.add(number, moments.len() as u64, &sum, distinct as i64);
+            values.iter().for_each(|value| sum += value);
+            self.state.add(number, values.len() as u64, &sum);
             let mut sketch = Sketch::default();
-            if needs_sketch {
-                moments.iter().for_each(|(_, value)| sketch.add(value.to_f64()));
-                sketches.insert(number.to_string(), sketch.text());
-            }
-            if needs_order {
-                members.extend(moments.iter().map(|(time, value)| {
-                    (order::member(number, value, time.as_str()), "0".to_owned())
-                }));
+            let mut ordered = None;
+            if needs_order || needs_sketch {
+                values.iter().for_each(|value| sketch.add(value, size_of(value)));
+                let tally = Tally::of_values(&mut values);
+                let is_few = matches!(sketch, Sketch::Exact(_));
+                if is_few || needs_sketch {
+                    sketches.extend(sketch.text().map(|text| (number.to_string(), text)));
+                }
+                if !is_few && needs_order {
+                    tally.changes(number, &mut tallies);
+                    self.state.set_ordered(number, Some(tally.ordered.clone()));
+                }
+                ordered = Some(tally.ordered);
             }
             let facts = Facts {
                 leaf: self.state.leaf(number),
                 sketch: Some(&sketch),
-                min: moments.iter().map(|moment| &moment.1).min(),
-                max: moments.iter().map(|moment| &moment.1).max(),
+                ordered: ordered.as_ref(),
             };
             let Some(bucket) = Bucket::numbered(interval, number) else { continue };
             let label = bucket.label(settings.labels);
@@ -172,14 +178,10 @@ impl<'a> IntervalValues<'a> {
         let state = self.state.changes().into_iter().collect();
         parts.push(Part { key: id.state(interval), kind: Kind::State, fields: state });
         parts.push(Part { key: id.sketch(interval), kind: Kind::State, fields: sketches });
+        let members = tallies.come.into_iter().map(|member| (member, "0".to_owned())).collect();
         parts.push(Part { key: id.order(interval), kind: Kind::Order, fields: members });
+        let repeats = tallies.repeated.into_iter().collect();
+        parts.push(Part { key: id.repeats(interval), kind: Kind::State, fields: repeats });
         parts
     }
-}
-
-fn distinct(moments: &[&Moment]) -> usize {
-    let mut values: Vec<&Decimal> = moments.iter().map(|moment| &moment.1).collect();
-    values.sort_unstable();
-    values.dedup();
-    values.len()
 }

@@ -41,7 +41,7 @@ pub(super) fn judge(
     settings: &Settings,
     all: &[IntervalPart],
     now_ms: u64,
-    steps: &mut Steps,
+    steps: &mut Steps<'_>,
 ) {
     for rule in rules.iter().filter(|rule| is_about(rule, id)) {
         let Condition::Comparator { calculation, operator, threshold, hold_ms, resolve_ms } =
@@ -135,7 +135,7 @@ pub(super) fn first_seen(
     settings: &Settings,
     wall: DateTime,
     now_ms: u64,
-    steps: &mut Steps,
+    steps: &mut Steps<'_>,
 ) -> String {
     let buckets = OBSERVED.map(|interval| {
         let label = Bucket::of(interval, wall).label(settings.labels);

@@ -7,6 +7,9 @@ use crate::{
     results::{Needs, needs},
 };
 
+/// The form in which sums and values are kept. A key in an earlier one is calculated afresh with its next event.
+const FORM: &str = "form:2";
+
 /// A calculation over an interval.
 pub(crate) type Pair = (Calculation, Interval);
 
@@ -54,6 +57,10 @@ impl KeyId {
 
     pub(crate) fn order(&self, interval: Interval) -> Key {
         keys::order(&self.project, &self.dimension, &self.key, &interval, &self.account)
+    }
+
+    pub(crate) fn repeats(&self, interval: Interval) -> Key {
+        keys::repeats(&self.project, &self.dimension, &self.key, &interval, &self.account)
     }
 
     pub(crate) fn events(&self) -> Key {
@@ -111,15 +118,25 @@ impl Declared {
     }
 
     /// `sum:weeks count:months`
-    pub(crate) fn text(&self) -> String {
+    fn text(&self) -> String {
         let pairs = self.pairs.iter().map(|(calculation, interval)| {
             format!("{}:{}", calculation.as_str(), interval.as_str())
         });
         pairs.collect::<Vec<_>>().join(" ")
     }
 
+    /// What is up to date, as a key's head has it: after the form in which it is kept.
+    pub(crate) fn built_text(&self) -> String {
+        if self.pairs.is_empty() { String::new() } else { format!("{FORM} {}", self.text()) }
+    }
+
+    /// Reads what [`Declared::built_text`] wrote. What is kept in another form is not up to date.
+    pub(crate) fn parse_built(text: &str) -> Declared {
+        text.strip_prefix(FORM).map(Declared::parse).unwrap_or_default()
+    }
+
     /// Reads what [`Declared::text`] wrote; words that are not known are left out.
-    pub(crate) fn parse(text: &str) -> Declared {
+    fn parse(text: &str) -> Declared {
         let mut declared = Declared::default();
         for pair in text.split(' ').filter_map(|pair| pair.split_once(':')) {
             if let (Ok(calculation), Ok(interval)) = (pair.0.parse(), pair.1.parse()) {

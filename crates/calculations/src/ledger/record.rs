@@ -7,26 +7,26 @@ use keyrack_keys::Key;
 
 use super::{
     Ledger,
-    change::{self, Change, IntervalPart},
+    change::{self, IntervalPart, ValueTable},
     commit::Steps,
-    extremes::extremes,
     key::{Declared, KeyId},
+    second_read::read_more,
     snapshot::{KeySnapshot, read_snapshot},
+    tally::TallyChanges,
 };
 use crate::{
     bucket::Bucket,
     error::Error,
     event::Event,
-    keys::{self, Calculation, Interval, Project},
-    order,
-    results::{self, Facts, Needs, is_by_bucket},
+    keys::{self, Interval, Project},
+    results::{self, Needs, is_by_bucket},
     settings::{Settings, Updates},
     sketch::Sketch,
     state,
 };
 
 /// Events of one key that go into one call, so that other clients are not kept waiting.
-pub(super) const EVENTS_PER_CALL: usize = 250;
+pub(super) const EVENTS_PER_CALL: usize = 1_000;
 /// Keys that are worked on at once.
 const KEYS_AT_ONCE: usize = 8;
 /// How often others may be faster before it is given up; each time, somebody has got on.
@@ -132,16 +132,22 @@ impl Ledger {
         drop(old);
         let mut steps = Steps::default();
         let values = changes.iter().filter(|change| change.is_new_text());
-        steps.set(
-            &id.values(),
-            values.map(|change| (change.stamp.to_string(), change.text.clone())),
-        );
+        steps.set(&id.values(), values.map(|change| (change.stamp.as_str(), change.text.as_str())));
         batch.declare(id, &mut steps);
+        let table = ValueTable::new(&changes);
         let mut all = Vec::new();
         for interval in batch.wanted.intervals() {
-            let touched = self.touch(id, interval, &mut batch, &settings, &changes).await?;
-            batch.write(id, &touched, &settings, &mut steps);
+            let mut touched = IntervalPart::new(interval, &settings, &changes, &table);
+            batch.load(interval, &mut touched);
             all.push(touched);
+        }
+        read_more(self.store(), id, &batch.wanted, &table, &mut all).await?;
+        for touched in &mut all {
+            let with_order = batch.wanted.need(touched.state.interval(), Needs::Order);
+            touched.apply(&table, with_order, settings.labels);
+        }
+        for touched in &all {
+            batch.write(id, touched, &settings, &mut steps);
         }
         if batch.snapshot.version == 0 {
             self.introduce(id, &batch, &settings, &mut steps);
@@ -158,41 +164,8 @@ impl Ledger {
         Ok(Some(told))
     }
 
-    /// Reads on where buckets are late or values have an order, and brings an interval up to date.
-    async fn touch(
-        &self,
-        id: &KeyId,
-        interval: Interval,
-        batch: &mut Batch<'_>,
-        settings: &Settings,
-        changes: &[Change],
-    ) -> Result<IntervalPart, Error> {
-        let mut touched = IntervalPart::new(interval, settings, changes);
-        batch.load(interval, &mut touched);
-        let late = touched.buckets.keys().filter(|number| touched.state.is_late(**number));
-        let mut missing: Vec<(u32, u64)> =
-            late.flat_map(|number| touched.state.fields_before(*number)).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        for chunk in missing.chunks(1000) {
-            let mut cmd = redis::cmd("HMGET");
-            let names: Vec<String> = chunk.iter().map(|at| state::field(*at)).collect();
-            cmd.arg(&*self.store().place(&id.state(interval))).arg(names);
-            let texts: Vec<Option<String>> =
-                cmd.query_async(&mut self.store().connection()).await?;
-            for (at, text) in chunk.iter().zip(texts) {
-                text.iter().for_each(|text| touched.state.load(*at, text));
-            }
-        }
-        if batch.wanted.need(interval, Needs::Order) {
-            touched.extremes = extremes(self.store(), id, interval, &touched).await?;
-        }
-        touched.apply();
-        Ok(touched)
-    }
-
     /// Puts a key that is new where it is found.
-    fn introduce(&self, id: &KeyId, batch: &Batch<'_>, settings: &Settings, steps: &mut Steps) {
+    fn introduce(&self, id: &KeyId, batch: &Batch<'_>, settings: &Settings, steps: &mut Steps<'_>) {
         steps.each("SADD", &keys::projects(&id.account), vec![id.project.to_string()]);
         let dimensions = keys::dimensions(&id.project, &id.account);
         steps.each("SADD", &dimensions, vec![id.dimension.to_string()]);
@@ -220,13 +193,8 @@ struct Plan {
 /// What was read, and in which order.
 struct Reads {
     hashes: Vec<(Key, Vec<String>)>,
-    /// What each hash is: the state of an interval and its fields, or its sketches.
-    parts: Vec<(Interval, ReadPart)>,
-}
-
-enum ReadPart {
-    State(Vec<(u32, u64)>),
-    Sketches(Vec<u64>),
+    /// The interval whose state each hash is, and its fields.
+    parts: Vec<(Interval, Vec<(u32, u64)>)>,
 }
 
 impl Plan {
@@ -246,12 +214,7 @@ impl Plan {
             let names = fields.iter().map(|at| state::field(*at));
             let names = std::iter::once(state::TOTAL.to_owned()).chain(names).collect();
             reads.hashes.push((id.state(interval), names));
-            reads.parts.push((interval, ReadPart::State(fields)));
-            if self.declared.need(interval, Needs::Sketch) {
-                let names = numbers.iter().map(u64::to_string).collect();
-                reads.hashes.push((id.sketch(interval), names));
-                reads.parts.push((interval, ReadPart::Sketches(numbers)));
-            }
+            reads.parts.push((interval, fields));
         }
         reads
     }
@@ -283,7 +246,7 @@ impl Batch<'_> {
     }
 
     /// Adds what is newly declared to the declared sets.
-    fn declare(&self, id: &KeyId, steps: &mut Steps) {
+    fn declare(&self, id: &KeyId, steps: &mut Steps<'_>) {
         for &(calculation, interval) in self.wanted.pairs() {
             if !self.snapshot.declared.contains((calculation, interval)) {
                 steps.each("SADD", &id.calculations(), vec![calculation.to_string()]);
@@ -294,57 +257,32 @@ impl Batch<'_> {
 
     /// Takes in what was read about an interval.
     fn load(&mut self, interval: Interval, touched: &mut IntervalPart) {
-        for ((of, part), texts) in self.reads.parts.iter().zip(&mut self.snapshot.fields) {
+        for ((of, fields), texts) in self.reads.parts.iter().zip(&mut self.snapshot.fields) {
             if *of != interval {
                 continue;
             }
             let mut texts = std::mem::take(texts).into_iter();
-            match part {
-                ReadPart::State(fields) => {
-                    texts.next().flatten().iter().for_each(|total| touched.state.load_total(total));
-                    for (at, text) in fields.iter().zip(texts) {
-                        text.iter().for_each(|text| touched.state.load(*at, text));
-                    }
-                }
-                ReadPart::Sketches(numbers) => {
-                    let sketches = texts.map(|text| Sketch::parse(&text.unwrap_or_default()));
-                    touched.sketches = numbers.iter().copied().zip(sketches).collect();
-                }
+            texts.next().flatten().iter().for_each(|total| touched.state.load_total(total));
+            for (at, text) in fields.iter().zip(texts) {
+                text.iter().for_each(|text| touched.state.load(*at, text));
             }
         }
     }
 
     /// The changes to an interval's state and results.
-    fn write(&self, id: &KeyId, touched: &IntervalPart, settings: &Settings, steps: &mut Steps) {
+    fn write<'a>(
+        &self,
+        id: &KeyId,
+        touched: &'a IntervalPart,
+        settings: &Settings,
+        steps: &mut Steps<'a>,
+    ) {
         if touched.buckets.is_empty() {
             return;
         }
         let interval = touched.state.interval();
         steps.set(&id.state(interval), touched.state.changes());
-        let sketches =
-            touched.sketches.iter().filter(|(number, _)| touched.buckets.contains_key(number));
-        steps.set(
-            &id.sketch(interval),
-            sketches.map(|(number, sketch)| (number.to_string(), sketch.text())),
-        );
-        if self.wanted.need(interval, Needs::Order) {
-            let member = |number: &u64, (stamp, value): &(crate::Stamp, crate::Decimal)| {
-                order::member(*number, value, stamp.as_str())
-            };
-            let (mut gone, mut come) = (Vec::new(), Vec::new());
-            for (number, bucket) in &touched.buckets {
-                gone.extend(bucket.removed.iter().map(|one| member(number, one)));
-                come.extend(bucket.added.iter().map(|one| member(number, one)));
-            }
-            steps.each("ZREM", &id.order(interval), gone);
-            steps.add_in_order(&id.order(interval), come);
-        }
-        let labels: Vec<(Bucket, String)> = touched
-            .buckets
-            .keys()
-            .filter_map(|&number| Bucket::numbered(interval, number))
-            .map(|bucket| (bucket, bucket.label(settings.labels)))
-            .collect();
+        self.write_values(id, touched, steps);
         let moments = touched.state.moments(settings.gaps);
         for calculation in self.wanted.over(interval) {
             let pair = (calculation, interval);
@@ -352,7 +290,7 @@ impl Batch<'_> {
                 continue;
             }
             if is_by_bucket(calculation) {
-                steps.set(&id.result(pair), bucket_fields(calculation, touched, &labels));
+                steps.set(&id.result(pair), touched.bucket_fields(calculation));
             } else {
                 let statistics = results::over_buckets(calculation, &moments, settings);
                 let (set, gone): (Vec<_>, Vec<_>) =
@@ -366,23 +304,23 @@ impl Batch<'_> {
     }
 }
 
-/// The fields of the buckets that were touched.
-fn bucket_fields(
-    calculation: Calculation,
-    touched: &IntervalPart,
-    labels: &[(Bucket, String)],
-) -> Vec<(String, String)> {
-    let fields = labels.iter().filter_map(|(bucket, label)| {
-        let number = bucket.number();
-        let extremes = touched.extremes.get(&number);
-        let facts = Facts {
-            leaf: touched.state.leaf(number),
-            sketch: touched.sketches.get(&number),
-            min: extremes.and_then(|extremes| extremes.min.as_ref()),
-            max: extremes.and_then(|extremes| extremes.max.as_ref()),
-        };
-        let text = results::of_bucket(calculation, *bucket, &facts)?;
-        Some((label.clone(), text))
-    });
-    fields.collect()
+impl Batch<'_> {
+    /// The changes to what is kept of the values of buckets.
+    fn write_values(&self, id: &KeyId, touched: &IntervalPart, steps: &mut Steps<'_>) {
+        let interval = touched.state.interval();
+        let with_counts = self.wanted.need(interval, Needs::Sketch);
+        let (mut texts, mut gone) = (Vec::new(), Vec::new());
+        for (number, sketch) in &touched.sketches {
+            match sketch {
+                // Counts by size are for quantiles only.
+                Sketch::Counts(_) if !with_counts => gone.push(number.to_string()),
+                _ => texts.extend(sketch.text().map(|text| (number.to_string(), text))),
+            }
+        }
+        steps.set(&id.sketch(interval), texts);
+        steps.each("HDEL", &id.sketch(interval), gone);
+        let mut changes = TallyChanges::default();
+        touched.tallies.iter().for_each(|(number, tally)| tally.changes(*number, &mut changes));
+        changes.write(id, interval, steps);
+    }
 }

@@ -1,6 +1,6 @@
 //! Reading what is needed to add values to a key, in one call.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use keyrack_keys::Key;
 use keyrack_store::{Script, Store, script};
@@ -52,12 +52,14 @@ pub(crate) async fn read_snapshot(
 ) -> Result<KeySnapshot, Error> {
     let intervals: Vec<Key> =
         Calculation::ALL.iter().map(|calculation| id.intervals(*calculation)).collect();
-    let mut rest: Vec<String> = Vec::with_capacity(times.len() + hashes.len() + 1);
-    rest.push(times.len().to_string());
-    rest.extend(times.iter().map(|time| (*time).to_owned()));
+    let n_fields: usize = hashes.iter().map(|(_, fields)| fields.len() + 1).sum();
+    let mut rest: Vec<Cow<'_, [u8]>> = Vec::with_capacity(times.len() + n_fields + 1);
+    let count = |n: usize| Cow::Owned(n.to_string().into_bytes());
+    rest.push(count(times.len()));
+    rest.extend(times.iter().map(|time| Cow::Borrowed(time.as_bytes())));
     for (_, fields) in hashes {
-        rest.push(fields.len().to_string());
-        rest.extend(fields.iter().cloned());
+        rest.push(count(fields.len()));
+        rest.extend(fields.iter().map(|field| Cow::Borrowed(field.as_bytes())));
     }
     let reply: redis::Value = SNAPSHOT
         .call(store)
@@ -69,7 +71,7 @@ pub(crate) async fn read_snapshot(
         .key("rules", &keys::rules(&id.project, &id.account))
         .keys("more", intervals.iter().chain(hashes.iter().map(|(key, _)| key)))
         .arg("words", Calculation::WORDS.join(" "))
-        .args("rest", rest)
+        .many_args("rest", rest)
         .run()
         .await?;
     parse(reply)
@@ -87,7 +89,7 @@ fn parse(reply: redis::Value) -> Result<KeySnapshot, Error> {
     let mut head = head.into_iter();
     let mut next = || head.next().flatten();
     let version = next().and_then(|version| version.parse().ok()).unwrap_or(0);
-    let built = next().map(|built| Declared::parse(&built)).unwrap_or_default();
+    let built = next().map(|built| Declared::parse_built(&built)).unwrap_or_default();
     let builder = next();
     let builder_at = next().and_then(|at| at.parse().ok()).unwrap_or(0);
     let mut pairs = Declared::default();

@@ -32,7 +32,7 @@ fn buckets_in_any_order_give_the_same_sums() {
             number = (number * 31 + step * step * 7_919) % last_number(interval).min(200_000);
             let value = decimal(&format!("{}.{}", step % 17, step % 10));
             let is_new = !sums.contains_key(&number);
-            state.add(number, u64::from(is_new), &value, 0);
+            state.add(number, u64::from(is_new), &value);
             *sums.entry(number).or_insert_with(Decimal::default) += &value;
             assert_eq!(state.total, oracle(&sums), "{interval} after {step}");
         }
@@ -43,7 +43,7 @@ fn buckets_in_any_order_give_the_same_sums() {
 fn what_is_stored_reads_back() {
     let mut state = State::new(Interval::Days);
     for number in [735_000, 735_001, 730_000] {
-        state.add(number, 2, &decimal("-1.25"), 1);
+        state.add(number, 2, &decimal("-1.25"));
     }
     let mut again = State::new(Interval::Days);
     for (name, text) in state.changes() {
@@ -59,7 +59,7 @@ fn what_is_stored_reads_back() {
 fn a_late_bucket_needs_only_the_fields_it_asks_for() {
     let mut whole = State::new(Interval::Hours);
     for number in (0..40_000).step_by(7) {
-        whole.add(number, 1, &decimal("3"), 0);
+        whole.add(number, 1, &decimal("3"));
     }
     let stored: BTreeMap<String, String> = whole.changes().into_iter().collect();
     let mut part = State::new(Interval::Hours);
@@ -73,8 +73,8 @@ fn a_late_bucket_needs_only_the_fields_it_asks_for() {
             part.load(at, text);
         }
     }
-    part.add(late, 1, &decimal("0.5"), 0);
-    whole.add(late, 1, &decimal("0.5"), 0);
+    part.add(late, 1, &decimal("0.5"));
+    whole.add(late, 1, &decimal("0.5"));
     assert_eq!(part.total, whole.total);
 }
 
@@ -82,7 +82,7 @@ fn a_late_bucket_needs_only_the_fields_it_asks_for() {
 fn gaps_count_as_zeros_where_the_calendar_decides() {
     let mut state = State::new(Interval::Months);
     for (number, sum) in [(24_000, "4"), (24_003, "10")] {
-        state.add(number, 1, &decimal(sum), 0);
+        state.add(number, 1, &decimal(sum));
     }
     assert_eq!(state.moments(Gaps::Skip).average(), Some(7.0));
     assert_eq!(state.moments(Gaps::Calendar).average(), Some(3.5));
@@ -94,10 +94,10 @@ fn gaps_count_as_zeros_where_the_calendar_decides() {
 fn without_the_last_bucket_it_is_as_before_it() {
     let mut state = State::new(Interval::Days);
     for (number, sum) in [(700_000, "4"), (700_001, "10"), (700_002, "7")] {
-        state.add(number, 1, &decimal(sum), 0);
+        state.add(number, 1, &decimal(sum));
     }
     let before = state.total.clone();
-    state.add(700_003, 1, &decimal("1"), 0);
+    state.add(700_003, 1, &decimal("1"));
     let without = state.total.without_last(&decimal("1"));
     assert_eq!(without.moments(Gaps::Skip), before.moments(Gaps::Skip));
     assert_eq!(without.moments(Gaps::Calendar), before.moments(Gaps::Calendar));

@@ -121,6 +121,36 @@ async fn replacements_late_and_future_events_leave_what_the_values_say() {
     .await;
 }
 
+/// Values that repeat, grow many in one bucket, and leave again, the smallest and the largest first.
+#[tokio::test]
+async fn buckets_of_many_values_know_their_extremes_when_values_are_replaced() {
+    on_every_store(async |store| {
+        let mut random = Random::from_env(6_465);
+        for calculations in [&ALL[..], &["min", "max", "distinct_count"], &["median"]] {
+            let rig = Rig::new(store.clone()).await;
+            let rig = Rig { project: calculations[0].parse().unwrap(), ..rig };
+            for round in 0..8 {
+                let n = [30, 40, 1, 90, 3, 200, 64, 5][round];
+                let mut batch = Vec::new();
+                for _ in 0..n {
+                    let at = format!(
+                        "2014-10-17 {:02}:00:{:02} Z",
+                        random.below(3),
+                        random.below(60).min(random.below(90))
+                    );
+                    // Ever fewer different values, from the outside to the middle.
+                    let far = 40 - 5 * round as u64;
+                    let value = format!("{}.5", random.below(2 * far) as i64 - far as i64);
+                    batch.push(event_for(&value, &at, &["minutes", "hours", "days"], calculations));
+                }
+                rig.record(batch).await;
+                rig.verify().await;
+            }
+        }
+    })
+    .await;
+}
+
 /// What another process would open: it shares nothing with this one but the data.
 async fn another(store: &Store) -> Store {
     match store.engine() {

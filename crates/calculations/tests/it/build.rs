@@ -75,6 +75,45 @@ async fn damage_is_found_and_mended() {
     .await;
 }
 
+/// The form before this one had each value once for each of its times in the ordered set, and no list of few values.
+#[tokio::test]
+async fn key_that_an_earlier_version_has_written_is_brought_up_to_date_by_its_next_event() {
+    on_every_store(async |store| {
+        let rig = Rig::new(store).await;
+        let one = |value: &str, at: &str| {
+            event_for(value, at, &["days"], &["sum", "min", "median", "distinct_count"])
+        };
+        rig.record(vec![one("3", "2014-10-17 00:00:00 Z"), one("5", "2014-10-17 01:00:00 Z")])
+            .await;
+        let python = rig.python();
+        let (project, dimension, key) = (&python.project, &python.dimension, &python.key);
+        let (account, store) = (rig.ledger.account(), rig.ledger.store());
+        let run = async |command: &str, key: keyrack_keys::Key, args: &[&str]| {
+            let mut cmd = redis::cmd(command);
+            cmd.arg(&*store.place(&key)).arg(args);
+            let () = cmd.query_async(&mut store.connection()).await.unwrap();
+        };
+        use keyrack_calculations::keys;
+        let days = Interval::Days;
+        let day = "735522";
+        let built = "sum:days min:days median:days distinct_count:days";
+        run("HSET", keys::head(project, dimension, key, account), &["built", built]).await;
+        let state = keys::state(project, dimension, key, &days, account);
+        run("HSET", state, &[&format!("0:{day}"), "2 8 2"]).await;
+        let sketch = keys::sketch(project, dimension, key, &days, account);
+        run("HSET", sketch, &[day, "16480:1 16496:1"]).await;
+        let order = keys::order(project, dimension, key, &days, account);
+        for member in ["6501 3 2014-10-17 00:00:00 +0000", "6501 5 2014-10-17 01:00:00 +0000"] {
+            run("ZADD", order.clone(), &["0", &format!("000000{day} {member}")]).await;
+        }
+        assert!(!rig.ledger.verify(&python).await.unwrap().differences.is_empty());
+        rig.record(vec![one("4", "2014-10-17 02:00:00 Z")]).await;
+        rig.verify().await;
+        assert_eq!(rig.result(Calculation::Median, days).await["2014-10-17"], "4.0");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn values_that_another_program_has_written_are_taken_in() {
     on_every_store(async |store| {

@@ -74,12 +74,12 @@ struct KeyRow {
 struct OneProject {
     account: String,
     project: String,
-    only: Only,
+    only: KeysQuery,
 }
 
 /// Which of the keys.
 #[derive(Debug, Default, Deserialize)]
-struct Only {
+struct KeysQuery {
     /// Those of this dimension.
     #[serde(default)]
     dimension: String,
@@ -238,7 +238,7 @@ pub(super) async fn project(
     Path((account, project)): Path<(String, String)>,
     visit: Visit,
 ) -> Response {
-    match visit.query::<Only>() {
+    match visit.query::<KeysQuery>() {
         Ok(only) => show(site, visit, OneProject { account, project, only }).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }

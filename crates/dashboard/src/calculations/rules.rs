@@ -113,7 +113,7 @@ async fn make(
 
 /// Where to go back to.
 #[derive(Debug, Deserialize)]
-struct Back {
+struct ReturnTo {
     back: String,
 }
 
@@ -123,7 +123,7 @@ pub(super) async fn delete(
     Path((account, project, number)): Path<(String, String, String)>,
     body: Bytes,
 ) -> Response {
-    let back = form::read::<Back>(&body).map(|form| form.back).unwrap_or_default();
+    let back = form::read::<ReturnTo>(&body).map(|form| form.back).unwrap_or_default();
     let done = async {
         let (ledger, project) = named(&site, &account, &project).await?;
         let number = number.parse().map_err(|_| form::wrong("rule", "it has no such number"))?;

@@ -16,10 +16,9 @@ use keyrack_web::Problem;
 
 use super::{
     UNDERWAY_LOOK, UNDERWAY_MAX,
-    past::{Past, past},
-    trace_link,
-    underway::Row,
-    user_sub,
+    bar_history::{BarHistory, past},
+    running_row::Row,
+    trace_link, user_sub,
 };
 use crate::{
     Frame, Site, Visit, assets, link,
@@ -153,7 +152,7 @@ fn facts(bar: &Bar) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn steps(past: &Past) -> Vec<StepRow> {
+fn steps(past: &BarHistory) -> Vec<StepRow> {
     let samples = &past.samples;
     let rows = samples.steps.iter().skip(1).enumerate().map(|(at, step)| {
         let taken = samples.traces.iter().filter_map(|trace| Some((trace, trace.steps.get(at)?)));
@@ -187,7 +186,7 @@ fn steps(past: &Past) -> Vec<StepRow> {
     rows.collect()
 }
 
-fn rows(past: &Past, now: u64) -> Vec<PastRow> {
+fn rows(past: &BarHistory, now: u64) -> Vec<PastRow> {
     let bar = &past.samples.bar;
     let took = |trace: &Sample| trace.steps.iter().map(|step| step.duration()).sum::<f64>();
     let newest = || past.samples.traces.iter().rev().take(LISTED_MAX);

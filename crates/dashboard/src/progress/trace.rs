@@ -14,9 +14,9 @@ use keyrack_progress::{Outcome, Samples, Trace};
 use keyrack_web::Problem;
 
 use super::{
+    bar_history::past,
     bar_link,
-    past::past,
-    underway::{told, track},
+    running_row::{told, track},
     user_sub,
 };
 use crate::{

@@ -64,12 +64,12 @@ pub struct Recovery {
     /// Commands replayed.
     pub commands: u64,
     /// What was cut off the end of the log, if a crash left it torn.
-    pub cut: Option<Cut>,
+    pub cut: Option<TruncatedTail>,
 }
 
 /// An incomplete write that was cut off the end of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct TruncatedTail {
     /// The file that was cut.
     pub path: PathBuf,
     /// The length it has now.
@@ -138,7 +138,7 @@ fn replay(
         End::Whole => {}
         End::Torn(reason) => {
             let reason = reason.to_owned();
-            recovery.cut = Some(Cut { path, offset: valid, bytes: len - valid, reason });
+            recovery.cut = Some(TruncatedTail { path, offset: valid, bytes: len - valid, reason });
         }
         End::Damaged(reason) => {
             return Err(Error::Damaged { path, offset: valid, reason: reason.to_owned() });
@@ -198,7 +198,7 @@ fn read_start(file: &mut File, start: &mut [u8]) -> io::Result<usize> {
     Ok(n)
 }
 
-fn cut_tail(cut: &Cut) -> Result<(), Error> {
+fn cut_tail(cut: &TruncatedTail) -> Result<(), Error> {
     let cut_file = || {
         let file = OpenOptions::new().write(true).open(&cut.path)?;
         file.set_len(cut.offset)?;

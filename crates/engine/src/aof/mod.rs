@@ -37,9 +37,9 @@ mod tests;
 
 pub use check::{Damage, FileReport, Report, check, check_bytes};
 pub use error::Error;
-pub use load::{Cut, Loading, Recovery};
+pub use load::{Loading, Recovery, TruncatedTail};
 pub use log::Fsync;
-pub use repair::{Repair, Saved, repair};
+pub use repair::{RemovedBytes, Repair, repair};
 
 #[cfg(feature = "fuzzing")]
 pub(crate) use fuzzing::{read_and_write_manifest, replay_bytes, sealed};

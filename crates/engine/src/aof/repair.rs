@@ -22,12 +22,12 @@ pub struct Repair {
     /// What was found before the repair.
     pub found: Report,
     /// What was set aside; empty if there was nothing to do.
-    pub saved: Vec<Saved>,
+    pub saved: Vec<RemovedBytes>,
 }
 
 /// Bytes that are no longer part of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
+pub struct RemovedBytes {
     /// The file they come from.
     pub file: String,
     /// Where in that file they began.
@@ -121,7 +121,7 @@ fn close_all_but_last(folder: &Folder, manifest: &mut Manifest) -> Result<(), Er
 }
 
 /// Copies what stands from `offset` on to a file beside it, then cuts it off.
-fn cut_file(folder: &Folder, name: &str, offset: u64) -> Result<Option<Saved>, Error> {
+fn cut_file(folder: &Folder, name: &str, offset: u64) -> Result<Option<RemovedBytes>, Error> {
     let Some((mut file, len)) = folder.open_for_read(name)? else { return Ok(None) };
     if offset >= len {
         return Ok(None);
@@ -138,16 +138,16 @@ fn cut_file(folder: &Folder, name: &str, offset: u64) -> Result<Option<Saved>, E
     folder.sync()?;
     let cut = |file: File| file.set_len(offset).and_then(|()| file.sync_all());
     cut(folder.open_for_write(name)?).map_err(Error::io("cut", folder.path(name)))?;
-    Ok(Some(Saved { file: name.to_owned(), offset, bytes: len - offset, saved_as }))
+    Ok(Some(RemovedBytes { file: name.to_owned(), offset, bytes: len - offset, saved_as }))
 }
 
 /// Renames a whole file out of the way.
-fn set_aside(folder: &Folder, name: &str) -> Result<Saved, Error> {
+fn set_aside(folder: &Folder, name: &str) -> Result<RemovedBytes, Error> {
     let path = folder.path(name);
     let bytes = fs::metadata(&path).map_err(Error::io("read", &path))?.len();
     let saved_as = free_name(folder, name, 0);
     fs::rename(&path, folder.path(&saved_as)).map_err(Error::io("rename", path))?;
-    Ok(Saved { file: name.to_owned(), offset: 0, bytes, saved_as })
+    Ok(RemovedBytes { file: name.to_owned(), offset: 0, bytes, saved_as })
 }
 
 /// A name for what is cut off `name` at `offset` that no file has yet.

@@ -49,7 +49,7 @@ pub(crate) static TABLES: &[&[Command]] = &[
 ];
 
 /// What serving a blocked client came to.
-pub(crate) enum Served {
+pub(crate) enum ServeOutcome {
     Reply(Reply),
     /// The key holds another type than this client waits for; the next one may want it.
     WrongKind,
@@ -58,7 +58,7 @@ pub(crate) enum Served {
 }
 
 /// Does for a blocked client what its command could not do at once.
-pub(crate) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: &[u8]) -> Served {
+pub(crate) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: &[u8]) -> ServeOutcome {
     match operation {
         Operation::PopZSet { max } => zsets::serve(ctx, *max, key),
         Operation::PopZSets { max, count } => zsets::serve_several(ctx, *max, *count, key),

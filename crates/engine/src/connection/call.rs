@@ -8,7 +8,7 @@ use super::Client;
 use crate::{
     dict::TOGETHER,
     reply::Reply,
-    session::{About, mailbox},
+    session::{ClientInfo, mailbox},
     state::State,
 };
 
@@ -139,7 +139,7 @@ impl<'a> Call<'a> {
     pub(super) fn go_on(&mut self, state: &mut State, client: &mut Option<Client>, db: usize) {
         let client = client.get_or_insert_with(|| {
             let (mailbox, inbox) = mailbox(state.config.pending_output_max);
-            let index = state.connect(db, mailbox, true, About::default());
+            let index = state.connect(db, mailbox, true, ClientInfo::default());
             Client { index, inbox, is_queueing: false }
         });
         state.begin_turn();

@@ -26,7 +26,7 @@ use crate::{engine::Busy, state::State};
 /// Calls that wait for the lock, first come first served.
 #[derive(Default)]
 pub(crate) struct CallQueue {
-    orders: Mutex<VecDeque<Arc<Order>>>,
+    orders: Mutex<VecDeque<Arc<QueuedCommands>>>,
 }
 
 impl CallQueue {
@@ -34,7 +34,7 @@ impl CallQueue {
         self.orders.lock().is_empty()
     }
 
-    pub(crate) fn next(&self) -> Option<Arc<Order>> {
+    pub(crate) fn next(&self) -> Option<Arc<QueuedCommands>> {
         self.orders.lock().pop_front()
     }
 
@@ -61,17 +61,17 @@ impl CallQueue {
         offer_to_other_threads();
     }
 
-    fn join(&self, order: &Arc<Order>) {
+    fn join(&self, order: &Arc<QueuedCommands>) {
         self.orders.lock().push_back(Arc::clone(order));
     }
 
-    fn leave(&self, order: &Arc<Order>) {
+    fn leave(&self, order: &Arc<QueuedCommands>) {
         self.orders.lock().retain(|other| !Arc::ptr_eq(order, other));
     }
 }
 
 /// Commands that somebody else may run.
-pub(crate) struct Order {
+pub(crate) struct QueuedCommands {
     /// Locked while they are run.
     queued: Mutex<QueuedCall>,
     waker: Mutex<Waker>,
@@ -94,11 +94,11 @@ enum Stage {
     GivenUp,
 }
 
-impl Order {
-    fn new(call: Call<'static>, client: Option<Client>, db: usize) -> Arc<Order> {
+impl QueuedCommands {
+    fn new(call: Call<'static>, client: Option<Client>, db: usize) -> Arc<QueuedCommands> {
         let queued = Mutex::new(QueuedCall { call, client, db, stage: Stage::Waiting });
         let (waker, is_given_up) = (Mutex::new(Waker::noop().clone()), AtomicBool::new(false));
-        Arc::new(Order { queued, waker, is_given_up })
+        Arc::new(QueuedCommands { queued, waker, is_given_up })
     }
 
     /// Runs its commands, or some of them if there are many.
@@ -165,7 +165,7 @@ pub(super) async fn wait_in_queue(
         return Err(Busy);
     }
     let owned = std::mem::replace(call, Call::nothing()).into_owned();
-    let order = Order::new(owned, connection.client.take(), connection.db);
+    let order = QueuedCommands::new(owned, connection.client.take(), connection.db);
     let mut place = Place { connection, order, is_over: false };
     let mut has_joined = false;
     poll_fn(|cx| {
@@ -193,7 +193,7 @@ pub(super) async fn wait_in_queue(
 /// A connection's entry in the queue. Commands that were not run when it is dropped count as never sent.
 struct Place<'a> {
     connection: &'a mut Connection,
-    order: Arc<Order>,
+    order: Arc<QueuedCommands>,
     /// What came of it was taken back.
     is_over: bool,
 }

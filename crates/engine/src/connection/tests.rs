@@ -80,7 +80,7 @@ fn reading_a_key_that_has_expired_waits_for_no_disk() {
     let clock = SimulatedHost::new(1_700_000_000_000, 1);
     let builder = Engine::builder().fsync(Fsync::Always).host(Box::new(clock.clone()));
     let engine = builder.open(folder.path()).expect("the folder is new");
-    let (client, _inbox) = engine.shared().connect(0, true, crate::session::About::default());
+    let (client, _inbox) = engine.shared().connect(0, true, crate::session::ClientInfo::default());
     let mut state = engine.shared().lock_blocking();
     let set = state.execute(client, &[b"SET", b"k", b"v", b"PX", b"5"]);
     assert!(set.position > 0);

@@ -7,7 +7,7 @@ use super::Progress;
 use crate::{
     Engine, Fsync, SimulatedHost, aof,
     host::SplitMix,
-    session::{About, ClientIndex, Inbox},
+    session::{ClientIndex, ClientInfo, Inbox},
     state::State,
     table::{self, Flags},
     types::Value,
@@ -70,7 +70,8 @@ impl World {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let clock = SimulatedHost::new(1_700_000_000_000, seed);
         let engine = open(&folder, &clock);
-        let clients = (0..3).map(|_| engine.shared().connect(0, true, About::default())).collect();
+        let clients =
+            (0..3).map(|_| engine.shared().connect(0, true, ClientInfo::default())).collect();
         let forms = [WRITES, OTHERS].iter().flat_map(|text| text.split(['\n', '|']));
         let forms = forms.filter(|form| !form.is_empty()).map(|form| form.split(' ').collect());
         let mut random = SplitMix(seed);

@@ -18,7 +18,7 @@ use super::blocks::Blocks;
 use super::failure::Failure;
 use super::guards::Originals;
 use super::random::Rand48;
-use super::sealed::Sealed;
+use super::readonly_tables::Sealed;
 use super::watch::Watch;
 
 /// State shared by everything that runs inside one virtual machine.

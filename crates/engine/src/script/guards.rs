@@ -17,7 +17,7 @@ use super::Interrupt;
 use super::context::Context;
 use super::failure::Failure;
 use super::number;
-use super::sealed::refuse_raw_write;
+use super::readonly_tables::refuse_raw_write;
 use super::stack::{Outcome, Stack, leave, protect, protect_at_any_depth, raise, stop};
 use super::{strings, tables};
 

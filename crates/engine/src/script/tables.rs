@@ -15,7 +15,7 @@ use std::ffi::c_int;
 use mlua::ffi::{self, lua_State};
 
 use super::context::Context;
-use super::sealed::refuse_raw_write;
+use super::readonly_tables::refuse_raw_write;
 use super::stack::{leave, protect, raise};
 
 /// Work that a step stands for.

@@ -23,7 +23,7 @@ use crate::{
     config::Config,
     engine::Shared,
     resp::Limits,
-    session::{About, Delivery, Mailbox, mailbox},
+    session::{ClientInfo, Delivery, Mailbox, mailbox},
     state::State,
 };
 
@@ -220,13 +220,13 @@ async fn forced(mut phases: watch::Receiver<Phase>) {
 }
 
 /// Sets a new socket up and reads its addresses.
-fn prepare(stream: &TcpStream) -> io::Result<(About, IpAddr)> {
+fn prepare(stream: &TcpStream) -> io::Result<(ClientInfo, IpAddr)> {
     stream.set_nodelay(true)?;
     socket2::SockRef::from(stream)
         .set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEPALIVE))?;
     let address = stream.peer_addr()?;
     let local_address = stream.local_addr()?.to_string();
-    let about = About { address: address.to_string(), local_address, ..About::default() };
+    let about = ClientInfo { address: address.to_string(), local_address, ..ClientInfo::default() };
     Ok((about, address.ip()))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     engine::Shared,
-    session::{About, ClientIndex, Mailbox},
+    session::{ClientIndex, ClientInfo, Mailbox},
     state::State,
 };
 
@@ -15,18 +15,18 @@ pub(super) struct Registration {
     /// What CLIENT ID answers, once somebody has asked for it or the client is registered.
     id: Option<u64>,
     mailbox: Mailbox,
-    about: About,
+    about: ClientInfo,
 }
 
 impl Registration {
-    pub(super) fn new(shared: Arc<Shared>, mailbox: Mailbox, about: About) -> Registration {
+    pub(super) fn new(shared: Arc<Shared>, mailbox: Mailbox, about: ClientInfo) -> Registration {
         Registration { shared, client: None, id: None, mailbox, about }
     }
 
     /// The client's index; registers it now if a long script has delayed that so far.
     pub(super) fn take(&mut self, state: &mut State) -> ClientIndex {
         *self.client.get_or_insert_with(|| {
-            let about = About { id: self.id, ..std::mem::take(&mut self.about) };
+            let about = ClientInfo { id: self.id, ..std::mem::take(&mut self.about) };
             let client = state.connect(0, self.mailbox.clone(), false, about);
             self.id = state.clients.get(client).map(|session| session.id);
             client

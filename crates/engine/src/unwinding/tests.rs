@@ -10,7 +10,7 @@ use crate::{
     engine::Guard,
     fault::armed::panic_after,
     reply::Reply,
-    session::{About, ClientIndex, Inbox},
+    session::{ClientIndex, ClientInfo, Inbox},
     state::State,
 };
 
@@ -27,7 +27,7 @@ impl World {
     fn open(dir: &Path) -> World {
         let host = Box::new(SimulatedHost::new(1_700_000_000_000, 1));
         let engine = Engine::builder().host(host).open(dir).expect("the folder opens");
-        let connect = |_| engine.shared().connect(0, true, About::default());
+        let connect = |_| engine.shared().connect(0, true, ClientInfo::default());
         let clients = (0..2).map(connect).collect();
         World { engine, clients }
     }

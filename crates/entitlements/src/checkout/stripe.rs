@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     error::Error,
     source::bearer,
-    web::{CallError, Web},
+    web::{CallError, HttpClient},
 };
 
 /// How often a request is sent that may be sent twice without harm.
@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 2;
 /// Stripe, which takes the money.
 #[derive(Clone)]
 pub struct Stripe {
-    web: Web,
+    web: HttpClient,
     secret_key: HeaderValue,
 }
 
@@ -73,7 +73,7 @@ impl Stripe {
     /// When the address would carry the key in the open, or the key holds what no header can.
     pub fn new(base: &str, secret_key: &str, time_max: Duration) -> Result<Stripe, Error> {
         let secret_key = bearer("the secret key of Stripe", secret_key)?;
-        Ok(Stripe { web: Web::new(base, time_max)?, secret_key })
+        Ok(Stripe { web: HttpClient::new(base, time_max)?, secret_key })
     }
 
     /// The id of a new customer; the same within a day for the same values.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use keyrack_keys::UserSub;
 use keyrack_store::Script;
 
-use super::{Found, LookupScope, Origin, Outcome, TTL_S, lease::Turn};
+use super::{EntitlementLookup, LookupScope, Origin, Outcome, TTL_S, lease::Turn};
 use crate::{
     breaker::{Admission, State},
     counters::{Counters, count},
@@ -187,7 +187,8 @@ impl Entitlements {
     ) -> Outcome {
         let until_ms = self.store().now_ms().saturating_add(ttl_ms);
         self.inner.local.keep(user, values.iter(), until_ms);
-        let found = values.into_iter().map(|(name, value)| (name, Found::new(value, origin)));
+        let found =
+            values.into_iter().map(|(name, value)| (name, EntitlementLookup::new(value, origin)));
         Outcome::Found(Arc::new(found.collect()))
     }
 }

@@ -10,7 +10,7 @@ use super::{Answer, Source, SourceFuture};
 use crate::{
     customer::Customer,
     error::Error,
-    web::{CallError, Web},
+    web::{CallError, HttpClient},
 };
 
 /// How many entitlements of a customer are believed; shops have a handful.
@@ -19,7 +19,7 @@ const ENTITLEMENTS_MAX: usize = 100;
 /// RevenueCat, which keeps the books of app stores and Stripe alike.
 #[derive(Clone)]
 pub struct RevenueCat {
-    web: Web,
+    web: HttpClient,
     secret_key: HeaderValue,
     stripe_public_key: HeaderValue,
 }
@@ -42,7 +42,7 @@ impl RevenueCat {
         time_max: Duration,
     ) -> Result<RevenueCat, Error> {
         Ok(RevenueCat {
-            web: Web::new(base, time_max)?,
+            web: HttpClient::new(base, time_max)?,
             secret_key: bearer("the secret key of RevenueCat", secret_key)?,
             stripe_public_key: bearer("the public key of RevenueCat", stripe_public_key)?,
         })

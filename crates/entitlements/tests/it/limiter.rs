@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keyrack_entitlements::{
-    Error, Limit, Limiter, Verdict, keys,
+    Error, Limit, Limiter, RateLimitDecision, keys,
     keys::{LimitName, LimitSubject},
 };
 use keyrack_store::Store;
@@ -30,14 +30,24 @@ impl Subject {
         }
     }
 
-    async fn take(&self, limit: Limit, amount: u64) -> Verdict {
+    async fn take(&self, limit: Limit, amount: u64) -> RateLimitDecision {
         self.limiter.take(&self.name, &self.subject, limit, amount).await.expect("a verdict")
     }
 }
 
-fn verdict(allowed: bool, remaining: u64, retry_ms: Option<u64>, reset_ms: u64) -> Verdict {
+fn verdict(
+    allowed: bool,
+    remaining: u64,
+    retry_ms: Option<u64>,
+    reset_ms: u64,
+) -> RateLimitDecision {
     let retry_after = retry_ms.map(Duration::from_millis);
-    Verdict { allowed, remaining, retry_after, reset_after: Duration::from_millis(reset_ms) }
+    RateLimitDecision {
+        allowed,
+        remaining,
+        retry_after,
+        reset_after: Duration::from_millis(reset_ms),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -203,7 +213,7 @@ async fn a_user_keeps_no_more_limits_than_the_quota_says_on_every_store() {
         take(&alice, "10.0.0.1", window).await.expect("the first");
         clock.advance_ms(10_000);
         take(&alice, "10.0.0.2", steady).await.expect("the second");
-        let room_in = |refused: Result<Verdict, Error>| match refused {
+        let room_in = |refused: Result<RateLimitDecision, Error>| match refused {
             Err(Error::TooManyLimits { max: 2, retry_after }) => retry_after.as_secs(),
             other => panic!("not refused: {other:?}"),
         };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::Router;
 use keyrack_entitlements::{
-    Checkout, CheckoutSettings, Entitlements, Found, RevenueCat, Settings, Stripe, keys,
+    Checkout, CheckoutSettings, EntitlementLookup, Entitlements, RevenueCat, Settings, Stripe, keys,
 };
 use keyrack_keys::{Key, Registry, UserSub};
 use keyrack_lint::{Options, lint};
@@ -77,11 +77,14 @@ pub(crate) fn shop(store: &Store, cat: &Cat, till: &Till) -> Checkout {
     Checkout::new(entitlements(store, cat), stripe, settings).expect("good settings")
 }
 
-pub(crate) async fn pro_of(entitlements: &Entitlements, user: &UserSub) -> Found {
+pub(crate) async fn pro_of(entitlements: &Entitlements, user: &UserSub) -> EntitlementLookup {
     entitlements.lookup(user, "pro").await.expect("an answer")
 }
 
-pub(crate) async fn forced_pro_of(entitlements: &Entitlements, user: &UserSub) -> Found {
+pub(crate) async fn forced_pro_of(
+    entitlements: &Entitlements,
+    user: &UserSub,
+) -> EntitlementLookup {
     entitlements.lookup_forced(user, "pro").await.expect("an answer")
 }
 

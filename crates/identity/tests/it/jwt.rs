@@ -1,6 +1,6 @@
 //! What a signed token has to be.
 
-use keyrack_identity::{Error, Identity, KeySource, Role, Via, dev_token};
+use keyrack_identity::{Credential, Error, Identity, KeySource, Role, dev_token};
 use keyrack_store::Store;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ async fn tokens_of_the_provider_are_good_for_their_user() {
     let identity = identity(&provider).await;
     for token in [rsa.sign("r", &claims()), curve.sign("c", &claims())] {
         let principal = identity.authenticate(&token).await.expect("a principal");
-        assert_eq!((principal.sub, principal.via), (sub("alice"), Via::Jwt));
+        assert_eq!((principal.sub, principal.via), (sub("alice"), Credential::Jwt));
         assert_eq!(principal.role, Role::Operator);
     }
     let whole = with("exp", json!(NOW as u64 + 60));

@@ -1,7 +1,8 @@
 //! Sessions of browsers, and the first admin.
 
 use keyrack_identity::{
-    Created, Identity, NewToken, Reach, Role, SESSION_TIME_S, SESSIONS_MAX, Via, keys::TokenUid,
+    Created, Credential, Identity, NewToken, Role, SESSION_TIME_S, SESSIONS_MAX, TokenScope,
+    keys::TokenUid,
 };
 use keyrack_testkit::on_every_store_at;
 
@@ -9,7 +10,7 @@ use crate::world::{NOW, NOW_MS, assert_clean, assert_denied, named, sub};
 
 /// A token of somebody who runs the server.
 async fn staff(identity: &Identity, role: Role, expires_at: Option<f64>) -> Created {
-    let new = NewToken { role, reach: Reach::Server, expires_at, ..named("laptop") };
+    let new = NewToken { role, reach: TokenScope::Server, expires_at, ..named("laptop") };
     identity.create_token("console", &sub("ada"), new).await.expect("created")
 }
 
@@ -23,8 +24,8 @@ async fn a_session_has_the_role_of_its_token_and_ends_when_told_to_on_every_stor
         assert_eq!(session.token.expires_at, Some(NOW + SESSION_TIME_S));
         let principal = identity.authenticate(&session.secret).await.expect("a principal");
         let known = (principal.sub.as_str(), principal.role, principal.reach);
-        assert_eq!(known, ("ada", Role::Viewer, Reach::Server));
-        assert_eq!(principal.via, Via::Token(session.token.uid));
+        assert_eq!(known, ("ada", Role::Viewer, TokenScope::Server));
+        assert_eq!(principal.via, Credential::Token(session.token.uid));
         assert!(identity.is_still(&principal).await.expect("an answer"));
 
         identity.sign_out(&session.secret, None).await.expect("signed out");
@@ -78,7 +79,7 @@ async fn only_tokens_for_the_whole_server_open_sessions() {
     for wrong in ["", "ep_ut_", "nonsense", &token.token.uid, &token.secret[1..]] {
         assert_denied(identity.sign_in(wrong, None).await);
     }
-    let new = NewToken { role: Role::Admin, reach: Reach::Own, ..named("x") };
+    let new = NewToken { role: Role::Admin, reach: TokenScope::Own, ..named("x") };
     let refused = identity.create_token("ada", &sub("ada"), new).await;
     assert!(refused.is_err(), "an admin of their own things: {refused:?}");
 }
@@ -116,7 +117,7 @@ async fn of_all_starts_at_once_one_gets_the_first_admin_token_on_every_store() {
         let [first] = &made[..] else { panic!("{made:?}") };
         let identity = Identity::new(store.clone());
         let principal = identity.authenticate(&first.secret).await.expect("a principal");
-        assert_eq!((principal.role, principal.reach), (Role::Admin, Reach::Server));
+        assert_eq!((principal.role, principal.reach), (Role::Admin, TokenScope::Server));
         assert!(identity.first_admin().await.expect("an answer").is_none());
         let uid = TokenUid::new(first.token.uid.as_str()).expect("a uid");
         identity.delete_token("console", &sub("admin"), &uid).await.expect("revoked");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use keyrack_identity::{
-    Error, Identity, NewToken, Role, TOKENS_MAX, Via,
+    Credential, Error, Identity, NewToken, Role, TOKENS_MAX,
     keys::{self, TokenUid},
 };
 use keyrack_store::Store;
@@ -30,7 +30,7 @@ async fn a_token_is_good_for_its_user_and_stored_without_its_secret_on_every_sto
         assert_eq!((created.token.created_at, created.token.expires_at), (NOW, None));
         let principal = identity.authenticate(&created.secret).await.expect("a principal");
         assert_eq!((&principal.sub, principal.role), (&alice, Role::Viewer));
-        assert_eq!(principal.via, Via::Token(created.token.uid.clone()));
+        assert_eq!(principal.via, Credential::Token(created.token.uid.clone()));
         let stored = record(&store, &created.token.uid).await;
         assert_eq!(stored["digest"].len(), 64);
         assert_eq!((&*stored["created_at"], stored.get("expires_at")), ("1794709387.25", None));

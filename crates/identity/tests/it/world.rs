@@ -1,6 +1,6 @@
 //! What the tests have in common.
 
-use keyrack_identity::{Error, Identity, JwtSettings, KeySource, NewToken, Reach, Role};
+use keyrack_identity::{Error, Identity, JwtSettings, KeySource, NewToken, Role, TokenScope};
 use keyrack_keys::{Registry, UserSub};
 use keyrack_lint::{Options, lint};
 use keyrack_store::Store;
@@ -14,7 +14,7 @@ pub(crate) fn sub(text: &str) -> UserSub {
 }
 
 pub(crate) fn named(name: &str) -> NewToken {
-    NewToken { name: name.into(), role: Role::Operator, reach: Reach::Own, expires_at: None }
+    NewToken { name: name.into(), role: Role::Operator, reach: TokenScope::Own, expires_at: None }
 }
 
 pub(crate) fn settings(keys: KeySource) -> JwtSettings {

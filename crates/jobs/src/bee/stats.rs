@@ -9,6 +9,7 @@ use super::{
     heartbeat::WorkerInfo,
     hive::Hive,
     keys::{self, QueueName, WorkerId},
+    list::Place,
     queue::Limits,
 };
 use crate::Error;
@@ -57,6 +58,19 @@ pub struct Stats {
 pub const SILENT_MS: u64 = 60_000;
 
 impl Stats {
+    /// How many jobs are in a place.
+    pub fn jobs_in(&self, place: Place) -> u64 {
+        match place {
+            Place::Queued => self.queued,
+            Place::Delayed => self.delayed,
+            Place::Waiting => self.waiting,
+            Place::Parked => self.parked,
+            Place::Running => self.running,
+            Place::Failed => self.failed,
+            Place::Ended => self.ended,
+        }
+    }
+
     /// How many workers were heard of in the last minute.
     pub fn workers_alive(&self, now_ms: u64) -> u64 {
         self.workers.iter().filter(|worker| worker.is_alive(now_ms)).count() as u64

@@ -30,7 +30,7 @@ pub struct Care {
 }
 
 impl Care {
-    /// A silent worker loses its jobs within 15 s.
+    /// A silent worker loses its jobs within 12 s: its lock, and the 2 s between two checks.
     pub const KEYRACK: Care = Care {
         lock: Duration::from_secs(10),
         heartbeat: Duration::from_secs(3),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use keyrack_calculations::{Accounts, EventResults, Line};
 use keyrack_format as format;
 
@@ -18,10 +18,10 @@ use self::{
     resume::Resume,
     rows::{Columns, Format},
 };
-use crate::{Exit, Failure, Globals};
+use crate::{Exit, Failure, Globals, input};
 
 /// Events that are stored at once.
-const EVENTS_AT_ONCE: usize = 2_000;
+const EVENTS_AT_ONCE: usize = 5_000;
 /// Longer lines are refused.
 const LINE_BYTES_MAX: u64 = 1024 * 1024;
 /// Refused lines that are told one by one.
@@ -57,7 +57,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let mut import = Import {
         accounts: super::open(globals).await?,
         globals,
-        bar: bar(bytes, globals),
+        bar: input::file_bar(globals, bytes),
         columns,
         reader,
     };
@@ -104,33 +104,13 @@ impl Source for BufReader<io::Stdin> {
 
 /// The file, and how many bytes it has, if known.
 fn open(file: &Path) -> anyhow::Result<(Box<dyn Source>, Option<u64>)> {
-    if file == Path::new("-") {
+    if input::is_stdin(file) {
         return Ok((Box::new(BufReader::new(io::stdin())), None));
     }
-    let failed = |error: io::Error| {
-        let exit =
-            if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failed };
-        Failure::new(exit, format!("could not read \"{}\": {error}", file.display()))
-    };
-    let mut opened = File::open(file).map_err(failed)?;
-    let meta = opened.metadata().map_err(failed)?;
-    // A pipe by a name cannot go back to where it was.
-    let bytes = (meta.is_file() && opened.stream_position().is_ok()).then_some(meta.len());
-    Ok((Box::new(BufReader::with_capacity(256 * 1024, opened)), bytes))
-}
-
-fn bar(bytes: Option<u64>, globals: &Globals) -> ProgressBar {
-    let target =
-        if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(bytes, target);
-    let template = match bytes {
-        Some(_) => "{bar:32} {percent}%, {msg}, {eta} left",
-        None => "{spinner} {msg}, {elapsed}",
-    };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    let (mut opened, bytes) = input::open_file(file)?;
+    // Without seeking, an import cannot go back to where it was.
+    let bytes = bytes.filter(|_| opened.stream_position().is_ok());
+    Ok((Box::new(BufReader::with_capacity(input::BUFFER_BYTES, opened)), bytes))
 }
 
 struct Import<'a> {

@@ -34,7 +34,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("calc import", "keyrack calc import sales.csv"),
     ("calc ingest", "keyrack calc ingest --list sales"),
     ("calc list", "keyrack calc list --account 1"),
-    ("calc show", "keyrack calc show --account 1 shop sales berlin --interval month"),
+    ("calc show", "keyrack calc show --account 1 shop sales berlin --interval months"),
     ("calc verify", "keyrack calc verify --account 1 shop"),
     ("calc recompute", "keyrack calc recompute --account 1 shop sales"),
     ("calc delete", "keyrack calc delete --account 1 shop sales berlin --yes"),

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use keyrack_entitlements::{Error, Found, Origin};
+use keyrack_entitlements::{EntitlementLookup, Error, Origin};
 use keyrack_keys::UserSub;
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ struct FoundJson<'a> {
     user_sub: &'a str,
     identifier: &'a str,
     #[serde(flatten)]
-    found: &'a Found,
+    found: &'a EntitlementLookup,
 }
 
 /// Looks an entitlement up.

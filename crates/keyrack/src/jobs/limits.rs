@@ -231,9 +231,9 @@ mod tests {
         };
         let expected = [
             "4 at once",
-            "10 starts in 1s500ms",
-            "2 at once for each tenant",
-            "3 at once for \"acme\"",
+            "10 starts per 1s500ms",
+            "2 at once per tenant",
+            "3 at once for tenant \"acme\"",
             "500 completed jobs kept",
             "failed jobs kept for 1d",
         ];

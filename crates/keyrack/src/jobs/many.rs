@@ -3,13 +3,12 @@
 mod lines;
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Write as _},
     path::Path,
 };
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use keyrack_format as format;
 use keyrack_jobs::bee::{
     Hive, Submission,
@@ -18,9 +17,9 @@ use keyrack_jobs::bee::{
 use serde_json::json;
 
 use self::lines::InputLines;
-use crate::{Exit, Failure, Globals};
+use crate::{Exit, Failure, Globals, input};
 
-/// InputLines and bytes that are submitted at once; the hive makes smaller calls of them.
+/// Lines and bytes that are submitted at once; the hive makes smaller calls of them.
 const LINES_PER_BATCH: usize = 2_000;
 const BYTES_PER_BATCH: u64 = 8 * 1024 * 1024;
 /// Refused lines that are told one by one.
@@ -34,7 +33,7 @@ pub(super) async fn run(file: &Path, queue: &QueueName, globals: &Globals) -> an
         hive,
         queue,
         globals,
-        bar: bar(bytes, globals),
+        bar: input::file_bar(globals, bytes),
         lines: InputLines::new(reader),
         submitted: 0,
         refused: 0,
@@ -54,32 +53,11 @@ pub(super) async fn run(file: &Path, queue: &QueueName, globals: &Globals) -> an
 
 /// The lines, and how many bytes there are, if known.
 fn open(file: &Path) -> anyhow::Result<(Box<dyn BufRead>, Option<u64>)> {
-    if file == Path::new("-") {
+    if input::is_stdin(file) {
         return Ok((Box::new(BufReader::new(io::stdin())), None));
     }
-    let failed = |error: io::Error| {
-        let exit =
-            if error.kind() == io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failed };
-        Failure::new(exit, format!("could not read \"{}\": {error}", file.display()))
-    };
-    let opened = File::open(file).map_err(failed)?;
-    let meta = opened.metadata().map_err(failed)?;
-    let bytes = meta.is_file().then_some(meta.len());
-    Ok((Box::new(BufReader::with_capacity(256 * 1024, opened)), bytes))
-}
-
-fn bar(bytes: Option<u64>, globals: &Globals) -> ProgressBar {
-    let target =
-        if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(bytes, target);
-    let template = match bytes {
-        Some(_) => "{bar:32} {percent}%, {msg}, {eta} left",
-        None => "{spinner} {msg}, {elapsed}",
-    };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    let (opened, bytes) = input::open_file(file)?;
+    Ok((Box::new(BufReader::with_capacity(input::BUFFER_BYTES, opened)), bytes))
 }
 
 struct ManyJobs<'a> {

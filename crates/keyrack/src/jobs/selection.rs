@@ -1,18 +1,18 @@
 //! Which jobs a command is about: some by their ids, or all of a queue that meet a filter.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use keyrack_format as format;
 use keyrack_jobs::{
     Error,
     bee::{
-        Bulk, Filter, Hive, Place, Stats,
+        Bulk, Filter, Hive, Place,
         keys::{Jid, QueueName},
     },
 };
 use serde_json::json;
 
 use super::{names, open, open_queue};
-use crate::{Exit, Failure, Globals, terminal::confirmed};
+use crate::{Exit, Failure, Globals, input, terminal::confirmed};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct JobSelection {
@@ -137,7 +137,7 @@ impl FilteredJobs<'_> {
             return count;
         }
         let stats = self.hive.stats(self.queue).await?;
-        Ok(self.filters.iter().map(|filter| jobs_in(&stats, filter.place)).sum())
+        Ok(self.filters.iter().map(|filter| stats.jobs_in(filter.place)).sum())
     }
 
     /// Goes through them: how many there are, or how many were changed.
@@ -161,26 +161,10 @@ impl FilteredJobs<'_> {
     }
 }
 
-fn jobs_in(stats: &Stats, place: Place) -> u64 {
-    match place {
-        Place::Queued => stats.queued,
-        Place::Delayed => stats.delayed,
-        Place::Waiting => stats.waiting,
-        Place::Parked => stats.parked,
-        Place::Running => stats.running,
-        Place::Failed => stats.failed,
-        Place::Ended => stats.ended,
-    }
-}
-
 /// Shows how many jobs there were so far; nothing when stderr is no terminal.
 fn bar(globals: &Globals) -> ProgressBar {
-    let target =
-        if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(None, target);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-        bar.set_style(style);
-    }
+    let bar = input::bar(globals, None);
+    input::set_style(&bar, "{spinner} {msg}");
     bar
 }
 

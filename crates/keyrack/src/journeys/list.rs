@@ -3,7 +3,7 @@
 use std::{io::Write as _, time::Duration};
 
 use keyrack_format as format;
-use keyrack_journeys::{Journeys, Prompt};
+use keyrack_journeys::Journeys;
 
 use crate::{Exit, Globals, table::Table};
 
@@ -33,7 +33,7 @@ pub(super) async fn run(
     for journey in &journeys {
         let created = format::local_s((journey.created_at * 1000.0) as u64);
         let lasts = format::duration::typed(Duration::from_secs_f64(journey.duration_seconds));
-        let question = question(&journey.prompt);
+        let question = journey.prompt.question();
         let style = journey.prompt.style();
         table.row(vec![
             journey.uid.as_str().into(),
@@ -47,14 +47,4 @@ pub(super) async fn run(
     table.print(&mut out)?;
     out.flush()?;
     Ok(Exit::Ok)
-}
-
-/// What a journey asks, in words.
-pub(super) fn question(prompt: &Prompt) -> &str {
-    match prompt {
-        Prompt::Numeric { text, .. }
-        | Prompt::Press { text }
-        | Prompt::Color { text, .. }
-        | Prompt::Word { text, .. } => text,
-    }
 }

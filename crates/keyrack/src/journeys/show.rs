@@ -6,7 +6,7 @@ use keyrack_format as format;
 use keyrack_journeys::{Journey, Journeys, Totals, keys::JourneyUid};
 use serde::Serialize;
 
-use super::{list::question, uid};
+use super::uid;
 use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(super) async fn run(
         return Ok(Exit::Ok);
     }
     let mut out = globals.out();
-    writeln!(out, "question  {}", format::one_line(question(&journey.prompt), None))?;
+    writeln!(out, "question  {}", format::one_line(journey.prompt.question(), None))?;
     writeln!(out, "answer    {}", journey.prompt.style())?;
     writeln!(out, "lasts     {} s", journey.duration_seconds)?;
     writeln!(out, "events    {}", histogram.iter().sum::<u64>())?;

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use keyrack_format as format;
 use keyrack_progress::{
-    Bar, Outcome, Progress, Step, Trace,
+    Bar, Outcome, Progress, Step, Trace, draw,
     estimate::{Estimate, Model, Running},
     keys::BarName,
 };
 use serde::Serialize;
 
-use super::{OwnerArgs, bar, estimate_text, meter, open, samples};
+use super::{OwnerArgs, bar, estimate_text, open, samples};
 use crate::{
     Exit, Failure, Globals,
     table::{Cell, Table},
@@ -77,7 +77,7 @@ impl<'a> ShownTrace<'a> {
     pub(super) fn in_words(&self, place: &str) -> String {
         let took = format::duration_seconds(self.elapsed_seconds);
         match &self.remaining_seconds {
-            Some(left) => format!("{place}  {took}, {}", estimate_text::left(left)),
+            Some(left) => format!("{place}  {took}, {}", draw::left(left)),
             None => format!("{place}  {took}"),
         }
     }
@@ -152,16 +152,16 @@ async fn show_trace(
     fact(&mut out, "began", &format::local_ms((trace.created_at * 1000.0) as u64))?;
     let running = Running::of(&trace, now);
     match trace.outcome(now) {
-        Outcome::Running => fact(&mut out, "is at", &meter::place(&running))?,
+        Outcome::Running => fact(&mut out, "is at", &draw::place(&running))?,
         Outcome::Done => fact(&mut out, "is at", "through")?,
         failed => {
-            fact(&mut out, "was at", &meter::place(&running))?;
+            fact(&mut out, "was at", &draw::place(&running))?;
             fact(&mut out, "ended", &failed.to_string())?;
         }
     }
     fact(&mut out, "took", &format::duration_seconds(shown.elapsed_seconds))?;
     if let Some(left) = &shown.remaining_seconds {
-        fact(&mut out, "left", &estimate_text::left(left))?;
+        fact(&mut out, "left", &draw::left(left))?;
         fact(&mut out, "sure", &format!("{:.0} %", left.sureness * 100.0))?;
     }
     writeln!(out)?;

@@ -4,7 +4,7 @@ use std::{io::Write as _, time::Duration};
 
 use keyrack_format as format;
 use keyrack_progress::{
-    Outcome, Progress, Trace,
+    Outcome, Progress, Trace, draw,
     estimate::{Model, Running},
     keys::{self, BarName, TraceUid},
 };
@@ -13,7 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::{
     OwnerArgs, bar,
-    meter::{self, Meter, TICK},
+    meter::{Meter, TICK},
     open,
     show::ShownTrace,
 };
@@ -162,7 +162,7 @@ impl<'a> Watch<'a> {
         if self.globals.json {
             writeln!(out, "{}", serde_json::to_string(&shown)?)?;
         } else if trace.is_running(now) {
-            writeln!(out, "{}", shown.in_words(&meter::place(&Running::of(trace, now))))?;
+            writeln!(out, "{}", shown.in_words(&draw::place(&Running::of(trace, now))))?;
         }
         // Whoever reads this reads it now.
         Ok(out.flush()?)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use keyrack_recommender::{Error, Files, From, Names, Row, Source, Sql, Table};
 
-/// SourceTables of any kind.
+/// Tables of any kind.
 #[derive(Debug)]
 pub(super) enum SourceTables {
     Sql(Box<Sql>),

@@ -3,13 +3,13 @@
 use std::{io::Write as _, ops::ControlFlow, time::Duration};
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use keyrack_format as format;
 use keyrack_recommender::{Names, Progress, Recommender, Synced};
 
 use super::{Zone, settings, source::SourceTables};
-use crate::{Exit, Failure, Globals, settings::RECOMMEND_FROM, terminal};
+use crate::{Exit, Failure, Globals, input, settings::RECOMMEND_FROM, terminal};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -125,10 +125,8 @@ const TICK: Duration = Duration::from_millis(200);
 
 impl Bar {
     fn new(globals: &Globals) -> Bar {
-        let target =
-            if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        set_style(&bar, COUNTING);
+        let bar = input::bar(globals, None);
+        input::set_style(&bar, COUNTING);
         bar.enable_steady_tick(TICK);
         Bar(bar)
     }
@@ -140,11 +138,11 @@ impl Bar {
             self.0.set_position(0);
             self.0.reset_eta();
             self.0.unset_length();
-            set_style(&self.0, COUNTING);
+            input::set_style(&self.0, COUNTING);
         }
         if let Some(of) = progress.of {
             if self.0.length().is_none() {
-                set_style(&self.0, MEASURED);
+                input::set_style(&self.0, MEASURED);
             }
             self.0.set_length(of);
         }
@@ -152,12 +150,6 @@ impl Bar {
             self.0.set_position(progress.rows);
         }
         ControlFlow::Continue(())
-    }
-}
-
-fn set_style(bar: &ProgressBar, template: &str) {
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
     }
 }
 

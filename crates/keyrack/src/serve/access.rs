@@ -71,7 +71,7 @@ pub(super) async fn greet_first_admin(identity: &Identity, globals: &Globals) {
     match identity.first_admin().await {
         Ok(None) => {}
         Ok(Some(created)) => globals.say(format_args!(
-            "  admin  {} (sign in with this token; it is shown this once)",
+            "  admin  {} (sign in with this token; it is shown only once)",
             created.secret
         )),
         // The server can do without; the next start tries again.

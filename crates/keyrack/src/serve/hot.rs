@@ -16,7 +16,7 @@ use crate::{
     settings::{HOT, Settings},
 };
 
-/// DemoArgs often outboxes are looked into: only crashes leave anything there.
+/// How often outboxes are looked into: only crashes leave anything there.
 const OUTBOXES_EVERY: Duration = Duration::from_secs(60);
 
 /// Whether to work on the hot queue.

@@ -1,4 +1,4 @@
-//! DemoArgs many connections there may be, how long clients may take, and whether they are spoken to in secret.
+//! How many connections there may be, how long clients may take, and TLS.
 
 use std::time::Duration;
 
@@ -72,12 +72,12 @@ pub(super) fn resp_tls(settings: &Settings, tls: Option<&Tls>) -> Result<Option<
     }
 }
 
-/// DemoArgs many clients the RESP port may have.
+/// How many clients the RESP port may have.
 pub(super) fn resp_connections() -> usize {
     client_share(getrlimit(Resource::Nofile).current)
 }
 
-/// DemoArgs many of the files go to the clients of one of the two ports.
+/// How many of the files go to the clients of one of the two ports.
 fn client_share(files: Option<u64>) -> usize {
     let max = ConnectionLimits::default().connections;
     let share = |files: u64| {
@@ -104,6 +104,17 @@ fn wrong(setting: &Setting, reason: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn default_times_are_those_of_the_library() {
+        let default = |setting: &Setting| {
+            format::duration::parse(setting.default.expect("a default")).expect("a duration")
+        };
+        let library = ConnectionLimits::default();
+        assert_eq!(default(&HTTP_HEAD_TIMEOUT), library.head);
+        assert_eq!(default(&HTTP_BODY_TIMEOUT), library.body);
+        assert_eq!(default(&HTTP_IDLE_TIMEOUT), library.idle);
+    }
 
     #[test]
     fn both_ports_together_leave_descriptors_for_the_log() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use keyrack_calculations::Accounts;
 use keyrack_store::Store;
 
-/// DemoArgs often to look: hold times are rarely shorter than some seconds.
+/// How often to look: hold times are rarely shorter than some seconds.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Lets rules speak when their time has come, for as long as the server runs. It may be dropped at any moment, and any

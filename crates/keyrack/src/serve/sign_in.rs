@@ -1,4 +1,4 @@
-//! DemoArgs users sign in, by the settings.
+//! How users sign in, by the settings.
 
 use keyrack_identity::{Identity, JwtSettings, KeySource};
 use keyrack_store::Store;

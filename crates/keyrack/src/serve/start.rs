@@ -46,7 +46,7 @@ impl FirstServer<'_> {
     }
 }
 
-/// DemoArgs far the start is.
+/// How far the start is.
 #[derive(Debug, Clone, Default)]
 struct StartProgress {
     loading: Arc<Loading>,

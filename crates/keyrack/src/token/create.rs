@@ -3,7 +3,7 @@
 use std::{io::Write as _, time::Duration};
 
 use keyrack_format as format;
-use keyrack_identity::{Identity, NewToken, Reach, Role, Token};
+use keyrack_identity::{Identity, NewToken, Role, Token, TokenScope};
 use keyrack_keys::UserSub;
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let store = globals.open_store().await?;
     let now = store.now_ms() as f64 / 1000.0;
     let expires_at = args.expires_in.map(|time| now + time.as_secs_f64());
-    let reach = if args.own { Reach::Own } else { Reach::Server };
+    let reach = if args.own { TokenScope::Own } else { TokenScope::Server };
     let new = NewToken { name: args.name, role: args.role, reach, expires_at };
     let created = Identity::new(store).create_token(ACTOR, &args.user, new).await?;
     if globals.json {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use keyrack_format as format;
-use keyrack_identity::{Identity, Reach, Token};
+use keyrack_identity::{Identity, Token, TokenScope};
 use keyrack_keys::UserSub;
 
 use crate::{
@@ -72,8 +72,8 @@ fn table(tokens: &[Token], now: f64) -> Table {
 fn scope(token: &Token) -> &'static str {
     match token.reach {
         _ if token.parent.is_some() => "session",
-        Reach::Server => "server",
-        Reach::Own => "own",
+        TokenScope::Server => "server",
+        TokenScope::Own => "own",
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use keyrack_updates::{Follower, Reason, Turn, Updates, keys::Repo};
+use keyrack_updates::{Follower, Reason, UpdateLock, Updates, keys::Repo};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process;
 
@@ -85,7 +85,7 @@ async fn next(
     args: &Args,
     updates: &Updates,
     globals: &Globals,
-) -> anyhow::Result<Option<Turn>> {
+) -> anyhow::Result<Option<UpdateLock>> {
     let reason = match std::mem::take(is_first) {
         true => "this is the start",
         false => match follower.next().await {

@@ -71,6 +71,30 @@ fn damage_ends_verify_with_10_and_is_mended() {
 }
 
 #[test]
+fn values_and_keys_are_deleted_and_results_follow() {
+    let world = World::new();
+    let lines = format!("{}\n{}\n", line("5", 1), line("7", 2));
+    fs::write(world.path("e.ndjson"), lines).expect("written");
+    assert_eq!(world.run("calc import e.ndjson").code, Some(0));
+    let delete = "calc delete --account 7 2 job-skills python";
+    let day = |day: u32| -> Option<String> {
+        let key = "{7}hash:2:job-skills:python:sum:days";
+        let field = format!("2014-10-{day:02}");
+        let sum = redis::cmd("HGET").arg(key).arg(field).query(&mut world.server.connection());
+        sum.expect("an answer")
+    };
+    assert_eq!((day(1), day(2)), (Some("5".to_owned()), Some("7".to_owned())));
+    let mut one = world.keyrack(delete);
+    one.args(["--at", "2014-10-01T08:00:00-04:00", "--yes"]);
+    assert_eq!(Run::of(one).code, Some(0));
+    assert_eq!((day(1), day(2)), (None, Some("7".to_owned())));
+    assert_eq!(world.run("calc verify --account 7").code, Some(0));
+    assert_eq!(world.run(&format!("{delete} --yes")).code, Some(0));
+    assert_eq!(day(2), None);
+    assert_eq!(world.run(&format!("{delete} --yes")).code, Some(3));
+}
+
+#[test]
 fn bad_lines_are_told_and_the_others_stored() {
     let world = World::new();
     let lines = [&line("5", 1), "", "{oops", &line("many", 2), &line("7", 3)].join("\n");

@@ -35,6 +35,7 @@ const COMMANDS: &[&str] = &[
     "files list",
     "files sweep --dry-run --at file:.",
     "files keep H H",
+    "files upload H H H --hint H --at file:.",
     "progress run H --uid H --user H -- true",
     "progress list --user H",
     "progress show H --user H",

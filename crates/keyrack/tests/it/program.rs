@@ -10,7 +10,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use keyrack_testkit::{Process, wait_for};
+use keyrack_testkit::{Exchange, Process, wait_for};
 use tempfile::TempDir;
 
 /// The program, in a folder of its own and with no settings from outside.
@@ -196,6 +196,24 @@ impl Serve {
         let mut response = String::new();
         stream.read_to_string(&mut response).expect("a whole response");
         let (head, body) = response.split_once("\r\n\r\n").expect("headers end");
+        conforms(method, path, head, body);
         (head.to_owned(), body.to_owned())
     }
+}
+
+/// The description of the API has to know of the answer.
+#[track_caller]
+fn conforms(method: &str, path: &str, head: &str, body: &str) {
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let header = |name: &str| {
+        head.lines()
+            .filter_map(|line| line.split_once(": "))
+            .find_map(|(known, value)| known.eq_ignore_ascii_case(name).then_some(value))
+    };
+    // What comes in pieces is a stream, which the tests of the server look at.
+    if header("transfer-encoding").is_some() {
+        return;
+    }
+    let content_type = header("content-type");
+    Exchange { method, path, status: status.expect("a status"), content_type, body }.conforms();
 }

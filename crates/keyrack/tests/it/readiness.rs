@@ -55,7 +55,9 @@ fn serve_waits_for_a_store_that_is_down() {
     let (dir, mut server) = (folder(), RedisServer::start());
     server.stop();
     let early = Early::spawn(dir.path(), &format!("--store {}", server.url()));
-    wait_until("serve to say that it waits", || early.serve.words().contains("waiting for it"));
+    wait_until("serve to say that it waits", || {
+        early.serve.words().contains("waiting for the store")
+    });
     early.assert_answers("/livez", 200);
     let not_ready = early.assert_answers("/readyz", 503);
     assert!(not_ready.contains("waiting for the store: "), "{not_ready}");
@@ -70,7 +72,9 @@ fn work_waits_for_a_store_that_is_down() {
     let mut world = World::new();
     world.server.stop();
     let worker = world.work("", "echo 1");
-    wait_until("the worker to say that it waits", || worker.words().contains("waiting for it"));
+    wait_until("the worker to say that it waits", || {
+        worker.words().contains("waiting for the store")
+    });
     world.server.restart();
     let jid = world.submit("1");
     wait_until("the job to run", || world.status(&jid) == "completed");
@@ -93,7 +97,9 @@ fn a_signal_ends_a_server_that_waits_for_its_store() {
     let (dir, mut server) = (folder(), RedisServer::start());
     server.stop();
     let mut early = Early::spawn(dir.path(), &format!("--store {}", server.url()));
-    wait_until("serve to say that it waits", || early.serve.words().contains("waiting for it"));
+    wait_until("serve to say that it waits", || {
+        early.serve.words().contains("waiting for the store")
+    });
     early.serve.process.terminate();
     let code = early.serve.process.exit_status().and_then(|status| status.code());
     assert_eq!(code, Some(0), "{}", early.serve.words());

@@ -6,7 +6,7 @@ use keyrack_lint::{Options, Report, lint};
 use keyrack_store::Store;
 use proptest::prelude::*;
 
-use crate::content::{Dice, know_accounts, write_example, write_random};
+use crate::content::{TestRandom, know_accounts, write_example, write_random};
 use crate::worlds::everywhere;
 
 fn written_by_keyrack() -> Vec<&'static Family> {
@@ -21,9 +21,9 @@ async fn linted(store: &Store) -> Report {
 #[tokio::test(flavor = "multi_thread")]
 async fn example_of_every_family_is_clean_everywhere() {
     everywhere(async |store| {
-        let mut dice = Dice(1);
+        let mut random = TestRandom(1);
         for family in written_by_keyrack() {
-            write_example(store, family, &mut dice).await;
+            write_example(store, family, &mut random).await;
         }
         let report = linted(store).await;
         assert_eq!(report.findings, Default::default());
@@ -39,10 +39,10 @@ async fn example_of_every_family_is_clean_everywhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn random_content_is_clean_everywhere() {
     everywhere(async |store| {
-        let mut dice = Dice(2);
+        let mut random = TestRandom(2);
         for family in written_by_keyrack() {
             for _ in 0..5 {
-                write_random(store, family, &mut dice).await;
+                write_random(store, family, &mut random).await;
             }
         }
         let report = linted(store).await;
@@ -60,10 +60,10 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let store = Store::open("embedded:memory").await.unwrap();
-            let (families, mut dice) = (written_by_keyrack(), Dice(seed));
+            let (families, mut random) = (written_by_keyrack(), TestRandom(seed));
             for pick in picks {
                 let family = *pick.get(&families);
-                write_random(&store, family, &mut dice).await;
+                write_random(&store, family, &mut random).await;
             }
             let report = linted(&store).await;
             prop_assert!(report.findings.is_empty(), "{:?}", report.findings);

@@ -12,10 +12,10 @@ const ACCOUNT_DB: i64 = 100;
 
 /// Numbers that look random and are the same each time.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct TestRandom(pub(crate) u64);
 
-impl Dice {
-    fn roll(&mut self) -> u64 {
+impl TestRandom {
+    fn next_u64(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -25,7 +25,7 @@ impl Dice {
     }
 
     fn below(&mut self, n: u64) -> u64 {
-        self.roll() % n.max(1)
+        self.next_u64() % n.max(1)
     }
 
     fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
@@ -34,18 +34,18 @@ impl Dice {
 }
 
 /// Writes a key of the family with random parts and content, and the keys that it refers to.
-pub(crate) async fn write_random(store: &Store, family: &'static Family, dice: &mut Dice) {
-    let parts: Vec<String> = family.parts.iter().map(|slot| part(&slot.kind, dice)).collect();
+pub(crate) async fn write_random(store: &Store, family: &'static Family, random: &mut TestRandom) {
+    let parts: Vec<String> = family.parts.iter().map(|slot| part(&slot.kind, random)).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let shard = format!("shard {}", dice.below(3));
-    write(store, family, &shard, &parts, dice).await;
+    let shard = format!("shard {}", random.below(3));
+    write(store, family, &shard, &parts, random).await;
 }
 
 /// Writes the family's example.
-pub(crate) async fn write_example(store: &Store, family: &'static Family, dice: &mut Dice) {
+pub(crate) async fn write_example(store: &Store, family: &'static Family, random: &mut TestRandom) {
     let parsed = keyrack_contract::registry().parse(family.example.as_bytes()).unwrap();
     let parts: Vec<&str> = parsed.parts.iter().map(String::as_str).collect();
-    write(store, family, "main", &parts, dice).await;
+    write(store, family, "main", &parts, random).await;
 }
 
 async fn write(
@@ -53,12 +53,12 @@ async fn write(
     family: &'static Family,
     shard: &str,
     parts: &[&str],
-    dice: &mut Dice,
+    random: &mut TestRandom,
 ) {
     let in_database = store.layout() == Layout::Documented && family.database == Database::Account;
     let store = if in_database { store.database(ACCOUNT_DB).await.unwrap() } else { store.clone() };
     let mut writer =
-        Writer { layout: store.layout(), shard, dice, holds: None, commands: Vec::new() };
+        Writer { layout: store.layout(), shard, random, holds: None, commands: Vec::new() };
     writer.key(family, parts);
     for cmd in writer.commands {
         let reply: redis::RedisResult<redis::Value> =
@@ -87,7 +87,7 @@ pub(crate) async fn know_account(store: &Store, account: &str, db: i64) {
 struct Writer<'a> {
     layout: Layout,
     shard: &'a str,
-    dice: &'a mut Dice,
+    random: &'a mut TestRandom,
     /// What the keys that are referred to have to hold.
     holds: Option<Holds>,
     commands: Vec<Cmd>,
@@ -97,7 +97,7 @@ impl Writer<'_> {
     fn key(&mut self, family: &'static Family, parts: &[&str]) {
         let key = family.render(self.layout, Some(self.shard), parts).unwrap();
         self.commands.push(command(&["DEL", &key]));
-        let n = 1 + self.dice.below(4);
+        let n = 1 + self.random.below(4);
         let holds = std::mem::replace(&mut self.holds, family.holds);
         match &family.content {
             Content::String(value) => {
@@ -132,7 +132,7 @@ impl Writer<'_> {
         let ttl_ms = match family.ttl {
             Ttl::Within(secs) => secs * 1_000,
             Ttl::Required => 100_000,
-            Ttl::Optional if self.dice.below(2) == 0 => 100_000,
+            Ttl::Optional if self.random.below(2) == 0 => 100_000,
             Ttl::Optional | Ttl::Never | Ttl::When(_) | Ttl::Undeclared => return,
         };
         self.commands.push(command(&["PEXPIRE", &key, &ttl_ms.to_string()]));
@@ -159,8 +159,8 @@ impl Writer<'_> {
             let held = holds.filter(|holds| holds.field == field.name);
             // The first stands even if it is optional, as there is no empty hash.
             if let Some(holds) = held {
-                values.push((field.name, (*self.dice.pick(holds.words)).to_owned()));
-            } else if i == 0 || !field.optional() || self.dice.below(2) == 0 {
+                values.push((field.name, (*self.random.pick(holds.words)).to_owned()));
+            } else if i == 0 || !field.optional() || self.random.below(2) == 0 {
                 values.push((field.name, self.value(&field.encoding)));
             }
         }
@@ -194,16 +194,18 @@ impl Writer<'_> {
 
     fn value(&mut self, encoding: &Encoding) -> String {
         match encoding {
-            Encoding::Text => part(&TEXT, self.dice),
+            Encoding::Text => part(&TEXT, self.random),
             Encoding::Integer { min, max } => {
                 let width = u64::try_from((max - min).min(1_000_000)).unwrap() + 1;
-                (min + i128::from(self.dice.below(width))).to_string()
+                (min + i128::from(self.random.below(width))).to_string()
             }
-            Encoding::Float => (self.dice.below(1 << 40) as f64 / 1024.0 - 7.0).to_string(),
-            Encoding::Decimal => format!("-{}.{:02}", self.dice.below(1_000), self.dice.below(100)),
-            Encoding::UnixSeconds => format!("{}.25", 1_600_000_000 + self.dice.below(1 << 28)),
-            Encoding::UnixMs => (1_600_000_000_000 + self.dice.below(1 << 38)).to_string(),
-            Encoding::Words(words) => (*self.dice.pick(words)).to_owned(),
+            Encoding::Float => (self.random.below(1 << 40) as f64 / 1024.0 - 7.0).to_string(),
+            Encoding::Decimal => {
+                format!("-{}.{:02}", self.random.below(1_000), self.random.below(100))
+            }
+            Encoding::UnixSeconds => format!("{}.25", 1_600_000_000 + self.random.below(1 << 28)),
+            Encoding::UnixMs => (1_600_000_000_000 + self.random.below(1 << 38)).to_string(),
+            Encoding::Words(words) => (*self.random.pick(words)).to_owned(),
             Encoding::Like(forms) => self.like(forms),
             Encoding::Json(schema) => self.json(schema).to_string(),
             Encoding::List(item, count) => {
@@ -212,15 +214,15 @@ impl Writer<'_> {
             Encoding::Tuple(fields) => {
                 fields.iter().map(|field| self.value(&field.encoding)).collect::<Vec<_>>().join(",")
             }
-            Encoding::Id(kind) => part(kind, self.dice),
+            Encoding::Id(kind) => part(kind, self.random),
             Encoding::Refers(referent) => {
                 let family = referent.family();
-                let id = part(&family.parts[0].kind, self.dice);
+                let id = part(&family.parts[0].kind, self.random);
                 self.key(family, &[&id]);
                 id
             }
             Encoding::AnyOf(forms) => {
-                let form = *self.dice.pick(forms);
+                let form = *self.random.pick(forms);
                 self.value(&form)
             }
             Encoding::Bytes
@@ -228,7 +230,7 @@ impl Writer<'_> {
             | Encoding::Bool(..)
             | Encoding::MsgPack
             | Encoding::KeyOf(_) => unreachable!("none of our own: {encoding:?}"),
-            Encoding::OrEmpty(_) if self.dice.below(2) == 0 => String::new(),
+            Encoding::OrEmpty(_) if self.random.below(2) == 0 => String::new(),
             Encoding::OrEmpty(inner) | Encoding::Optional(inner) | Encoding::Secret(inner) => {
                 self.value(inner)
             }
@@ -236,12 +238,12 @@ impl Writer<'_> {
     }
 
     fn like(&mut self, forms: &[&str]) -> String {
-        let form = *self.dice.pick(forms);
-        let digit = |dice: &mut Dice| char::from(b'0' + dice.below(10) as u8);
+        let form = *self.random.pick(forms);
+        let digit = |random: &mut TestRandom| char::from(b'0' + random.below(10) as u8);
         form.chars()
             .map(|letter| match letter {
-                '0' => digit(self.dice),
-                '±' => *self.dice.pick(&['+', '-']),
+                '0' => digit(self.random),
+                '±' => *self.random.pick(&['+', '-']),
                 literal => literal,
             })
             .collect()
@@ -250,28 +252,28 @@ impl Writer<'_> {
     fn json(&mut self, schema: &Schema) -> serde_json::Value {
         use serde_json::Value;
         match schema {
-            Schema::Any | Schema::Number => Value::from(self.dice.below(1_000)),
-            Schema::Integer => Value::from(self.dice.below(1_000)),
-            Schema::Words(words) => Value::from(*self.dice.pick(words)),
-            Schema::Bool => Value::from(self.dice.below(2) == 0),
-            Schema::String => Value::from(part(&TEXT, self.dice)),
-            Schema::Nullable(_) if self.dice.below(2) == 0 => Value::Null,
-            Schema::LuaArray(_) if self.dice.below(2) == 0 => Value::Object(Default::default()),
+            Schema::Any | Schema::Number => Value::from(self.random.below(1_000)),
+            Schema::Integer => Value::from(self.random.below(1_000)),
+            Schema::Words(words) => Value::from(*self.random.pick(words)),
+            Schema::Bool => Value::from(self.random.below(2) == 0),
+            Schema::String => Value::from(part(&TEXT, self.random)),
+            Schema::Nullable(_) if self.random.below(2) == 0 => Value::Null,
+            Schema::LuaArray(_) if self.random.below(2) == 0 => Value::Object(Default::default()),
             Schema::Nullable(inner) | Schema::Maybe(inner) => self.json(inner),
             Schema::Array(item) | Schema::LuaArray(item) => {
-                (0..self.dice.below(3)).map(|_| self.json(item)).collect()
+                (0..self.random.below(3)).map(|_| self.json(item)).collect()
             }
             Schema::Object(members) => {
                 let mut object = serde_json::Map::new();
                 for (name, schema) in *members {
-                    if !matches!(schema, Schema::Maybe(_)) || self.dice.below(2) == 0 {
+                    if !matches!(schema, Schema::Maybe(_)) || self.random.below(2) == 0 {
                         object.insert((*name).to_owned(), self.json(schema));
                     }
                 }
                 Value::Object(object)
             }
             Schema::Map(inner) => {
-                let n = self.dice.below(3);
+                let n = self.random.below(3);
                 Value::Object((0..n).map(|i| (format!("m{i}"), self.json(inner))).collect())
             }
         }
@@ -281,15 +283,17 @@ impl Writer<'_> {
 const TEXT: Kind = Kind::new("Text", "", Shape::Text { except: &[] });
 
 /// A text of this kind, with what is hard on keys in it.
-fn part(kind: &Kind, dice: &mut Dice) -> String {
+fn part(kind: &Kind, random: &mut TestRandom) -> String {
     const STARTS: [&str; 6] = ["alice", "a:b", "{x}", "100%", "ü 🐝", "*?[]\\^"];
-    let n = dice.below(1_000_000);
-    let start = *dice.pick(&STARTS);
+    let n = random.below(1_000_000);
+    let start = *random.pick(&STARTS);
     match kind.shape {
         Shape::Text { .. } => format!("{start}-{n}"),
         Shape::Colons { fields_min } => vec![format!("f {n}"); fields_min].join(":"),
-        Shape::Number { min, max } => (min + dice.below((max - min).saturating_add(1))).to_string(),
-        Shape::Words(words) => (*dice.pick(words)).to_owned(),
+        Shape::Number { min, max } => {
+            (min + random.below((max - min).saturating_add(1))).to_string()
+        }
+        Shape::Words(words) => (*random.pick(words)).to_owned(),
         Shape::Uuid | Shape::Ulid | Shape::Date | Shape::Pattern(_) | Shape::Rest => {
             unreachable!("none of our own: {kind:?}")
         }

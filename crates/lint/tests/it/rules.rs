@@ -5,7 +5,7 @@ use keyrack_lint::{Finding, Options, Rule, lint};
 use keyrack_store::Store;
 use keyrack_testkit::{RedisCluster, RedisServer};
 
-use crate::content::{Dice, write_example};
+use crate::content::{TestRandom, write_example};
 use crate::worlds::{on_both_engines, on_cluster, run};
 
 /// At least one violation of every rule that a store without slots can break.
@@ -171,9 +171,9 @@ async fn keys_of_a_slot_on_the_move_are_checked_too() {
 
 /// Keys that no violation touches, so that there is something not to be found.
 async fn seed_valid(store: &Store) {
-    let mut dice = Dice(3);
+    let mut random = TestRandom(3);
     for id in ["jobs.bee.job", "progress.trace", "progress.step", "entitlements.entitlements"] {
-        write_example(store, registry().get(id).unwrap(), &mut dice).await;
+        write_example(store, registry().get(id).unwrap(), &mut random).await;
     }
 }
 

@@ -1,5 +1,7 @@
 //! A bar with its steps as it stands in the store.
 
+use std::collections::HashMap;
+
 use keyrack_keys::{Key, UserSub};
 use keyrack_store::{Script, script};
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,7 @@ pub(crate) struct BarKeys {
     pub(crate) steps: Key,
     pub(crate) traces: Key,
     pub(crate) samples: Key,
+    pub(crate) paces: Key,
     pub(crate) bars: Key,
 }
 
@@ -33,6 +36,7 @@ impl BarKeys {
             steps: keys::steps(user, name),
             traces: keys::traces(user, name),
             samples: keys::samples(user, name),
+            paces: keys::paces(user, name),
             bars: keys::bars(user),
         }
     }
@@ -78,8 +82,9 @@ impl Progress {
         with: With,
     ) -> Result<Vec<Option<Stored>>, Error> {
         let all = names.iter().flat_map(|name| {
-            let BarKeys { bar, steps, samples, .. } = BarKeys::of(user, name);
-            [Some(bar), Some(steps), (with == With::Samples).then_some(samples)]
+            let BarKeys { bar, steps, samples, paces, .. } = BarKeys::of(user, name);
+            let asked = |key| (with == With::Samples).then_some(key);
+            [Some(bar), Some(steps), asked(samples), asked(paces)]
         });
         let all: Vec<Key> = all.flatten().collect();
         let rows: Vec<Vec<Vec<String>>> = READ
@@ -117,11 +122,12 @@ impl StepRow {
 
 impl Stored {
     fn parse(user: &UserSub, name: &BarName, row: &[Vec<String>]) -> Result<Option<Stored>, Error> {
-        let [fields, steps, samples] = row else { return Ok(None) };
+        let [fields, steps, samples, paces] = row else { return Ok(None) };
         let keys = BarKeys::of(user, name);
         let key = keys.bar.name();
         let steps: Vec<StepRow> = parse_all(&keys.steps, steps)?;
         let mut samples: Vec<Sample> = parse_all(&keys.samples, samples)?;
+        add_paces(&mut samples, paces);
         samples.sort_by(|a, b| a.created_at.total_cmp(&b.created_at).then(a.uid.cmp(&b.uid)));
         let Some(default) = steps.first().filter(|step| step.name == DEFAULT_STEP) else {
             let reason = "it does not begin with the default step".to_owned();
@@ -185,6 +191,16 @@ impl Stored {
 
     pub(crate) fn into_samples(self) -> Samples {
         Samples { bar: self.bar, steps: self.steps, traces: self.samples }
+    }
+}
+
+/// Gives samples their paces, of a list of traces and paces in turn. What cannot be read is as good as not known.
+fn add_paces(samples: &mut [Sample], paces: &[String]) {
+    let paces: HashMap<&str, &str> =
+        paces.chunks_exact(2).map(|pair| (&*pair[0], &*pair[1])).collect();
+    for sample in samples {
+        let pace = paces.get(&*sample.uid).and_then(|text| serde_json::from_str(text).ok());
+        sample.add_paces(pace.unwrap_or_default());
     }
 }
 

@@ -139,6 +139,7 @@ impl Progress {
             .key("steps", &keys.steps)
             .key("traces", &keys.traces)
             .key("samples", &keys.samples)
+            .key("paces", &keys.paces)
             .key("bars", &keys.bars)
             .keys("stale", stale.iter().flatten())
             .arg("revision", over.map_or("", |stored| &stored.revision))

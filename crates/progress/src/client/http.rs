@@ -7,12 +7,14 @@ use reqwest::{
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect,
 };
+use serde::Deserialize;
 use tokio::{
     runtime::{Builder, Handle},
     sync::{oneshot, watch},
 };
 
 use super::{run_report::Message, sink::Unsent};
+use crate::estimate::{FinishedStep, Model, PastRun};
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +39,7 @@ pub(super) struct Http {
     client: Client,
     traces: Url,
     steps: Url,
+    past_steps: Url,
 }
 
 /// How long a connection may take.
@@ -69,7 +72,30 @@ impl Http {
             .build()
             .map_err(|error| HttpClientError::System(error.into()))?;
         let join = |path| base.join(path).map_err(|_| address());
-        Ok(Http { client, traces: join("traces/")?, steps: join("traces/steps/")? })
+        Ok(Http {
+            client,
+            traces: join("traces/")?,
+            steps: join("traces/steps/")?,
+            past_steps: join("traces/steps/search")?,
+        })
+    }
+
+    /// What the last runs of a bar say about the next, as many of them as one page of steps has.
+    pub(super) async fn model(&self, bar: &str) -> Result<Model, String> {
+        let search = serde_json::json!({
+            "filters": { "progress_bar_name": { "operator": "eq", "value": bar } },
+            "sort": [{ "key": "started_at", "dir": "desc" }],
+            "limit": PAST_STEPS_MAX,
+        });
+        let answer = self.client.post(self.past_steps.clone()).body(search.to_string()).send();
+        let answer = answer.await.map_err(|error| error.to_string())?;
+        let (status, body) = (answer.status(), answer.bytes().await);
+        let body = body.map_err(|error| error.to_string())?;
+        if !status.is_success() {
+            return Err(status.to_string());
+        }
+        let page: PastSteps = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+        Ok(page.model())
     }
 
     pub(super) async fn send(&self, message: &Message) -> Result<(), Unsent> {
@@ -93,6 +119,57 @@ impl Http {
             false if is_gone => Unsent::Gone(reason),
             false => Unsent::ForGood(reason),
         })
+    }
+}
+
+/// Steps of past runs that are asked for: the most that a page has.
+const PAST_STEPS_MAX: u64 = 100;
+
+/// Steps of past runs, the last first.
+#[derive(Debug, Deserialize)]
+struct PastSteps {
+    items: Vec<PastStep>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PastStep {
+    progress_bar_step_name: String,
+    progress_bar_step_position: u64,
+    progress_bar_trace_uid: String,
+    iterations: Option<u64>,
+    started_at: f64,
+    duration: f64,
+}
+
+impl PastSteps {
+    fn model(mut self) -> Model {
+        self.items.sort_by(|a, b| {
+            let trace = a.progress_bar_trace_uid.cmp(&b.progress_bar_trace_uid);
+            trace.then(a.progress_bar_step_position.cmp(&b.progress_bar_step_position))
+        });
+        let traces =
+            self.items.chunk_by(|a, b| a.progress_bar_trace_uid == b.progress_bar_trace_uid);
+        // A page may begin in the middle of a run.
+        let mut whole: Vec<&[PastStep]> =
+            traces.filter(|steps| steps[0].progress_bar_step_position == 1).collect();
+        whole.sort_by(|a, b| a[0].started_at.total_cmp(&b[0].started_at));
+        let past: Vec<PastRun> = whole
+            .into_iter()
+            .map(|steps| PastRun { steps: steps.iter().map(PastStep::finished).collect() })
+            .collect();
+        Model::learn(&past)
+    }
+}
+
+impl PastStep {
+    fn finished(&self) -> FinishedStep {
+        FinishedStep {
+            name: self.progress_bar_step_name.clone(),
+            iterations: self.iterations,
+            seconds: self.duration,
+            // The API does not tell it.
+            pace: Vec::new(),
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use uuid::Uuid;
 
 use crate::{
     bar::STEPS_MAX,
+    estimate::{Current, FinishedStep, Running},
+    pace::Marks,
     trace::{ITERATIONS_MAX, NewTrace, Update},
 };
 
@@ -34,6 +36,7 @@ struct Step {
     iteration: u64,
     began: f64,
     moved: f64,
+    marks: Marks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,6 +90,27 @@ impl RunReport {
         &self.bar
     }
 
+    /// Where it is at a time in unix seconds, as the estimate sees it.
+    pub(super) fn running(&self, now: f64) -> Running {
+        let state = self.lock();
+        let finished = state.steps.windows(2).map(|steps| FinishedStep {
+            name: steps[0].name.clone(),
+            iterations: steps[0].iterations,
+            seconds: steps[1].began - steps[0].began,
+            pace: Vec::new(),
+        });
+        let last = &state.steps[state.steps.len() - 1];
+        let current = Current {
+            name: last.name.clone(),
+            iterations: last.iterations,
+            iteration: last.iteration,
+            reported_s: last.moved - last.began,
+            elapsed_s: now - last.began,
+            marks: last.marks.clone(),
+        };
+        Running { finished: finished.collect(), current }
+    }
+
     /// Whether it was left before its end.
     pub(super) fn is_given_up(&self) -> bool {
         self.lock().end == Some(End::GivenUp)
@@ -116,6 +140,9 @@ impl RunReport {
             let n = step.iterations.unwrap_or(0);
             step.iteration = step.iteration.saturating_add(iterations).min(n);
             step.moved = now;
+            if let Some(iterations) = step.iterations {
+                step.marks.add(step.iteration, iterations, now - step.began);
+            }
         }
     }
 
@@ -209,7 +236,14 @@ impl RunReport {
 impl Step {
     fn new(name: &str, iterations: Option<u64>, now: f64) -> Step {
         let iterations = iterations.map(|n| n.clamp(1, ITERATIONS_MAX));
-        Step { name: name.to_owned(), iterations, iteration: 0, began: now, moved: now }
+        Step {
+            name: name.to_owned(),
+            iterations,
+            iteration: 0,
+            began: now,
+            moved: now,
+            marks: Marks::default(),
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use keyrack_keys::UserSub;
 
 use super::{report::REPORT_EVERY, run_report::Message};
 use crate::{
-    bar::BarSettings, error::Error, service::Progress, technique::StepConfig, trace::TraceFailure,
+    bar::BarSettings, error::Error, estimate::Model, service::Progress, technique::StepConfig,
+    trace::TraceFailure,
 };
 
 /// Where reports go.
@@ -58,6 +59,17 @@ impl Sink {
 }
 
 impl Sink {
+    /// What past runs of a bar say about the next.
+    pub(super) async fn model(&self, bar: &str) -> Result<Model, String> {
+        match self {
+            Sink::Direct { progress, user } => {
+                progress.model(user, bar).await.map_err(|error| error.to_string())
+            }
+            #[cfg(feature = "http-client")]
+            Sink::Http(http) => http.model(bar).await,
+        }
+    }
+
     /// Tells that a run was given up before its end. Over HTTP that cannot be told.
     pub(super) async fn give_up(&self, bar: &str, uid: &str) {
         let told = match self {

@@ -1,19 +1,19 @@
 --[[
   Counts a completed trace and retains it if the sampling says so. A bar with other steps gets those of the trace first.
 
-  KEYS  1 trace   2 bar   3 steps   4 traces   5 samples   6 bars   7 count   8 stored   9 stale...
+  KEYS  1 trace   2 bar   3 steps   4 traces   5 samples   6 paces   7 bars   8 count   9 stored   10 stale...
   ARGV  1 created_at   2 last_updated_at   3 revision   4 trace_uid   5 linger   6 sample_uid   7 sample
-        8 technique   9 max_count   10 interval_start   11 age_start   12 ages   13 clip_end   14 count_ttl
-        15 roll   16 evict_roll   17 name   18 bars_max   19 bar_created_at   20 member   21 gone_at   22 values...
+        8 pace   9 technique   10 max_count   11 interval_start   12 age_start   13 ages   14 clip_end   15 count_ttl
+        16 roll   17 evict_roll   18 name   19 bars_max   20 bar_created_at   21 member   22 gone_at   23 values...
         The first two say which trace was read, the revision which bar. Retained traces from before age_start are dropped if
-        ages is 1. The values are those of write_bar, or absent when the steps stay.
-  Derives step(<position>) from the trace.
+        ages is 1. The pace is empty if not known. The values are those of write_bar, or absent when the steps stay.
+  Derives step(<position>) and trace_pace from the trace.
   Returns retained or counted; gone when the trace is another or has been counted; changed when the bar is another.
   Errors  TOO_MANY_BARS
 ]]
 --- @include "steps"
 --- @include "bar"
-local bar, steps, traces, samples, bars, count = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local bar, steps, traces, samples, paces, bars, count = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local max_count = tonumber(max_count)
 
 local stored = call('HMGET', trace, 'created_at', 'last_updated_at', 'done', 'counted', 'current_step')
@@ -25,8 +25,8 @@ if not is_as_read(bar, revision) then return 'changed' end
 if #ARGV >= VALUES_AT then
   if not enter_list(bars, name, bar_created_at, tonumber(bars_max)) then return refuse_bar() end
   write_bar(bar, steps, ARGV, VALUES_AT)
-  forget_samples(traces, samples)
-  drop_stale(9)
+  forget_samples(traces, samples, paces)
+  drop_stale(10)
 end
 
 call('ZADD', count, 'NX', created_at, trace_uid)
@@ -45,6 +45,7 @@ local function drop(uids)
   if #uids == 0 then return 0 end
   call('ZREM', traces, unpack(uids))
   call('HDEL', samples, unpack(uids))
+  call('HDEL', paces, unpack(uids))
   return #uids
 end
 
@@ -76,15 +77,17 @@ local retained = is_retained()
 if retained then
   call('ZADD', traces, created_at, sample_uid)
   call('HSET', samples, sample_uid, sample)
+  if pace ~= '' then call('HSET', paces, sample_uid, pace) end
 end
 local dropped = (ages == '1' and drop_old() or 0) + drop_surplus()
 if retained or dropped > 0 then
   call('HINCRBY', bar, 'sampled', 1)
-  drop_stale(9)
+  drop_stale(10)
 end
 
 call('HSET', trace, 'counted', '1')
 call('EXPIRE', trace, linger)
-call('ZADD', KEYS[8], 'XX', gone_at, member)
+call('EXPIRE', pace_key, linger)
+call('ZADD', KEYS[9], 'XX', gone_at, member)
 for position = 1, tonumber(stored[5]) or 0 do call('EXPIRE', step_key(position), linger) end
 return retained and 'retained' or 'counted'

@@ -59,6 +59,7 @@ pub(super) fn sample(progress: &Progress, trace: &Trace) -> Option<Sample> {
             iterations: step.iterated().then_some(step.iterations),
             started_at: step.started_at,
             finished_at: step.finished_at?,
+            pace: step.marks.pace(step.iterations, step.finished_at? - step.started_at),
         })
     };
     let steps: Option<Vec<SampleStep>> = trace.steps.iter().map(taken).collect();

@@ -30,12 +30,19 @@ const ERROR: f64 = 0.3;
 const ERROR_RUNS: f64 = 1.0;
 /// A normal error as three equally likely ones.
 const CASES: [f64; 3] = [-1.22, 0.0, 1.22];
+/// How likely it is that something has nothing to do with the line.
+const UNEXPLAINED: f64 = 0.01;
 /// Factors beyond these count as if they were there: one stuck run must not tilt the line.
 const OUTLIER: f64 = 4.0;
 
 impl LinearDuration {
     pub(super) fn seconds(self, n: f64) -> f64 {
         self.set_up + self.each * n
+    }
+
+    /// The share of the set-up in the time of so many iterations.
+    pub(super) fn set_up_share(self, n: f64) -> f64 {
+        self.set_up / self.seconds(n)
     }
 }
 
@@ -44,6 +51,19 @@ impl Growth {
     pub(super) fn one_off() -> Growth {
         let line = LinearDuration { set_up: 1.0, each: 0.0 };
         Growth { likely: line, lines: vec![(1.0, line)] }
+    }
+
+    /// The middle of all lines, when something was seen that each makes so likely.
+    pub(super) fn seen(&self, likelihood: impl Fn(LinearDuration) -> f64) -> LinearDuration {
+        let (mut all, mut middle) = (0.0, LinearDuration { set_up: 0.0, each: 0.0 });
+        for (probability, line) in &self.lines {
+            // Something that no line explains makes none of them likelier.
+            let weight = probability * (likelihood(*line) + UNEXPLAINED);
+            all += weight;
+            middle.set_up += weight * line.set_up;
+            middle.each += weight * line.each;
+        }
+        LinearDuration { set_up: middle.set_up / all, each: middle.each / all }
     }
 
     /// The lines with the least relative errors; long runs would decide everything otherwise.
@@ -75,7 +95,7 @@ impl Sums {
     /// Weighs times by what a line expects of them.
     fn of(taken: &[PastDuration], floor: f64, line: LinearDuration) -> Sums {
         let mut sums = Sums { count: taken.len() as f64, ..Sums::default() };
-        for PastDuration { n, seconds } in taken {
+        for PastDuration { n, seconds, .. } in taken {
             let expected = line.seconds(*n);
             let ratio = ((seconds + floor) / expected).clamp(1.0 / OUTLIER, OUTLIER);
             let (weight, t) = (expected.powi(-2), ratio * expected);

@@ -25,25 +25,6 @@ impl Mixture {
         self.bells.push(Component { ln_weight: weight.ln(), mean, deviation: deviation.max(1e-6) });
     }
 
-    /// Takes in a measurement of the value that has an error of this deviation.
-    pub(super) fn observe(&mut self, value: f64, error: f64) {
-        for bell in &mut self.bells {
-            let spread = bell.deviation.powi(2) + error.powi(2);
-            let distance = value - bell.mean;
-            bell.ln_weight -= distance * distance / (2.0 * spread) + spread.ln() / 2.0;
-            let trust = bell.deviation.powi(2) / spread;
-            bell.mean += trust * distance;
-            bell.deviation *= (1.0 - trust).max(0.0).sqrt();
-        }
-    }
-
-    /// Makes every bell wider by an independent error of this deviation.
-    pub(super) fn blur(&mut self, error: f64) {
-        for bell in &mut self.bells {
-            bell.deviation = bell.deviation.hypot(error).max(1e-6);
-        }
-    }
-
     /// Adds the bells of another, as far as that is probable.
     pub(super) fn append(&mut self, other: Mixture, probability: f64) {
         let ln = probability.ln();
@@ -60,20 +41,6 @@ impl Mixture {
         for bell in &mut self.bells {
             bell.mean += ln;
         }
-    }
-
-    /// The mean of the logarithm and its variance.
-    pub(super) fn moments(&self) -> (f64, f64) {
-        let top = top(self.bells.iter().map(|bell| bell.ln_weight));
-        let (mut all, mut sum, mut squares) = (0.0, 0.0, 0.0);
-        for bell in &self.bells {
-            let weight = (bell.ln_weight - top).exp();
-            all += weight;
-            sum += weight * bell.mean;
-            squares += weight * (bell.mean.powi(2) + bell.deviation.powi(2));
-        }
-        let mean = sum / all;
-        (mean, (squares / all - mean * mean).max(0.0))
     }
 
     /// Some points that stand for the mixture, given that the value is above `ln_elapsed`; likelier bells have more of them.

@@ -1,11 +1,13 @@
 //! The estimate for a run that is under way.
 
 use super::{
-    Current, Estimate, Running,
+    Current, Estimate, Marks, Running,
     covariance::dot,
+    growth::LinearDuration,
     mixture::{self, Mixture, Point},
     model::{DEVIATION, Model},
     remaining_steps::RemainingSteps,
+    replay::{self, Replayed, Seen, WINDOWS},
     shape::Shape,
 };
 
@@ -15,13 +17,12 @@ const POINTS: usize = 32;
 /// taken longer than in any run before, this is all that is left to go by.
 const UNUSUAL: f64 = 0.3;
 const UNUSUAL_DEVIATION: f64 = 1.0;
-/// How much of the variance between runs of a step is thought to come from its single iterations, and how far these are
-/// thought to differ at most.
-const SINGLE: f64 = 0.1;
-const SINGLE_MAX: f64 = 0.5;
-/// The same for a pace that changes on the way.
-const CHANGING: f64 = 0.1;
-const CHANGING_MAX: f64 = 0.15;
+/// The same for a step whose pace is seen.
+const UNUSUAL_STEP: f64 = 0.7;
+/// How much wider the range of a step is whose pace is seen, with a single past run; with more, less.
+const FEW: f64 = 0.9;
+/// How far single iterations are thought to differ of which nothing is known.
+const SINGLE: f64 = 0.5;
 
 impl Model {
     /// How long the run will go on; nothing if neither past runs nor iterations say anything.
@@ -43,6 +44,7 @@ impl Model {
             iteration: 0,
             reported_s: 0.0,
             elapsed_s: 0.0,
+            marks: Marks::default(),
         };
         self.estimate(&Running { finished: Vec::new(), current })
     }
@@ -78,7 +80,7 @@ fn by_pace_alone(current: &Current) -> Option<Vec<Point>> {
         return None;
     }
     let rest = (current.reported_s * (n - done).max(0.5) / done).ln();
-    let error = (SINGLE_MAX * (1.0 / done + 1.0 / (n - done).max(1.0)).sqrt()).hypot(DEVIATION);
+    let error = (SINGLE * (1.0 / done + 1.0 / (n - done).max(1.0)).sqrt()).hypot(DEVIATION);
     let mut mixture = Mixture::default();
     mixture.add(1.0, rest, error);
     mixture.add(UNUSUAL, rest, UNUSUAL_DEVIATION.max(2.0 * error));
@@ -116,14 +118,19 @@ impl<'a> View<'a> {
     fn points(&self) -> Vec<Point> {
         let since = self.running.current.since_report();
         let current = self.current_step();
-        let points = current.rest.points_above(since.ln());
-        let Some(later) = RemainingSteps::new(self) else { return from_now(&points, since) };
+        let points = current.rest.points_above((since + current.slack).ln());
+        let from_now = |ln: f64| (ln.exp() - current.slack - since).max(0.0);
+        let Some(later) = RemainingSteps::new(self) else {
+            return points.into_iter().map(|(ln, weight)| (from_now(ln), weight)).collect();
+        };
         let few = mixture::thin(points, POINTS);
         let mut points = Vec::with_capacity(few.len() * later.points.len());
-        for (ln_rest, weight) in &few {
-            let rest = (ln_rest.exp() - since).max(0.0);
+        for (ln, weight) in &few {
+            let rest = from_now(*ln);
             // A step that takes long makes later ones longer, as much as it did in past runs.
-            let slower = later.slower(self.model.together.tamed(current.factor(*ln_rest), self.at));
+            let whole = self.running.current.elapsed_s + rest;
+            let surprise = ((whole + self.model.floor) / current.usual).ln();
+            let slower = later.slower(self.model.together.tamed(surprise, self.at));
             let sum = |(time, share): &Point| (rest + time * slower, weight * share);
             points.extend(later.points.iter().map(sum));
         }
@@ -131,26 +138,73 @@ impl<'a> View<'a> {
     }
 
     fn current_step(&self) -> CurrentStep {
-        let (prior, reach) = self.factor();
+        let current = &self.running.current;
         let step = &self.model.steps[self.at];
-        let (mut factors, mut rest) = (Mixture::default(), Mixture::default());
+        let n = current.iterations.unwrap_or(1) as f64;
+        let usual = step.usual(n);
+        if let (Some(_), 1..) = (current.iterations, current.iteration) {
+            return self.by_replay(n);
+        }
+        let prior = self.factor();
+        let mut rest = Mixture::default();
         for (probability, line) in step.lines() {
-            let usual = |n| step.usual_by(*line, n);
             let mut factor = prior.clone();
-            let error = self.take_in_pace(&mut factor, reach, usual);
-            factors.append(factor.clone(), *probability);
-            factor.blur(error);
-            factor.shift(self.usual_rest(usual).ln());
+            factor.shift(step.usual_by(*line, n).ln());
             rest.append(factor, *probability);
         }
-        let (middle, variance) = factors.moments();
-        let (ln_rest, variance_of_rest) = rest.moments();
-        let trust = (variance / variance_of_rest.max(1e-12)).min(1.0);
-        CurrentStep { rest, ln_rest, middle, trust }
+        CurrentStep { rest, slack: 0.0, usual }
     }
 
-    /// How much longer than usual the current step takes, before anything of it is seen; and how far that may go.
-    fn factor(&self) -> (Mixture, f64) {
+    /// The rest of an iterated step by what past runs took from this point on.
+    fn by_replay(&self, n: f64) -> CurrentStep {
+        let current = &self.running.current;
+        let done = current.iteration as f64;
+        let elapsed = current.reported_s + self.model.floor;
+        let step = &self.model.steps[self.at];
+        let line = step.line_seen(done, elapsed, self.model.deviations[self.at]);
+        let usual = step.usual_by(line, n);
+        // When all iterations are done but the step has not ended, about half of one is thought to be left.
+        let share = (done / n).min(1.0 - 0.5 / n);
+        let marks = current.marks.until((current.iteration, current.reported_s));
+        let recent = WINDOWS
+            .map(|window| current.reported_s - seconds_at(&marks, (share - window).max(0.0) * n));
+        let forecast = replay::forecast(&self.past_runs(n, line), Seen { elapsed, recent }, share);
+        let shape = Shape::of(&forecast.surprises, forecast.deviation);
+        let middle = (forecast.rest + forecast.slack).ln();
+        let few = 1.0 + FEW * (forecast.surprises.len() as f64).max(1.0).powf(-1.5);
+        let mut rest = shape.mixture(middle, few);
+        rest.add(UNUSUAL / 2.0, middle, UNUSUAL_STEP.max(2.0 * shape.deviation));
+        CurrentStep { rest, slack: forecast.slack, usual }
+    }
+
+    /// The past runs of the current step as if they were of today, as far as the finished steps do not explain them.
+    fn past_runs(&self, n: f64, line: LinearDuration) -> Vec<Replayed<'_>> {
+        let model = self.model;
+        let step = &model.steps[self.at];
+        let told = model.together.told_by_first(self.at, self.at);
+        let expected = dot(&told, &self.seen);
+        let (usual, now) = (step.usual_by(line, n), line.set_up_share(n));
+        let mean = step.mean_pace.as_ref();
+        // Of a level that drifts, the first run says nothing.
+        let first = usize::from(step.drifts && step.past.len() > 1);
+        let replayed = step.past.iter().enumerate().skip(first).map(|(run, past)| {
+            let before = run.checked_sub(1);
+            let off = match before {
+                Some(before) if step.drifts => step.surprises[before],
+                _ => past.off,
+            };
+            let explained = before.map_or(0.0, |run| model.together.expected(&told, run));
+            Replayed {
+                seconds: usual * (expected + off - explained).exp(),
+                pace: past.pace.as_ref().or(mean),
+                set_up: [line.set_up_share(past.n), now],
+            }
+        });
+        replayed.collect()
+    }
+
+    /// How much longer than usual the current step takes, before anything of it is seen.
+    fn factor(&self) -> Mixture {
         let model = self.model;
         let step = &model.steps[self.at];
         let told = model.together.told_by_first(self.at, self.at);
@@ -161,52 +215,30 @@ impl<'a> View<'a> {
         let shape = Shape::of(&own, model.deviations[self.at]);
         let mut factor = shape.mixture(expected, step.level_doubt);
         factor.add(UNUSUAL, expected, UNUSUAL_DEVIATION.max(2.0 * shape.deviation));
-        (factor, shape.reach() * step.level_doubt)
+        factor
     }
+}
 
-    /// Takes in how fast the iterations went; returns how far the rest of them may differ from that.
-    fn take_in_pace(&self, factor: &mut Mixture, reach: f64, usual: impl Fn(f64) -> f64) -> f64 {
-        let current = &self.running.current;
-        let (Some(n), done @ 1..) = (current.iterations, current.iteration) else { return 0.0 };
-        let (n, done) = (n as f64, done as f64);
-        let single = (SINGLE * n).sqrt() * reach;
-        let single = single.min(SINGLE_MAX);
-        let changing = (CHANGING.sqrt() * reach).min(CHANGING_MAX);
-        let pace = ((current.reported_s + self.model.floor) / usual(done)).ln();
-        factor.observe(pace, (single / done.sqrt()).hypot(changing));
-        (single / (n - done).max(1.0).sqrt()).hypot(changing * (1.0 - done / n))
-    }
-
-    /// What is usual from the last report to the end of the current step.
-    fn usual_rest(&self, usual: impl Fn(f64) -> f64) -> f64 {
-        let current = &self.running.current;
-        match (current.iterations, current.iteration) {
-            (None, _) => usual(1.0),
-            (Some(n), 0) => usual(n as f64),
-            // When all iterations are done but the step has not ended, about half of one is thought to be left.
-            (Some(n), done) => {
-                let n = n as f64;
-                (usual(n) - usual((done as f64).min(n - 0.5))).max(1e-9)
-            }
+/// When so many iterations were done, in seconds since the step began.
+fn seconds_at(marks: &[(u64, f64)], iterations: f64) -> f64 {
+    let mut before = (0.0, 0.0);
+    for &(iteration, seconds) in marks {
+        let here = (iteration as f64, seconds);
+        if here.0 >= iterations {
+            return before.1
+                + (here.1 - before.1) * ((iterations - before.0) / (here.0 - before.0));
         }
+        before = here;
     }
+    before.1
 }
 
 /// The step that the run is in.
 struct CurrentStep {
-    /// The time from the last report to its end, as if nothing were known of how long ago that report was.
+    /// The logarithm of the time from the last report to its end, as if nothing were known of how long ago that report was. Some
+    /// slack is added to the time.
     rest: Mixture,
-    /// The middle of its logarithm.
-    ln_rest: f64,
-    /// The middle of how much longer than usual it takes, as a logarithm.
-    middle: f64,
-    /// How much of a longer rest is because of that, and not because single iterations differ.
-    trust: f64,
-}
-
-impl CurrentStep {
-    /// How much longer than usual the step takes if its rest is so long, as a logarithm.
-    fn factor(&self, ln_rest: f64) -> f64 {
-        self.middle + self.trust * (ln_rest - self.ln_rest)
-    }
+    slack: f64,
+    /// What is usual for the whole step.
+    usual: f64,
 }

@@ -36,11 +36,6 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// How far the next one may go.
-    pub(super) fn reach(&self) -> f64 {
-        self.deviation * self.wide
-    }
-
     /// The next one, around a middle, when it is also in doubt by this factor.
     pub(super) fn mixture(&self, middle: f64, doubt: f64) -> Mixture {
         let wide = self.wide * doubt;

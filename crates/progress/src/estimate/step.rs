@@ -1,6 +1,9 @@
 //! What past runs say about one step: what is usual now, and how far each run was from what was usual before it.
 
-use super::growth::{Growth, LinearDuration};
+use super::{
+    growth::{Growth, LinearDuration},
+    replay::{Pace, pace_of},
+};
 
 /// What is learned about one step.
 #[derive(Debug, Clone)]
@@ -14,16 +17,36 @@ pub(super) struct StepModel {
     pub(super) level_doubt: f64,
     /// For each past run, oldest first: the logarithm of actual time by what would have been expected of it.
     pub(super) surprises: Vec<f64>,
+    /// The past times, oldest first; none for a one-off step.
+    pub(super) past: Vec<PastTime>,
+    /// The mean of the paces that are known.
+    pub(super) mean_pace: Option<Pace>,
+    /// Whether what is usual has changed from run to run.
+    pub(super) drifts: bool,
+}
+
+/// A past time of the step, as far as its replay needs it.
+#[derive(Debug, Clone)]
+pub(super) struct PastTime {
+    pub(super) n: f64,
+    /// The logarithm of how much longer it took than is usual nowadays.
+    pub(super) off: f64,
+    /// Nothing if it is not known.
+    pub(super) pace: Option<Pace>,
 }
 
 /// One past time of the step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PastDuration {
+pub(super) struct PastDuration<'a> {
     /// 1 for a one-off step.
     pub(super) n: f64,
     pub(super) seconds: f64,
+    /// Thousandths; empty if not known.
+    pub(super) pace: &'a [u16],
 }
 
+/// How far the time of the first iterations may be from that of a line, beside what runs differ by.
+const LINE_ERROR: f64 = 0.15;
 /// How fast the past loses weight, in runs; by halves. The first suits steps that never change.
 const HALF_LIVES: [f64; 4] = [f64::INFINITY, 24.0, 6.0, 1.5];
 /// A shorter memory has to be better by this much to be believed: with few runs one of four is better by luck.
@@ -44,12 +67,19 @@ impl StepModel {
         let logs: Vec<f64> =
             taken.iter().map(|one| ((one.seconds + floor) / usual(one.n)).ln()).collect();
         let forecasts = HALF_LIVES.map(|half_life| Forecasts::make(&logs, half_life));
-        let mut best = &forecasts[0];
-        for forecast in &forecasts[1..] {
-            if forecast.error < best.error * BETTER {
-                best = forecast;
+        let mut best = 0;
+        for at in 1..forecasts.len() {
+            if forecasts[at].error < forecasts[best].error * BETTER {
+                best = at;
             }
         }
+        let (drifts, best) = (best > 0, &forecasts[best]);
+        let past = taken.iter().zip(&logs).map(|(one, log)| PastTime {
+            n: one.n,
+            off: log - best.level,
+            pace: pace_of(one.pace),
+        });
+        let past: Vec<PastTime> = if is_iterated { past.collect() } else { Vec::new() };
         StepModel {
             name: name.to_owned(),
             is_iterated,
@@ -57,6 +87,9 @@ impl StepModel {
             level: best.level,
             level_doubt: (1.0 + 1.0 / best.weight).sqrt(),
             surprises: best.surprises.clone(),
+            mean_pace: mean_pace(&past),
+            past,
+            drifts,
         }
     }
 
@@ -68,6 +101,15 @@ impl StepModel {
     /// The same if the time grows by this line.
     pub(super) fn usual_by(&self, line: LinearDuration, n: f64) -> f64 {
         line.seconds(n) * self.level.exp()
+    }
+
+    /// The line in the middle of all, once it is seen how long so many iterations took.
+    pub(super) fn line_seen(&self, done: f64, seconds: f64, deviation: f64) -> LinearDuration {
+        let error = LINE_ERROR + deviation;
+        self.growth.seen(|line| {
+            let off = (seconds / self.usual_by(line, done)).ln() / error;
+            (-off * off / 2.0).exp()
+        })
     }
 
     /// The lines by which its time may grow, with the probability of each.
@@ -87,6 +129,12 @@ impl StepModel {
         }
         self.growth.likely
     }
+}
+
+fn mean_pace(past: &[PastTime]) -> Option<Pace> {
+    let known: Vec<&Pace> = past.iter().filter_map(|one| one.pace.as_ref()).collect();
+    let mean = |at| known.iter().map(|pace| pace[at]).sum::<f64>() / known.len() as f64;
+    (!known.is_empty()).then(|| std::array::from_fn(mean))
 }
 
 /// What each run would have been expected to take by those before it.

@@ -42,6 +42,7 @@ fn past_run(trace: &Sample, names: &[&str]) -> PastRun {
         name: (*name).to_owned(),
         iterations: step.iterations,
         seconds: step.duration(),
+        pace: step.pace.clone(),
     });
     PastRun { steps: steps.collect() }
 }
@@ -57,6 +58,7 @@ impl Running {
                 name: step.step_name.clone(),
                 iterations: Some(step.iterations).filter(|n| *n > 0),
                 seconds: until - step.started_at,
+                pace: Vec::new(),
             }
         });
         Running {
@@ -67,6 +69,7 @@ impl Running {
                 iteration: current.iteration,
                 reported_s: trace.last_updated_at - current.started_at,
                 elapsed_s: now - current.started_at,
+                marks: current.marks.clone(),
             },
         }
     }
@@ -75,7 +78,7 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::TraceStep;
+    use crate::{pace::Marks, trace::TraceStep};
 
     #[test]
     fn trace_is_seen_step_by_step() {
@@ -85,6 +88,7 @@ mod tests {
             iterations,
             started_at,
             finished_at,
+            marks: Marks::default(),
         };
         let steps = vec![
             step("load", 0, 0, 100.0, Some(105.0)),
@@ -100,8 +104,12 @@ mod tests {
             reports_every: None,
         };
         let running = Running::of(&trace, 112.5);
-        let finished =
-            |name: &str, seconds| FinishedStep { name: name.into(), iterations: None, seconds };
+        let finished = |name: &str, seconds| FinishedStep {
+            name: name.into(),
+            iterations: None,
+            seconds,
+            pace: Vec::new(),
+        };
         assert_eq!(running.finished, [finished("load", 5.0), finished("lost", 2.0)]);
         let current = Current {
             name: "copy".into(),
@@ -109,6 +117,7 @@ mod tests {
             iteration: 3,
             reported_s: 3.0,
             elapsed_s: 5.5,
+            marks: Marks::default(),
         };
         assert_eq!(running.current, current);
     }

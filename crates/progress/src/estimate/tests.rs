@@ -3,7 +3,7 @@
 mod cases;
 mod properties;
 
-use super::{Current, Estimate, FinishedStep, Model, PastRun, Running};
+use super::{Current, Estimate, FinishedStep, Marks, Model, PastRun, Running};
 
 /// Steps from a line such as `load 5, copy/100 20`: a name, how many iterations, how many seconds.
 fn steps(line: &str) -> Vec<FinishedStep> {
@@ -15,7 +15,7 @@ fn steps(line: &str) -> Vec<FinishedStep> {
             None => (what, None),
         };
         let seconds = seconds.parse().expect("seconds");
-        FinishedStep { name: name.to_owned(), iterations, seconds }
+        FinishedStep { name: name.to_owned(), iterations, seconds, pace: Vec::new() }
     };
     words.map(step).collect()
 }
@@ -25,13 +25,14 @@ fn past(lines: &[&str]) -> Vec<PastRun> {
 }
 
 /// A run that is through with the steps of a line, and for some seconds in a one-off step.
-fn in_one_off(finished: &str, name: &str, elapsed_s: f64) -> Running {
+pub(super) fn in_one_off(finished: &str, name: &str, elapsed_s: f64) -> Running {
     let current = Current {
         name: name.to_owned(),
         iterations: None,
         iteration: 0,
         reported_s: 0.0,
         elapsed_s,
+        marks: Marks::default(),
     };
     Running { finished: steps(finished), current }
 }
@@ -44,6 +45,7 @@ fn in_iterated(finished: &str, name: &str, done: u64, of: u64, elapsed_s: f64) -
         iteration: done,
         reported_s: elapsed_s,
         elapsed_s,
+        marks: Marks::default(),
     };
     Running { finished: steps(finished), current }
 }

@@ -1,4 +1,4 @@
--- Changes of a bar: KEYS are bar, steps, traces, samples and bars in any script that includes this.
+-- Changes of a bar: KEYS are bar, steps, traces, samples, paces and bars in any script that includes this.
 local call = redis.call
 
 -- At most so many values in one command: Lua's stack is finite.
@@ -15,7 +15,7 @@ end
 local function is_as_read(bar, revision) return (call('HGET', bar, 'revision') or '') == revision end
 
 -- Drops all retained traces.
-local function forget_samples(traces, samples) call('DEL', traces, samples) end
+local function forget_samples(traces, samples, paces) call('DEL', traces, samples, paces) end
 
 -- Drops what was worked out from what has changed.
 local function drop_stale(first)

@@ -30,6 +30,7 @@ fn trace(steps: &[(&str, u64, f64)]) -> Trace {
         iterations,
         started_at,
         finished_at: None,
+        marks: Default::default(),
     };
     Trace {
         created_at: 1000.0,

@@ -5,7 +5,7 @@
   ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month   7 force   8 member   9 silent_since
         10 stored_member   11 stored_slack   12 traces_max
         The traces under way are kept elsewhere on a cluster, so running is absent there. Without force, a completed trace that has not been counted is not replaced. The month is the field to count in: on a cluster months are counted in a hash of the user's own.
-  Derives step(<position>) from the trace.
+  Derives step(<position>) and trace_pace from the trace.
   Returns how many traces are counted in the month.
   Errors  UID_TAKEN  UNCOUNTED  TOO_MANY_TRACES
 ]]
@@ -31,7 +31,7 @@ end
 local known = tonumber(earlier[1]) or 0
 local position = 1
 while call('DEL', step_key(position)) == 1 or position <= known do position = position + 1 end
-call('DEL', trace)
+call('DEL', trace, pace_key)
 
 call('HSET', trace, 'created_at', now, 'last_updated_at', now, 'current_step', '1', 'done', '0')
 call('EXPIRE', trace, ttl)

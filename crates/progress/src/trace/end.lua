@@ -4,7 +4,7 @@
   KEYS  1 trace   2 events   3 stored   4 running...
   ARGV  1 now   2 exit_code   3 signal   4 ttl   5 member   6 stored_member   7 stored_slack
         The traces under way are kept elsewhere on a cluster, so running is absent there. What is not known is empty.
-  Derives step(<position>) from the trace.
+  Derives step(<position>) and trace_pace from the trace.
   Errors  TRACE_NOT_FOUND  TRACE_COMPLETED
 ]]
 --- @include "steps"
@@ -22,6 +22,7 @@ call('HSET', trace, 'failed_at', now, 'last_updated_at', now)
 if exit_code ~= '' then call('HSET', trace, 'exit_code', exit_code) end
 if signal ~= '' then call('HSET', trace, 'signal', signal) end
 call('EXPIRE', trace, ttl)
+call('EXPIRE', pace_key, ttl)
 for step = 1, position do call('EXPIRE', step_key(step), ttl) end
 local lives = tonumber(ttl) + tonumber(stored_slack)
 call('ZADD', KEYS[3], string.format('%.6f', tonumber(now) + lives), stored_member)

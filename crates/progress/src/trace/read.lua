@@ -2,8 +2,8 @@
   Reads a trace with all its steps.
 
   KEYS  1 trace
-  Derives step(<position>) from the trace.
-  Returns the fields of the trace, then those of each step in order; nothing when there is no trace. Absent fields are
+  Derives step(<position>) and trace_pace from the trace.
+  Returns the fields of the trace, then those of each step in order, with its pace; nothing when there is no trace. Absent fields are
   empty, and so is a step that is not there.
 ]]
 --- @include "steps"
@@ -21,8 +21,13 @@ local n_steps = tonumber(fields[3])
 if not n_steps then return {} end
 
 local answer = { fields }
+local paces = {}
+local stored = call('HGETALL', pace_key)
+for at = 1, #stored, 2 do paces[tonumber(stored[at])] = stored[at + 1] end
 -- Whatever stands there, an answer has to end.
 for position = 1, math.min(n_steps, 10000) do
   answer[position + 1] = read(step_key(position), 'step_name', 'iteration', 'iterations', 'started_at', 'finished_at')
+  local step = answer[position + 1]
+  step[#step + 1] = paces[position] or ''
 end
 return answer

@@ -8,6 +8,7 @@ use crate::{
     bar::bar_name,
     error::Error,
     keys::{self, BarName, TraceUid},
+    pace::Marks,
     service::Progress,
     text::number,
 };
@@ -92,5 +93,6 @@ fn read_step(key: &str, fields: &[String]) -> Result<TraceStep, Error> {
         iterations: number(key, "iterations", &fields[2])?,
         started_at: number(key, "started_at", &fields[3])?,
         finished_at,
+        marks: Marks::parse(&fields[5]),
     })
 }

@@ -4,7 +4,7 @@
   KEYS  1 trace   2 events
   ARGV  1 step_name   2 iterations   3 ttl
         With 0 iterations the step is a one-off step.
-  Derives step(<position>) from the trace.
+  Derives step(<position>) and trace_pace from the trace.
   Returns the position of the step.
   Errors  TRACE_NOT_FOUND  TRACE_COMPLETED  STEP_MISSING  MISSING_START_TIME
 ]]
@@ -26,5 +26,6 @@ call('HSET', current_key, 'iterations', iterations)
 if (tonumber(current[2]) or 0) > tonumber(iterations) then call('HSET', current_key, 'iteration', iterations) end
 for step = 1, position do call('EXPIRE', step_key(step), ttl) end
 call('EXPIRE', trace, ttl)
+call('EXPIRE', pace_key, ttl)
 publish(KEYS[2], 'updated')
 return position

@@ -12,6 +12,7 @@ use crate::{
     complete::CountOutcome,
     error::Error,
     keys::{self, BarName, TraceUid},
+    pace::{MARKS, MARKS_MAX},
     running::member,
     service::Progress,
     text::float,
@@ -88,6 +89,8 @@ impl Progress {
             .arg("member", member(user, &bar, &trace_uid))
             .arg("stored_member", stored_member(&bar, &trace_uid))
             .arg("stored_slack", STORED_SLACK_SECONDS)
+            .arg("marks", MARKS)
+            .arg("marks_max", MARKS_MAX)
             .run()
             .await;
         moved.map_err(|error| refusal(error, update))?;

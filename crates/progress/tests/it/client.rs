@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::{Stream as _, StreamExt as _, stream};
 use keyrack_keys::UserSub;
 use keyrack_progress::{Outcome, Progress, client::Client};
 use keyrack_store::Store;
@@ -51,6 +52,69 @@ async fn every_run_of_a_wrapped_loop_is_learned_from() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn wrapped_loop_says_how_long_it_will_take() {
+    on_every_store(async |store| {
+        let (_, client) = open(store);
+        let unknown = client.wrap("import", "copy", 0..3);
+        assert_eq!(unknown.estimate(), None);
+        assert_eq!(unknown.count(), 3);
+        assert!(client.flush(LONG).await);
+        let mut wrapped = client.wrap("import", "copy", 0..3);
+        wrapped.next();
+        let known = async || loop {
+            if let Some(estimate) = wrapped.estimate() {
+                return estimate;
+            }
+            tokio::task::yield_now().await;
+        };
+        let estimate = tokio::time::timeout(LONG, known()).await.expect("known in time");
+        assert!(estimate.p10 <= estimate.p50 && estimate.p50 <= estimate.p90, "{estimate:?}");
+        assert_eq!(wrapped.count(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn wrapped_streams_are_runs_too() {
+    on_every_store(async |store| {
+        let (progress, client) = open(store);
+        let items = || stream::iter(["a", "b", "c"]);
+        // One that knows how many there are, one that was told, and one of which nobody knows.
+        let known = client.wrap_stream("known", "copy", None, items());
+        assert_eq!(known.size_hint(), (3, Some(3)));
+        assert_eq!(known.collect::<Vec<_>>().await, ["a", "b", "c"]);
+        let filtered = || items().filter(|item| std::future::ready(*item != "b"));
+        let told = client.wrap_stream("told", "copy", Some(2), filtered());
+        let uid = told.uid().to_owned();
+        assert_eq!(told.collect::<Vec<_>>().await, ["a", "c"]);
+        let unknown = client.wrap_stream("unknown", "copy", None, filtered());
+        assert_eq!(unknown.count().await, 2);
+        assert!(client.flush(LONG).await);
+        for (bar, iterations) in [("known", Some(3)), ("told", Some(2)), ("unknown", None)] {
+            let samples = progress.samples(&user(), bar).await.expect("an answer").expect("a bar");
+            assert_eq!(samples.traces[0].steps[0].iterations, iterations, "{bar}");
+        }
+        let trace = progress.trace(&user(), "told", &uid).await.expect("an answer");
+        assert!(trace.is_some_and(|trace| trace.done));
+    })
+    .await;
+}
+
+#[cfg(feature = "draw")]
+#[tokio::test(flavor = "multi_thread")]
+async fn run_draws_its_bar_and_takes_it_away() {
+    let store = Store::open("embedded:memory").await.expect("a store");
+    let (_, client) = open(store);
+    let terminal = indicatif::InMemoryTerm::new(5, 80);
+    let run = client.start("import", "copy", Some(1_500));
+    run.tick(20);
+    run.draw_to(indicatif::ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+    keyrack_testkit::wait_until("a bar", || terminal.contents().contains("copy 20 of 1,500"));
+    run.finish();
+    assert_eq!(terminal.contents(), "");
 }
 
 #[tokio::test]

@@ -156,6 +156,7 @@ async fn a_deleted_bar_leaves_nothing(rig: &Rig) {
         keys::steps(&rig.user, &bar()),
         keys::traces(&rig.user, &bar()),
         keys::samples(&rig.user, &bar()),
+        keys::paces(&rig.user, &bar()),
         keys::bars(&rig.user),
         count(0),
         count(1),

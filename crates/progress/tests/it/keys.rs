@@ -1,9 +1,11 @@
 //! The added keys: how they are written, and what is not shared between names.
 
 use keyrack_keys::Layout;
-use keyrack_progress::{BarSettings, Sampling, StepConfig, keys};
+use keyrack_progress::{BarSettings, NewTrace, Sampling, StepConfig, Update, keys};
 
-use crate::rig::{BAR, NOW, Rig, TRACE, bar, everywhere, fields, user};
+use crate::rig::{
+    BAR, NOW, Rig, TRACE, bar, done, everywhere, fields, iterated, starts, trace_uid, user,
+};
 
 #[tokio::test]
 async fn bars_are_written_as_declared() {
@@ -11,6 +13,7 @@ async fn bars_are_written_as_declared() {
         a_bar_and_its_steps_are_one_hash_and_one_list(&rig.of("bars")).await;
         an_age_that_is_not_set_is_not_there(&rig.of("ageless")).await;
         retained_traces_are_indexed_by_time(&rig.of("samples")).await;
+        paces_come_and_go_with_the_retained_traces(&rig.of("paces")).await;
         results_of_examples_are_kept_for_ten_minutes(&rig.of("example")).await;
     })
     .await;
@@ -82,6 +85,32 @@ async fn retained_traces_are_indexed_by_time(rig: &Rig) {
     });
     let stored: serde_json::Value = serde_json::from_str(&stored[&sample.uid]).expect("JSON");
     assert_eq!(stored, expected);
+}
+
+/// Four iterations, of which the last takes as long as the others together.
+async fn paces_come_and_go_with_the_retained_traces(rig: &Rig) {
+    rig.wait_until(NOW);
+    rig.create(&NewTrace { iterations: Some(4), ..starts("read") }).await.expect("created");
+    for (iteration, after) in [(1, 1.0), (2, 2.0), (3, 3.0)] {
+        rig.wait_until(NOW + after);
+        rig.accept(&Update { now: NOW + after, ..iterated("read", iteration, 4) }).await;
+    }
+    let pace = keys::trace_pace(&rig.user, &bar(), &trace_uid(TRACE));
+    assert_eq!(rig.hash(&pace).await, fields([("1", "1:1.0000 2:2.0000 3:3.0000")]));
+    rig.assert_expires_in(&pace, 86_400).await;
+    rig.wait_until(NOW + 6.0);
+    rig.accept(&done(Update { now: NOW + 6.0, ..iterated("read", 4, 4) })).await;
+    rig.count(TRACE).await;
+    let sample = rig.samples().await.traces.remove(0);
+    let recent = rig.progress.recent_samples(&rig.user, BAR, 1).await.expect("an answer");
+    assert_eq!(recent.expect("the bar").traces, std::slice::from_ref(&sample));
+    let quarters = |pace: &[u16]| [pace[8], pace[16], pace[24]];
+    assert_eq!(quarters(&sample.steps[0].pace), [167, 333, 500]);
+    let paces = rig.hash(&keys::paces(&rig.user, &bar())).await;
+    let stored: Vec<Vec<u16>> = serde_json::from_str(&paces[&sample.uid]).expect("JSON");
+    assert_eq!(stored, [sample.steps[0].pace.clone()]);
+    rig.progress.delete_trace(&rig.user, BAR, &sample.uid).await.expect("deleted");
+    assert!(!rig.exists(&keys::paces(&rig.user, &bar())).await);
 }
 
 #[test]

@@ -60,10 +60,14 @@ async fn iterations_have_to_fit_together(rig: &Rig) {
         done(without(Some(3), None)),
         done(without(None, Some(3))),
         Update { step_name: String::new(), ..update.clone() },
+    ] {
+        rig.refuse(&bad, "invalid").await;
+    }
+    for bad in [
         Update { pbar_name: String::new(), ..update.clone() },
         Update { trace_uid: String::new(), ..update.clone() },
     ] {
-        rig.refuse(&bad, "invalid").await;
+        rig.refuse(&bad, "bad_name").await;
     }
     rig.accept(&without(Some(3), Some(3))).await;
     rig.accept(&done(without(Some(3), Some(3)))).await;

@@ -8,7 +8,7 @@ mod own;
 mod secrecy;
 mod table;
 
-use keyrack_identity::{NewToken, Reach, Role, keys::TokenUid};
+use keyrack_identity::{NewToken, Role, TokenScope, keys::TokenUid};
 use keyrack_keys::UserSub;
 use keyrack_store::Store;
 use keyrack_web::{Access, Auth};
@@ -120,7 +120,7 @@ impl Door {
         }
         tokens.push((Caller::Expired, expired(&site).await));
         tokens.push((Caller::Revoked, revoked(&site).await));
-        tokens.push((Caller::Customer, made(&site, Reach::Own, None).await.0));
+        tokens.push((Caller::Customer, made(&site, TokenScope::Own, None).await.0));
         tokens.push((Caller::SignedIn, jwt("customer")));
         let foreign = project_token(&site, "7", "2").await;
         let event = serde_json::json!({"access_token": foreign, "dimension": "1", "key": "1", "value": FOREIGN_VALUE,
@@ -165,7 +165,7 @@ async fn head_and_refusal(mut stream: tokio::net::TcpStream) -> (u16, String) {
     (status, text)
 }
 
-async fn made(site: &Site, reach: Reach, expires_at: Option<f64>) -> (String, TokenUid) {
+async fn made(site: &Site, reach: TokenScope, expires_at: Option<f64>) -> (String, TokenUid) {
     let new = NewToken { name: "test".into(), role: Role::Operator, reach, expires_at };
     let sub = UserSub::new("somebody").expect("a subject");
     let created = site.identity.create_token("test", &sub, new).await.expect("a token");
@@ -173,7 +173,7 @@ async fn made(site: &Site, reach: Reach, expires_at: Option<f64>) -> (String, To
 }
 
 async fn revoked(site: &Site) -> String {
-    let (secret, uid) = made(site, Reach::Server, None).await;
+    let (secret, uid) = made(site, TokenScope::Server, None).await;
     let sub = UserSub::new("somebody").expect("a subject");
     site.identity.delete_token("test", &sub, &uid).await.expect("deleted");
     secret
@@ -181,7 +181,7 @@ async fn revoked(site: &Site) -> String {
 
 /// A token whose time is over, without waiting for that.
 async fn expired(site: &Site) -> String {
-    let (secret, uid) = made(site, Reach::Server, Some(9e9)).await;
+    let (secret, uid) = made(site, TokenScope::Server, Some(9e9)).await;
     let mut cmd = redis::cmd("HSET");
     cmd.arg(&*site.store.place(&keyrack_identity::keys::token(&uid)));
     cmd.arg("expires_at").arg(1).exec_async(&mut site.store.connection()).await.expect("set");

@@ -4,16 +4,16 @@ use serde_json::{Value as Json, json};
 
 use crate::site::{Answer, Site};
 
-struct Desk {
+struct ApiClient {
     site: Site,
     token: String,
 }
 
-impl Desk {
-    async fn new() -> Desk {
+impl ApiClient {
+    async fn new() -> ApiClient {
         let site = Site::start().await;
         let token = site.token("alice").await;
-        Desk { site, token }
+        ApiClient { site, token }
     }
 
     async fn send(&self, method: &str, path: &str, body: Json) -> Answer {
@@ -28,7 +28,7 @@ impl Desk {
 
 #[tokio::test]
 async fn a_bar_is_created_found_changed_and_deleted() {
-    let desk = Desk::new().await;
+    let desk = ApiClient::new().await;
     let created = desk.send("POST", "", json!({"name": "import"})).await;
     assert_eq!(created.status, 201, "{created:?}");
     let bar = created.json();
@@ -79,7 +79,7 @@ async fn a_bar_is_created_found_changed_and_deleted() {
 
 #[tokio::test]
 async fn null_as_the_greatest_age_is_no_age_at_all() {
-    let desk = Desk::new().await;
+    let desk = ApiClient::new().await;
     let created =
         desk.send("POST", "", json!({"name": "x", "sampling_max_age_seconds": null})).await;
     assert_eq!((created.status, &created.json()["sampling_max_age_seconds"]), (201, &Json::Null));
@@ -87,7 +87,7 @@ async fn null_as_the_greatest_age_is_no_age_at_all() {
 
 #[tokio::test]
 async fn names_may_have_any_characters() {
-    let desk = Desk::new().await;
+    let desk = ApiClient::new().await;
     for name in ["a:b", "{x}", "🐝 bee", "50% off?", "a/b&c=d"] {
         let created = desk.send("POST", "", json!({"name": name})).await;
         assert_eq!(created.status, 201, "{created:?}");
@@ -103,7 +103,7 @@ async fn names_may_have_any_characters() {
 
 #[tokio::test]
 async fn steps_are_added_changed_and_deleted_and_each_makes_a_version() {
-    let desk = Desk::new().await;
+    let desk = ApiClient::new().await;
     desk.send("POST", "", json!({"name": "import"})).await;
     let created = desk.send("POST", "steps/?pbar_name=import&step_name=load", json!({})).await;
     assert_eq!((created.status, &created.json()["position"]), (201, &json!(1)), "{created:?}");
@@ -137,7 +137,7 @@ async fn steps_are_added_changed_and_deleted_and_each_makes_a_version() {
 
 #[tokio::test]
 async fn steps_are_refused_by_their_documented_words() {
-    let desk = Desk::new().await;
+    let desk = ApiClient::new().await;
     desk.send("POST", "", json!({"name": "import"})).await;
     desk.send("POST", "steps/?pbar_name=import&step_name=load", json!({})).await;
     for (method, bar, step, status, word) in [
@@ -159,7 +159,7 @@ async fn steps_are_refused_by_their_documented_words() {
 
 #[tokio::test]
 async fn what_makes_no_sense_is_refused_by_its_field() {
-    let desk = Desk::new().await;
+    let desk = ApiClient::new().await;
     desk.send("POST", "", json!({"name": "import"})).await;
     for (body, field) in [
         (json!({}), "name"),
@@ -196,7 +196,7 @@ async fn what_makes_no_sense_is_refused_by_its_field() {
 
 #[tokio::test]
 async fn trailing_slashes_count() {
-    let desk = Desk::new().await;
+    let desk = ApiClient::new().await;
     for path in ["steps?pbar_name=a&step_name=b", "traces", "search/", "steps/search/"] {
         desk.send("POST", path, json!({})).await.problem(404, "not_found");
     }

@@ -1,6 +1,5 @@
 //! The API over real HTTP, on loopback.
 
-mod conforms;
 mod site;
 
 mod bad_input;

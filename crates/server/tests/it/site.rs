@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 
 use keyrack_files::Buckets;
-use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Reach, Role, dev_token};
+use keyrack_identity::{Identity, JwtSettings, KeySource, NewToken, Role, TokenScope, dev_token};
 use keyrack_jobs::{
     bee::{Hive, keys::Jid},
     hot,
@@ -15,6 +15,7 @@ use keyrack_progress::Progress;
 use keyrack_server::Server;
 use keyrack_services::{Billing, Deploys, Options, Quotas, Services};
 use keyrack_store::Store;
+use keyrack_testkit::Exchange;
 use keyrack_updates::{Secret, keys::Repo};
 use keyrack_web::{Access, ConnectionLimits};
 use serde_json::Value as Json;
@@ -26,7 +27,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{conforms::Exchange, recommendations::recommendations};
+use crate::recommendations::recommendations;
 
 /// What those know who may announce updates, and issue tickets for journeys.
 pub(crate) const DEPLOY_SECRET: &str = "the secret of the build server";
@@ -185,7 +186,13 @@ impl Site {
         stream.write_all(request.as_bytes()).await.expect("sent");
         let mut response = String::new();
         stream.read_to_string(&mut response).await.expect("text");
-        Answer::parse(&response)
+        let answer = Answer::parse(&response);
+        let mut words = request.split(' ');
+        if let (Some(method), Some(path)) = (words.next(), words.next()) {
+            let (content_type, body) = (answer.header("content-type"), answer.body.as_str());
+            Exchange { method, path, status: answer.status, content_type, body }.conforms();
+        }
+        answer
     }
 
     /// Sends a request and leaves the answer to come.
@@ -234,7 +241,8 @@ impl Site {
     /// A user token of somebody with a role.
     pub(crate) async fn token_of(&self, sub: &str, role: Role) -> String {
         let sub = UserSub::new(sub).expect("a subject");
-        let new = NewToken { name: "test".into(), role, reach: Reach::Server, expires_at: None };
+        let new =
+            NewToken { name: "test".into(), role, reach: TokenScope::Server, expires_at: None };
         self.identity.create_token("test", &sub, new).await.expect("a token").secret
     }
 

@@ -104,7 +104,6 @@ pub(super) const COMMANDS: &[Group] = &[
             "zcard",
             "zcount",
             "zincrby",
-            "zlexcount",
             "zmscore",
             "zpopmin",
             "bzpopmin",

@@ -1,6 +1,6 @@
 //! Who sends a request to what is everybody's.
 
-use keyrack_identity::{Principal, Reach, Role};
+use keyrack_identity::{Principal, Role, TokenScope};
 
 /// Who sends a request, and what they may do. Pages show what it allows and nothing else.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ impl Caller {
             Who::Nobody => None,
             Who::Local => Some(Role::Admin),
             Who::Known { principal, .. } => {
-                (principal.reach == Reach::Server).then_some(principal.role)
+                (principal.reach == TokenScope::Server).then_some(principal.role)
             }
         }
     }

@@ -21,7 +21,7 @@ use tower::{Service as _, ServiceExt as _};
 
 use super::{
     ConnectionLimits,
-    body::{Fate, LastBody, TimedBody},
+    body::{BodyOutcome, LastBody, TimedBody},
     io::Watched,
     table::{Connection, Slot, Table},
     tls::Tls,
@@ -207,7 +207,7 @@ impl Server {
 
     async fn pass_on(&self, request: Request<Incoming>, connection: &Connection) -> Response {
         let expects = request.headers().contains_key(header::EXPECT);
-        let fate = Arc::<Fate>::default();
+        let fate = Arc::<BodyOutcome>::default();
         let deadline = Instant::now() + connection.limits().body;
         let mut request =
             request.map(|body| Body::new(TimedBody::new(body, deadline, fate.clone(), expects)));

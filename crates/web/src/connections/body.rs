@@ -24,12 +24,12 @@ const TIME_PER_BYTE: Duration = Duration::from_micros(60);
 
 /// What became of the body of a request.
 #[derive(Debug, Default)]
-pub(super) struct Fate {
+pub(super) struct BodyOutcome {
     timed_out: AtomicBool,
     left: AtomicBool,
 }
 
-impl Fate {
+impl BodyOutcome {
     /// Whether the client took too long to send it.
     pub(super) fn is_timed_out(&self) -> bool {
         self.timed_out.load(Ordering::Acquire)
@@ -47,13 +47,18 @@ pub(super) struct TimedBody<B: HttpBody<Data = Bytes, Error: Into<axum::BoxError
     deadline: Instant,
     /// Set when it is first waited for.
     alarm: Option<Pin<Box<Sleep>>>,
-    fate: Arc<Fate>,
+    fate: Arc<BodyOutcome>,
     /// Whether the client waits for a sign before it sends anything.
     is_held_back: bool,
 }
 
 impl<B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Unpin> TimedBody<B> {
-    pub(super) fn new(body: B, deadline: Instant, fate: Arc<Fate>, is_held_back: bool) -> Self {
+    pub(super) fn new(
+        body: B,
+        deadline: Instant,
+        fate: Arc<BodyOutcome>,
+        is_held_back: bool,
+    ) -> Self {
         TimedBody { body, deadline, alarm: None, fate, is_held_back }
     }
 

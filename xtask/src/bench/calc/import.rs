@@ -37,7 +37,12 @@ pub(super) fn rate(keyrack: &Path, place: Place, values: u64) -> Result<f64> {
         )?;
     }
     file.into_inner().context("could not write the values")?.sync_all()?;
-    let mut import = pinned(keyrack, Role::Load);
+    // The engine is in the same process: one core each for reading the file and for storing, as with a server.
+    let role = match place {
+        Place::Embedded => Role::Anywhere,
+        Place::Redis => Role::Load,
+    };
+    let mut import = pinned(keyrack, role);
     import.args(["calc", "import", "--store", &store]).arg(&lines);
     let started = Instant::now();
     shell::run(&mut import)?;

@@ -61,6 +61,7 @@ fn measure(server: &Server) -> Result<Table> {
             name: (*name).to_owned(),
             subject: on_few.median(),
             reference: on_many.median(),
+            paired: None,
             per_cpu: on_many.cpu().zip(on_few.cpu()).map(|(many, few)| many / few),
         });
     }

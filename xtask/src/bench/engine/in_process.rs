@@ -45,7 +45,7 @@ fn measure(program: &Path, name: &str, fsync: Option<&str>) -> Result<Row> {
     }
     // Where the system puts the threads is luck, good or bad.
     let (subject, reference) = (median(&subject), median(&reference));
-    Ok(Row { name: name.to_owned(), subject, reference, per_cpu: None })
+    Ok(Row { name: name.to_owned(), subject, reference, paired: None, per_cpu: None })
 }
 
 fn through_redis(program: &Path, fsync: Option<&str>) -> Result<f64> {

@@ -51,6 +51,7 @@ pub(super) fn measure(
                 name: (*name).to_owned(),
                 subject: subject.info(field)? / MIB,
                 reference: reference.info(field)? / MIB,
+                paired: None,
                 per_cpu: None,
             });
         }

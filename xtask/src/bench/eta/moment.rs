@@ -1,6 +1,9 @@
 //! A run as it looks from outside at some moment, and what others would say then.
 
-use keyrack_progress::estimate::{Current, FinishedStep, PastRun, Running};
+use keyrack_progress::{
+    Marks,
+    estimate::{Current, FinishedStep, PastRun, Running},
+};
 
 use super::workload::{Piece, Run};
 
@@ -33,7 +36,9 @@ impl Moment {
         let (finished, current) = (&run.steps[..at], &run.steps[at]);
         let before: f64 = finished.iter().map(Piece::seconds).sum();
         let iterations = current.iterations;
-        let current = Current { name: name(at), iterations, iteration, reported_s, elapsed_s };
+        let marks = marks(current, iteration);
+        let current =
+            Current { name: name(at), iterations, iteration, reported_s, elapsed_s, marks };
         let inside = iterations.map_or(0.0, |n| iteration as f64 / n as f64);
         let units = |steps: &[Piece]| -> f64 {
             steps.iter().map(|step| step.iterations.unwrap_or(1) as f64).sum()
@@ -95,8 +100,19 @@ fn finished_steps(steps: &[Piece]) -> Vec<FinishedStep> {
         name: name(at),
         iterations: step.iterations,
         seconds: step.seconds(),
+        pace: step.iterations.map_or_else(Vec::new, |n| marks(step, n - 1).pace(n, step.seconds())),
     };
     steps.iter().enumerate().map(step).collect()
+}
+
+/// When the first iterations of a step were done, as a store keeps it.
+fn marks(step: &Piece, iterations: u64) -> Marks {
+    let (mut marks, mut seconds) = (Marks::default(), step.set_up);
+    for (at, time) in (1..=iterations).zip(&step.times) {
+        seconds += time;
+        marks.add(at, step.iterations.unwrap_or(1), seconds);
+    }
+    marks
 }
 
 fn name(at: usize) -> String {

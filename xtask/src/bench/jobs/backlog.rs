@@ -57,8 +57,8 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
 
 fn words(bench: &Bench) -> String {
     format!(
-        "While so many jobs wait, {} more are submitted and as many worked off, {} at a time; {} rounds in turns, medians. CPU is that of \
-         the redis-server, or of the whole process where the engine is in it.",
+        "With a backlog of this size, {} more jobs are submitted and processed, in batches of {}; {} rounds in turns, medians. CPU is that \
+         of the redis-server, or of the whole process where the engine is in it.",
         whole(f64::from(bench.jobs)),
         whole(f64::from(PORTION)),
         bench.rounds

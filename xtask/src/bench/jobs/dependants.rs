@@ -34,7 +34,7 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
         limits.push(Limit { what, measured: last / first, bound: Bound::AtMost(GROWTH_MAX) });
     }
     let words = format!(
-        "{JOBS} jobs that wait for one job, submitted one by one; {} rounds in turns, the median by growth.",
+        "{JOBS} jobs that wait for one job, submitted one by one; {} rounds in turns, the round with the median slowdown.",
         bench.rounds
     );
     Ok(Section { title: "Jobs that wait for one job", words, table, limits })

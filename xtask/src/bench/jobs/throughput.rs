@@ -72,12 +72,13 @@ fn row(contender: Contender, middle: &Figures, n_sent: Option<f64>) -> Vec<Strin
 
 fn words(bench: &Bench) -> String {
     format!(
-        "{} jobs that do nothing, with 100 bytes of JSON each, are submitted in bulk, then worked off by one process that runs up \
-         to 100 at once. The systems take turns, {} rounds, medians. Every job has to be handled exactly once. \
-         apalis-redis gets its jobs in portions of {}, because more than 8,000 waiting jobs kill its worker, and fetches 200 at \
-         once; without leases it sends no events either. BullMQ gets 1,000 jobs with each `addBulk`; tuned, it has four calls of 200 \
-         under way at once and removes jobs when they complete. keyrack keeps completed jobs, leases those it runs and \
-         fences what their workers report.",
+        "{} no-op jobs with 100 bytes of JSON each are submitted in bulk, then processed by one process that runs up to 100 at \
+         once. The systems take turns, {} rounds, medians. Every job has to be handled exactly once.\n\n\
+         - apalis-redis gets its jobs in batches of {}, because more than 8,000 waiting jobs kill its worker, and fetches 200 at \
+         once. Without leases it sends no events either.\n\
+         - BullMQ gets 1,000 jobs with each `addBulk`. Tuned, it has four calls of 200 in flight at once and removes jobs when \
+         they complete.\n\
+         - keyrack keeps completed jobs, leases those it runs and rejects late reports of lost workers.",
         whole(f64::from(bench.jobs)),
         bench.rounds,
         whole(f64::from(CONTENDERS[2].backlog_max())),

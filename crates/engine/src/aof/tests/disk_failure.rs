@@ -13,7 +13,7 @@ use crate::{
     config::Config,
     host::Host,
     reply::Reply,
-    session::{About, mailbox},
+    session::{ClientInfo, mailbox},
     state::State,
 };
 
@@ -113,7 +113,7 @@ fn a_disk_that_fills_up_under_a_script_stops_it_before_its_first_write_or_not_at
     let mut state = State::new(Box::new(host), Config::default());
     state.log = Some(log);
     let (mailbox, _inbox) = mailbox(1 << 20);
-    let client = state.connect(0, mailbox, true, About::default());
+    let client = state.connect(0, mailbox, true, ClientInfo::default());
     let mut run = |words: &[&str]| {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         state.execute(client, &words).reply.expect("an answer at once")

@@ -1,7 +1,7 @@
 //! CONFIG: reading and changing settings.
 
+mod ignored_settings;
 mod parameters;
-mod remembered;
 mod values;
 
 #[cfg(test)]

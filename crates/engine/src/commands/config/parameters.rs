@@ -1,7 +1,7 @@
 //! The settings that CONFIG knows, by the names Redis has for them.
 
 use super::{
-    remembered::{REMEMBERED, Remembered},
+    ignored_settings::{IGNORED_SETTINGS, IgnoredSetting},
     values::{integer, memory, pubsub_output_limit},
 };
 use crate::{aof::Fsync, config::Config, state::State};
@@ -20,14 +20,14 @@ type Change = fn(&mut Config, &str) -> Result<(), String>;
 #[derive(Clone, Copy)]
 pub(super) enum Setting {
     Own(&'static Parameter),
-    Remembered(&'static str, &'static Remembered),
+    Ignored(&'static str, &'static IgnoredSetting),
 }
 
 /// Every setting under each of its names.
 pub(super) fn settings() -> impl Iterator<Item = Setting> {
-    let remembered = REMEMBERED.iter().flat_map(|setting| {
+    let remembered = IGNORED_SETTINGS.iter().flat_map(|setting| {
         let names = [Some(setting.name), setting.alias].into_iter().flatten();
-        names.map(move |name| Setting::Remembered(name, setting))
+        names.map(move |name| Setting::Ignored(name, setting))
     });
     PARAMETERS.iter().map(Setting::Own).chain(remembered)
 }
@@ -36,21 +36,21 @@ impl Setting {
     pub(super) fn name(self) -> &'static str {
         match self {
             Setting::Own(parameter) => parameter.name,
-            Setting::Remembered(name, _) => name,
+            Setting::Ignored(name, _) => name,
         }
     }
 
     pub(super) fn get(self, state: &State) -> String {
         match self {
             Setting::Own(parameter) => (parameter.get)(state),
-            Setting::Remembered(_, setting) => setting.get(&state.config),
+            Setting::Ignored(_, setting) => setting.get(&state.config),
         }
     }
 
     /// Sets the value in `config`, or says why it cannot be.
     pub(super) fn set(self, state: &State, config: &mut Config, value: &str) -> Result<(), String> {
         match self {
-            Setting::Remembered(_, setting) => setting.set(config, value),
+            Setting::Ignored(_, setting) => setting.set(config, value),
             Setting::Own(parameter) => match parameter.change {
                 Some(change) => change(config, value),
                 // Scripts that set up a server often spell out what is the case anyway.

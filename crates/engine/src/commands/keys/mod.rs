@@ -5,7 +5,7 @@ mod discard;
 mod expiry;
 mod listing;
 mod object;
-mod place;
+mod rename_copy;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +24,7 @@ const FAST_WRITE: Flags = Flags::WRITE.or(Flags::FAST);
 const TWO: Keys = Keys::Range { first: 1, last: 2, step: 1 };
 
 pub(super) static COMMANDS: &[Command] = &[
-    Command::new("copy", -3, WRITE.or(Flags::DENYOOM), TWO, place::copy).doc(
+    Command::new("copy", -3, WRITE.or(Flags::DENYOOM), TWO, rename_copy::copy).doc(
         Group::Generic,
         "6.2.0",
         "Copies a key's value to another key",
@@ -73,7 +73,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command::new("memory", -2, Flags::NONE, Keys::None, no_subcommand)
         .doc(Group::Server, "4.0.0", "Tells what memory is used for")
         .with(object::MEMORY),
-    Command::new("move", 3, FAST_WRITE, Keys::FIRST, place::move_to_db).doc(
+    Command::new("move", 3, FAST_WRITE, Keys::FIRST, rename_copy::move_to_db).doc(
         Group::Generic,
         "1.0.0",
         "Moves a key to another database",
@@ -111,12 +111,12 @@ pub(super) static COMMANDS: &[Command] = &[
         "1.0.0",
         "Answers any key of the database",
     ),
-    Command::new("rename", 3, WRITE, TWO, place::rename).doc(
+    Command::new("rename", 3, WRITE, TWO, rename_copy::rename).doc(
         Group::Generic,
         "1.0.0",
         "Gives a key another name, whatever had that name",
     ),
-    Command::new("renamenx", 3, FAST_WRITE, TWO, place::rename_nx).doc(
+    Command::new("renamenx", 3, FAST_WRITE, TWO, rename_copy::rename_nx).doc(
         Group::Generic,
         "1.0.0",
         "Gives a key another name unless something has that name",

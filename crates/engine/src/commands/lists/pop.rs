@@ -3,7 +3,7 @@
 use super::{end, give_back_room, lost_items, moves::Move, pop_name, take};
 use crate::{
     blocking::{End, Operation, Wait},
-    commands::{Served, is, timeout},
+    commands::{ServeOutcome, is, timeout},
     ctx::Ctx,
     num::{format_int, parse_int},
     reply::{Error, Reply},
@@ -178,11 +178,15 @@ pub(super) fn blmpop(ctx: &mut Ctx<'_>, args: &[&[u8]]) -> Result<Reply, Error> 
 }
 
 /// Does what a waiting client's command could not do: `key` has come to hold something.
-pub(in crate::commands) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: &[u8]) -> Served {
+pub(in crate::commands) fn serve(
+    ctx: &mut Ctx<'_>,
+    operation: &Operation,
+    key: &[u8],
+) -> ServeOutcome {
     // Only after this is an error about the destination of a move, which is the client's answer.
-    let Ok(list) = ctx.list_mut(key) else { return Served::WrongKind };
+    let Ok(list) = ctx.list_mut(key) else { return ServeOutcome::WrongKind };
     if list.is_none() {
-        return Served::Empty;
+        return ServeOutcome::Empty;
     }
     let served = match operation {
         Operation::PopList { from } => pop_for_waiter(ctx, key, *from),
@@ -195,11 +199,11 @@ pub(in crate::commands) fn serve(ctx: &mut Ctx<'_>, operation: &Operation, key: 
             }
             reply
         }
-        Operation::PopZSet { .. } | Operation::PopZSets { .. } => return Served::WrongKind,
+        Operation::PopZSet { .. } | Operation::PopZSets { .. } => return ServeOutcome::WrongKind,
     };
     match served {
-        Ok(Some(reply)) => Served::Reply(reply),
-        Ok(None) => Served::Empty,
-        Err(error) => Served::Reply(Reply::Error(error)),
+        Ok(Some(reply)) => ServeOutcome::Reply(reply),
+        Ok(None) => ServeOutcome::Empty,
+        Err(error) => ServeOutcome::Reply(Reply::Error(error)),
     }
 }

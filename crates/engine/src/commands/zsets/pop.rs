@@ -3,7 +3,7 @@
 use super::{count, positive, scored};
 use crate::{
     blocking::{Operation, Wait},
-    commands::{Served, is, timeout},
+    commands::{ServeOutcome, is, timeout},
     ctx::Ctx,
     num::format_int,
     reply::{Error, Reply},
@@ -114,7 +114,7 @@ fn pop_or_wait(
 }
 
 /// Pops a member for a client that waits in BZPOPMIN or BZPOPMAX.
-pub(in crate::commands) fn serve(ctx: &mut Ctx<'_>, max: bool, key: &[u8]) -> Served {
+pub(in crate::commands) fn serve(ctx: &mut Ctx<'_>, max: bool, key: &[u8]) -> ServeOutcome {
     served(pop_one(ctx, key, max))
 }
 
@@ -124,15 +124,15 @@ pub(in crate::commands) fn serve_several(
     max: bool,
     n: usize,
     key: &[u8],
-) -> Served {
+) -> ServeOutcome {
     served(pop_several(ctx, key, max, n))
 }
 
-fn served(popped: Result<Option<Reply>, Error>) -> Served {
+fn served(popped: Result<Option<Reply>, Error>) -> ServeOutcome {
     match popped {
-        Ok(Some(reply)) => Served::Reply(reply),
-        Ok(None) => Served::Empty,
-        Err(_) => Served::WrongKind,
+        Ok(Some(reply)) => ServeOutcome::Reply(reply),
+        Ok(None) => ServeOutcome::Empty,
+        Err(_) => ServeOutcome::WrongKind,
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::{super::accept::hang_up_on_idle, Server};
 use crate::{
     Engine,
-    session::{About, Delivery, Inbox, mailbox},
+    session::{ClientInfo, Delivery, Inbox, mailbox},
     test_engine::TestEngine,
 };
 
@@ -126,7 +126,7 @@ fn silence_ends_a_connection_except_for_those_who_wait() {
     let mut rig = TestEngine::new();
     let mut connect = |address: &str| {
         let (mailbox, inbox) = mailbox(1 << 20);
-        let about = About { address: address.to_owned(), ..About::default() };
+        let about = ClientInfo { address: address.to_owned(), ..ClientInfo::default() };
         (rig.state.connect(0, mailbox, true, about), inbox)
     };
     let (_, mut silent) = connect("1.1.1.1:1");

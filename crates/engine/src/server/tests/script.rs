@@ -10,7 +10,7 @@ use redis::aio::ConnectionLike;
 use tokio::io::AsyncReadExt;
 
 use super::{Client, Server, in_time};
-use crate::{Engine, session::About};
+use crate::{Engine, session::ClientInfo};
 
 const BUSY: &str =
     "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n";
@@ -211,7 +211,7 @@ async fn who_gives_up_a_wait_need_not_wait_for_a_script_and_gets_nothing_from_it
     let server = Server::start().await;
     let mut waiter = server.engine.connection(0).expect("it exists");
     let shared = server.engine.shared();
-    let (client, _inbox) = shared.connect(0, true, About::default());
+    let (client, _inbox) = shared.connect(0, true, ClientInfo::default());
     let mut pop = redis::cmd("BLPOP");
     pop.arg("list").arg(0);
     let mut popped = waiter.req_packed_command(&pop);

@@ -14,7 +14,7 @@ pub(super) fn waiting(reasons: &[Reason], estimate: Option<u64>, now: u64) -> St
     match estimate.map(|at| at.saturating_sub(now)) {
         Some(0) => {}
         Some(wait_ms) => told.push(format!("it is likely to start in {}", duration(wait_ms))),
-        None => told.push("when it will start cannot be told".into()),
+        None => told.push("start time unknown".into()),
     }
     told.join("; ")
 }

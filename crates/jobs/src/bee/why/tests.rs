@@ -38,7 +38,7 @@ fn the_place_in_the_queue_and_the_pace_give_the_time() {
     let far = Facts { rank: Some(120), ..facts() };
     check("queued", far, "120 jobs ahead of it; it is likely to start in 2 min", Some(120_000));
     let fresh = Facts { rank: Some(10), started: 0, started_ms: 0.0, ..facts() };
-    check("queued", fresh, "10 jobs ahead of it; when it will start cannot be told", None);
+    check("queued", fresh, "10 jobs ahead of it; start time unknown", None);
     let sudden = Facts { rank: Some(10), started: 5, started_ms: 1.0, ..facts() };
     check("queued", sudden, "10 jobs ahead of it; it is likely to start in 2 s", Some(2000));
 }
@@ -46,10 +46,9 @@ fn the_place_in_the_queue_and_the_pace_give_the_time() {
 #[test]
 fn a_pause_and_missing_workers_have_no_end_that_could_be_told() {
     let paused = Facts { paused: true, ..facts() };
-    check("queued", paused, "the queue is paused; when it will start cannot be told", None);
+    check("queued", paused, "the queue is paused; start time unknown", None);
     let alone = Facts { workers: 0, rank: Some(3), ..facts() };
-    let expected =
-        "no worker of the queue is alive; 3 jobs ahead of it; when it will start cannot be told";
+    let expected = "no worker of the queue is alive; 3 jobs ahead of it; start time unknown";
     check("queued", alone, expected, None);
 }
 
@@ -80,7 +79,7 @@ fn limits_are_told_with_their_numbers() {
 fn jobs_that_have_just_started_are_no_pace() {
     // Ten workers took a job each a moment ago; when the first will be through is not known.
     let begun = Facts { rank: Some(90), started: 10, running: 10, started_ms: 50.0, ..facts() };
-    check("queued", begun, "90 jobs ahead of it; when it will start cannot be told", None);
+    check("queued", begun, "90 jobs ahead of it; start time unknown", None);
     let limited = Facts {
         rank: Some(10_000),
         started: 20,
@@ -115,11 +114,11 @@ fn dependencies_are_named() {
         (0..n.min(2)).map(job).collect::<Vec<_>>()
     };
     let one = Facts { rank: None, dependencies: 1, waits_for: waits_for(1), ..facts() };
-    let expected = "it waits for 1 job: \"d0\" (running); when it will start cannot be told";
+    let expected = "it waits for 1 job: \"d0\" (running); start time unknown";
     check("new", one, expected, None);
     let many = Facts { rank: None, dependencies: 5, waits_for: waits_for(5), ..facts() };
     let expected = "it waits for 5 jobs: \"d0\" (running), \"d1\" (running) and 3 more; \
-                    when it will start cannot be told";
+                    start time unknown";
     check("new", many, expected, None);
 }
 

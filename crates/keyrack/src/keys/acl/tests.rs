@@ -293,6 +293,8 @@ const NOT_SENT: &[(&str, &str)] = &[
     // The title of a column.
     ("keyrack/src/token/list.rs", "role"),
     ("store/src/reply.rs", "readonly"),
+    // The name of Lua's table.
+    ("store/src/script/assemble.rs", "keys"),
     ("store/src/sentinel.rs", "readonly"),
     // For types and sizes that only keys files declare.
     ("lint/src/content.rs", "xrange"),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use keyrack_progress::{
-    DEFAULT_STEP, ITERATIONS_MAX, NAME_CHARS_MAX, STEPS_MAX,
+    DEFAULT_STEP, ITERATIONS_MAX, Marks, NAME_CHARS_MAX, STEPS_MAX,
     estimate::{Current, FinishedStep, Model, Running},
 };
 
@@ -50,11 +50,13 @@ pub(super) struct Stage {
     pub(super) began: f64,
     /// When the last iteration was done.
     moved: f64,
+    /// When some of them were done, since the step began.
+    marks: Marks,
 }
 
 impl Stage {
     fn new(name: String, iterations: Option<u64>, began: f64) -> Stage {
-        Stage { name, iterations, iteration: 0, began, moved: began }
+        Stage { name, iterations, iteration: 0, began, moved: began, marks: Marks::default() }
     }
 
     fn advance(&mut self, count: u64, now: f64) {
@@ -62,6 +64,7 @@ impl Stage {
         self.iteration = self.iteration.saturating_add(count).min(ITERATIONS_MAX);
         // More than was said at first: it is no secret any more.
         *n = self.iteration.max(*n);
+        self.marks.add(self.iteration, *n, now - self.began);
         self.moved = now;
     }
 }
@@ -148,6 +151,7 @@ impl Course {
             name: pair[0].name.clone(),
             iterations: pair[0].iterations,
             seconds: pair[1].began - pair[0].began,
+            pace: Vec::new(),
         });
         let current = &self.steps[self.steps.len() - 1];
         Running {
@@ -158,6 +162,7 @@ impl Course {
                 iteration: current.iteration,
                 reported_s: current.moved - current.began,
                 elapsed_s: now - current.began,
+                marks: current.marks.clone(),
             },
         }
     }
@@ -188,7 +193,8 @@ mod tests {
     use super::*;
 
     fn model(name: &str, iterations: Option<u64>) -> Model {
-        let step = FinishedStep { name: name.to_owned(), iterations, seconds: 10.0 };
+        let pace = Vec::new();
+        let step = FinishedStep { name: name.to_owned(), iterations, seconds: 10.0, pace };
         Model::learn(&[PastRun { steps: vec![step] }])
     }
 

@@ -95,7 +95,7 @@ fn show_tells_all_there_is_to_know() {
     runs after FIRST
     options N retry after N kept for N
 
-    it waits for N job: "FIRST" (queued); no worker of the queue is alive; when it will start cannot be told
+    it waits for N job: "FIRST" (queued); no worker of the queue is alive; start time unknown
 
     N
     "#);
@@ -198,7 +198,7 @@ fn stats_tell_what_queues_hold() {
     insta::assert_snapshot!(one, @r"
     q
     queued N
-    delayed N the next for N
+    delayed N the next in N
     waiting N for other jobs
     running N
     ended N

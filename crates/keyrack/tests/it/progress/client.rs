@@ -9,7 +9,7 @@ use std::{
 };
 
 use keyrack_progress::client::Client;
-use keyrack_testkit::wait_until;
+use keyrack_testkit::{wait_for, wait_until};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -175,4 +175,11 @@ fn reports_to_a_real_server_are_learned_from() {
     let stats: Json =
         serde_json::from_str(&run("progress stats import --user ada --json")).expect("JSON");
     assert_eq!(stats["runs"][0]["steps"][0]["iterations"], 50);
+    // What the server has learned, it tells the next run.
+    let client = Client::http(&format!("http://{}", serve.http()), token.trim()).expect("a client");
+    let mut next = client.wrap("import", "copy", 0..50);
+    next.next();
+    let estimate = wait_for("an estimate", || next.estimate());
+    assert!(estimate.p10 <= estimate.p90, "{estimate:?}");
+    assert_eq!(next.count(), 49);
 }

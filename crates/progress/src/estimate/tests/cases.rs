@@ -135,3 +135,65 @@ fn finished_iterations_of_a_step_that_has_not_ended_leave_little() {
     let estimate = estimate(&lines, &in_iterated("", "copy", 100, 100, 50.0));
     assert!(estimate.p50 < 1.0, "{estimate:?}");
 }
+
+/// A past run of one step with 100 iterations, which took so long until each quarter of them was done.
+fn with_quarters(quarters: [f64; 4]) -> PastRun {
+    let marks = marks(&quarters[..3]);
+    let (iterations, seconds) = (Some(100), quarters[3]);
+    let pace = marks.pace(100, seconds);
+    PastRun { steps: vec![FinishedStep { name: "copy".to_owned(), iterations, seconds, pace }] }
+}
+
+fn marks(quarters: &[f64]) -> Marks {
+    let mut marks = Marks::default();
+    for (at, seconds) in (1..).zip(quarters) {
+        marks.add(25 * at, 100, *seconds);
+    }
+    marks
+}
+
+#[test]
+fn slow_end_of_every_past_run_is_expected() {
+    let past: Vec<PastRun> = (0..8)
+        .map(|run| f64::from(run) * 0.2)
+        .map(|off| with_quarters([10.0, 20.0, 30.0, 70.0 + off]))
+        .collect();
+    let model = Model::learn(&past);
+    let mut running = in_iterated("", "copy", 50, 100, 20.0);
+    running.current.marks = marks(&[10.0]);
+    let left = model.estimate(&running).expect("an estimate");
+    assert_near(left.p50, 50.7, 2.0);
+    // Twice as slow as ever: all past runs went on as they began.
+    running.current.reported_s = 40.0;
+    running.current.elapsed_s = 40.0;
+    let left = model.estimate(&running).expect("an estimate");
+    assert!(left.p50 > 65.0, "{left:?}");
+}
+
+#[test]
+fn pace_is_not_believed_where_it_never_told_anything() {
+    // The first quarter takes anything from 2 to 30 seconds, and the rest always about 60.
+    let first = [2.0, 30.0, 8.0, 20.0, 4.0, 26.0, 12.0, 16.0, 3.0, 24.0];
+    let past: Vec<PastRun> = first
+        .iter()
+        .map(|first| with_quarters([*first, first + 20.0, first + 40.0, first + 60.0]))
+        .collect();
+    let running = in_iterated("", "copy", 25, 100, 28.0);
+    let left = Model::learn(&past).estimate(&running).expect("an estimate");
+    assert_near(left.p50, 60.0, 6.0);
+}
+
+#[test]
+fn range_is_as_wide_as_past_runs_were_off() {
+    let alike: Vec<PastRun> = vec![with_quarters([10.0, 20.0, 30.0, 40.0]); 10];
+    let unlike = [30.0, 80.0, 45.0, 60.0, 35.0, 90.0, 50.0, 40.0, 70.0, 55.0];
+    let unlike: Vec<PastRun> =
+        unlike.iter().map(|end| with_quarters([10.0, 20.0, 25.0, *end])).collect();
+    let running = in_iterated("", "copy", 50, 100, 20.0);
+    let width = |past: &[PastRun]| {
+        let left = Model::learn(past).estimate(&running).expect("an estimate");
+        left.p90 - left.p10
+    };
+    assert!(width(&alike) < 4.0, "{}", width(&alike));
+    assert!((25.0..90.0).contains(&width(&unlike)), "{}", width(&unlike));
+}

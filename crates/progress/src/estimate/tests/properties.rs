@@ -69,7 +69,12 @@ impl Bar {
             let iterations = is_iterated.then(|| 1 + dice.below(300));
             let items = iterations.map_or(1.0, |n| n as f64 / 100.0);
             let factor = (speed + spread * (dice.share() - 0.5)).exp();
-            FinishedStep { name: format!("s{at}"), iterations, seconds: seconds * items * factor }
+            FinishedStep {
+                name: format!("s{at}"),
+                iterations,
+                seconds: seconds * items * factor,
+                pace: Vec::new(),
+            }
         });
         steps.collect()
     }
@@ -91,6 +96,7 @@ impl Bar {
             iteration,
             reported_s: elapsed_s,
             elapsed_s,
+            marks: Marks::default(),
         };
         (past, Running { finished, current })
     }
@@ -128,6 +134,7 @@ fn estimates_make_sense_whatever_is_put_in() {
             iteration: dice.any_count(),
             reported_s: dice.any_seconds(),
             elapsed_s: dice.any_seconds(),
+            marks: Marks::default(),
         };
         let estimate = Model::learn(&past).estimate(&Running { finished, current });
         estimate.iter().for_each(check);
@@ -178,7 +185,7 @@ fn expected_end_of_an_ordinary_loop_hardly_moves() {
         let run = |dice: &mut Dice, unevenness: f64| {
             let n = 20 + dice.below(300);
             let seconds = each * n as f64 * (1.0 + unevenness * (dice.share() - 0.5));
-            FinishedStep { name: "copy".into(), iterations: Some(n), seconds }
+            FinishedStep { name: "copy".into(), iterations: Some(n), seconds, pace: Vec::new() }
         };
         let past = (0..20).map(|_| PastRun { steps: vec![run(dice, 0.3)] });
         let model = Model::learn(&past.collect::<Vec<_>>());
@@ -208,6 +215,7 @@ fn after(step: &FinishedStep, elapsed_s: f64) -> Running {
         iteration,
         reported_s: iteration as f64 * each,
         elapsed_s,
+        marks: Marks::default(),
     };
     Running { finished: Vec::new(), current }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyrack_progress::{CountOutcome, NewTrace, Trace, TraceStep, Update};
+use keyrack_progress::{CountOutcome, Marks, NewTrace, Trace, TraceStep, Update};
 
 use crate::rig::{BAR, Rig};
 
@@ -68,7 +68,13 @@ fn new_step(name: &str, iterations: Option<u64>, now: f64) -> TraceStep {
         iterations,
         started_at: now,
         finished_at: None,
+        marks: Marks::default(),
     }
+}
+
+/// As it is stored.
+fn rounded(seconds: f64) -> f64 {
+    format!("{seconds:.4}").parse().expect("a number")
 }
 
 fn finish(step: &mut TraceStep, now: f64) {
@@ -153,6 +159,9 @@ impl Facts {
             trace.done = true;
             self.queued += 1;
         } else if let Some(at) = update.iteration {
+            if at > step.iteration {
+                step.marks.add(at, step.iterations, rounded(now - step.started_at));
+            }
             step.iteration = at;
         }
         trace.last_updated_at = now;

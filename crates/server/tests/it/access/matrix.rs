@@ -2,7 +2,7 @@
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
-use keyrack_identity::{NewToken, Reach, Role};
+use keyrack_identity::{NewToken, Role, TokenScope};
 use keyrack_keys::UserSub;
 use keyrack_store::Store;
 use keyrack_web::{Access, Auth};
@@ -69,8 +69,12 @@ impl Callers {
 }
 
 async fn own_token(site: &Site, sub: &str) -> String {
-    let new =
-        NewToken { name: "test".into(), role: Role::Operator, reach: Reach::Own, expires_at: None };
+    let new = NewToken {
+        name: "test".into(),
+        role: Role::Operator,
+        reach: TokenScope::Own,
+        expires_at: None,
+    };
     let sub = UserSub::new(sub).expect("a subject");
     site.identity.create_token("test", &sub, new).await.expect("a token").secret
 }

@@ -16,18 +16,18 @@ const AGE: Duration = Duration::from_secs(3);
 
 /// A bar's past: its latest traces, and what follows from them.
 #[derive(Debug)]
-pub(super) struct Past {
+pub(super) struct BarHistory {
     pub(super) samples: Samples,
     pub(super) model: Model,
 }
 
 /// The pasts of the bars that somebody looks at; none for a trace that has no bar yet.
 #[derive(Debug)]
-pub(super) struct Pasts(Cache<(UserSub, String), Option<Arc<Past>>>);
+pub(super) struct BarHistoryCache(Cache<(UserSub, String), Option<Arc<BarHistory>>>);
 
-impl Default for Pasts {
-    fn default() -> Pasts {
-        Pasts(Cache::new(AGE))
+impl Default for BarHistoryCache {
+    fn default() -> BarHistoryCache {
+        BarHistoryCache(Cache::new(AGE))
     }
 }
 
@@ -36,10 +36,10 @@ pub(super) async fn past(
     site: &Site,
     user: &UserSub,
     bar: &str,
-) -> Result<Option<Arc<Past>>, Problem> {
+) -> Result<Option<Arc<BarHistory>>, Problem> {
     let read = async {
         let samples = site.services.progress.recent_samples(user, bar, TRACES_MAX).await?;
-        Ok(samples.map(|samples| Arc::new(Past { model: Model::of(&samples), samples })))
+        Ok(samples.map(|samples| Arc::new(BarHistory { model: Model::of(&samples), samples })))
     };
     site.bars.pasts.0.get((user.clone(), bar.to_owned()), read).await
 }

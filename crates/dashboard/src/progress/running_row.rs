@@ -3,7 +3,7 @@
 use keyrack_format as format;
 use keyrack_progress::{RunningTrace, Trace, TraceStep, estimate::Estimate};
 
-use super::{past::past, trace_link};
+use super::{bar_history::past, trace_link};
 use crate::{
     Site,
     plot::{Track, ms, seconds},

@@ -28,20 +28,20 @@ const KEYS_PER_SECOND: u32 = 50_000;
 
 /// The last check, and the one under way.
 #[derive(Debug, Default)]
-pub(crate) struct Check {
+pub(crate) struct LintRun {
     walking: AtomicBool,
     keys: AtomicU64,
     keys_total: AtomicU64,
-    last: Mutex<Option<Arc<Last>>>,
+    last: Mutex<Option<Arc<LastReport>>>,
 }
 
 #[derive(Debug)]
-struct Last {
+struct LastReport {
     at: u64,
     outcome: Result<Report, String>,
 }
 
-impl Check {
+impl LintRun {
     /// How many problems the last one has found.
     pub(super) fn problems(&self) -> u64 {
         let last = self.last.lock().clone();
@@ -60,7 +60,7 @@ impl Check {
             self.keys_total.store(progress.keys_total, Ordering::Relaxed);
         });
         let outcome = report.await.map_err(|error| error.to_string());
-        *self.last.lock() = Some(Arc::new(Last { at: store.now_ms(), outcome }));
+        *self.last.lock() = Some(Arc::new(LastReport { at: store.now_ms(), outcome }));
     }
 }
 
@@ -121,7 +121,7 @@ impl View for LintView {
     type Page = LintPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<LintPage, Problem> {
-        let check = &site.check;
+        let check = &site.lint;
         let numbers = || {
             let keys = check.keys.load(Ordering::Relaxed);
             (keys, check.keys_total.load(Ordering::Relaxed).max(keys).max(1))
@@ -132,7 +132,12 @@ impl View for LintView {
     }
 }
 
-fn page(frame: Frame, walking: Option<(u64, u64)>, last: Option<&Last>, now: u64) -> LintPage {
+fn page(
+    frame: Frame,
+    walking: Option<(u64, u64)>,
+    last: Option<&LastReport>,
+    now: u64,
+) -> LintPage {
     let mut page = LintPage {
         frame,
         walking,
@@ -180,14 +185,14 @@ pub(crate) async fn lint(State(site): State<Arc<Site>>, visit: Visit) -> Respons
 
 /// `POST /lint`
 pub(crate) async fn start(State(site): State<Arc<Site>>) -> Response {
-    if site.check.walking.swap(true, Ordering::AcqRel) {
+    if site.lint.walking.swap(true, Ordering::AcqRel) {
         return go_and_tell("/lint", false, "A check is under way already.");
     }
-    site.check.keys.store(0, Ordering::Relaxed);
+    site.lint.keys.store(0, Ordering::Relaxed);
     tokio::spawn(async move {
-        let _walking = Walking(&site.check.walking);
+        let _walking = Walking(&site.lint.walking);
         tokio::select! {
-            () = site.check.walk(&site.services.store) => {}
+            () = site.lint.walk(&site.services.store) => {}
             () = site.app.stopped() => {}
         }
     });

@@ -1,28 +1,40 @@
 //! Holding answers against the description of the API: every answer that a test gets is looked at.
+//!
+//! The description is the committed one; a test of the server holds that equal to what the server says of itself.
 
 use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 
 /// An answer, and what was asked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Exchange<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
-    pub(crate) status: u16,
-    pub(crate) content_type: Option<&'a str>,
-    pub(crate) body: &'a str,
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange<'a> {
+    /// What was to be done: `GET`.
+    pub method: &'a str,
+    /// To what, with the query if there is one.
+    pub path: &'a str,
+    /// What the answer says.
+    pub status: u16,
+    /// As what the body is described, if at all.
+    pub content_type: Option<&'a str>,
+    /// The body as text.
+    pub body: &'a str,
 }
 
 fn description() -> &'static Json {
     static DESCRIPTION: OnceLock<Json> = OnceLock::new();
-    DESCRIPTION.get_or_init(|| serde_json::from_str(&keyrack_api::openapi()).expect("JSON"))
+    DESCRIPTION.get_or_init(|| {
+        serde_json::from_str(include_str!("../../../docs/openapi.json")).expect("JSON")
+    })
 }
 
 impl Exchange<'_> {
     /// Makes sure that the description knows of such an answer. What it does not describe at all, it says nothing about.
+    ///
+    /// # Panics
+    /// When it does not.
     #[track_caller]
-    pub(crate) fn conforms(&self) {
+    pub fn conforms(&self) {
         let Some(operation) = self.operation() else { return };
         // These are no answers of the route: the connection was refused, or the server broke, which tests see by themselves.
         if self.status == 500 || self.body.contains("too_many_connections") {

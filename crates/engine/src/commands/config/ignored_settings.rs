@@ -9,7 +9,7 @@ use super::values::{memory, one_of, signed, yes_or_no};
 use crate::config::Config;
 
 /// A setting without an effect.
-pub(super) struct Remembered {
+pub(super) struct IgnoredSetting {
     pub(super) name: &'static str,
     /// The older name of the same setting, or the newer one.
     pub(super) alias: Option<&'static str>,
@@ -24,7 +24,7 @@ enum Kind {
     OneOf(&'static [&'static str]),
 }
 
-impl Remembered {
+impl IgnoredSetting {
     pub(super) fn get(&self, config: &Config) -> String {
         let value = config.remembered.get(self.name);
         value.map_or(self.default, String::as_str).to_owned()
@@ -42,32 +42,32 @@ impl Remembered {
     }
 }
 
-const fn yes(name: &'static str) -> Remembered {
-    Remembered { name, alias: None, kind: Kind::YesNo, default: "yes" }
+const fn yes(name: &'static str) -> IgnoredSetting {
+    IgnoredSetting { name, alias: None, kind: Kind::YesNo, default: "yes" }
 }
 
-const fn no(name: &'static str) -> Remembered {
-    Remembered { name, alias: None, kind: Kind::YesNo, default: "no" }
+const fn no(name: &'static str) -> IgnoredSetting {
+    IgnoredSetting { name, alias: None, kind: Kind::YesNo, default: "no" }
 }
 
 const fn integer(
     name: &'static str,
     range: RangeInclusive<i64>,
     default: &'static str,
-) -> Remembered {
-    Remembered { name, alias: None, kind: Kind::Integer(range), default }
+) -> IgnoredSetting {
+    IgnoredSetting { name, alias: None, kind: Kind::Integer(range), default }
 }
 
 const fn bytes(
     name: &'static str,
     range: RangeInclusive<u64>,
     default: &'static str,
-) -> Remembered {
-    Remembered { name, alias: None, kind: Kind::Memory(range), default }
+) -> IgnoredSetting {
+    IgnoredSetting { name, alias: None, kind: Kind::Memory(range), default }
 }
 
-impl Remembered {
-    const fn or(mut self, alias: &'static str) -> Remembered {
+impl IgnoredSetting {
+    const fn or(mut self, alias: &'static str) -> IgnoredSetting {
         self.alias = Some(alias);
         self
     }
@@ -79,7 +79,7 @@ const LONG_MAX: i64 = i64::MAX;
 const SIZE_MAX: u64 = i64::MAX as u64;
 
 #[rustfmt::skip]
-pub(super) static REMEMBERED: &[Remembered] = &[
+pub(super) static IGNORED_SETTINGS: &[IgnoredSetting] = &[
     // How values are laid out: the engine keeps to the defaults.
     integer("hash-max-listpack-entries", 0..=LONG_MAX, "512").or("hash-max-ziplist-entries"),
     bytes("hash-max-listpack-value", 0..=SIZE_MAX, "64").or("hash-max-ziplist-value"),
@@ -113,7 +113,7 @@ pub(super) static REMEMBERED: &[Remembered] = &[
     yes("aof-rewrite-incremental-fsync"),
     no("no-appendfsync-on-rewrite"),
     // What is measured and reported.
-    Remembered { name: "loglevel", alias: None, kind: Kind::OneOf(&["debug", "verbose", "notice", "warning"]), default: "notice" },
+    IgnoredSetting { name: "loglevel", alias: None, kind: Kind::OneOf(&["debug", "verbose", "notice", "warning"]), default: "notice" },
     yes("latency-tracking"),
     integer("latency-monitor-threshold", 0..=LONG_MAX, "0"),
     integer("slowlog-log-slower-than", -1..=LONG_MAX, "-1"),
