@@ -1,4 +1,8 @@
 //! `keyrack keys`: what the declared keys are, and whether a database keeps to them.
+//!
+//! With `--keys` they are those of keys files; `declared` reads them before any command runs.
+
+mod declared;
 
 mod doc;
 mod explain;
@@ -7,10 +11,18 @@ mod list;
 mod infer;
 mod lint;
 
+mod check;
+mod diff;
+mod export;
+mod fmt;
+mod import;
+
 mod acl;
 
 mod families;
 mod progress;
+
+use std::path::PathBuf;
 
 use clap::Subcommand;
 
@@ -21,6 +33,15 @@ use crate::{Exit, Globals};
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
+    /// Keys files to work with; "keyrack" stands for keyrack's own keys [default: the setting keys]
+    #[arg(
+        id = "keys-files",
+        long = "keys",
+        value_name = "FILE",
+        global = true,
+        value_delimiter = ','
+    )]
+    files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -37,16 +58,55 @@ enum Command {
     Acl(acl::Args),
     /// Propose declarations for a database that keyrack did not write
     Infer(infer::Args),
+    /// Draft a keys file from a page of text that lists keys
+    Import(import::Args),
+    /// Check keys files without a database, for CI
+    Check(check::Args),
+    /// Say what a change of keys files breaks, and for whom
+    Diff(diff::Args),
+    /// Print the declarations as a keys file
+    Export(export::Args),
+    /// Format keys files; comments and order stay
+    Fmt(fmt::Args),
+    /// Print the JSON Schema of keys files, for editors
+    Schema,
 }
 
 /// Runs `keyrack keys`.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+    // These read other files than those that a database is compared with.
+    match &args.command {
+        Command::Fmt(args) => return fmt::run(args, globals),
+        Command::Diff(args) => return diff::run(args, globals),
+        Command::Import(args) => return import::run(args, globals),
+        Command::Schema => return export::schema(globals),
+        _ => {}
+    }
+    let files = match &args.command {
+        // What the file has already is not new.
+        Command::Infer(infer) => infer.files(args.files),
+        _ => args.files,
+    };
+    let declared = declared::install(&files, globals)?;
     match args.command {
         Command::List(args) => list::run(&args, globals),
-        Command::Doc(args) => doc::run(&args, globals),
+        Command::Doc(args) => doc::run(&args, &declared, globals),
         Command::Explain(args) => explain::run(&args, globals),
         Command::Lint(args) => lint::run(&args, globals).await,
         Command::Acl(args) => acl::run(&args, globals),
         Command::Infer(args) => infer::run(&args, globals).await,
+        Command::Check(args) => check::run(&args, &declared, globals),
+        Command::Export(args) => export::run(&args, &declared, globals),
+        Command::Fmt(_) | Command::Diff(_) | Command::Import(_) | Command::Schema => Ok(Exit::Ok),
     }
+}
+
+/// Adds the keys files of the settings to keyrack's own declarations, for a server.
+pub(crate) fn declare_for_server(globals: &Globals) -> anyhow::Result<()> {
+    let files = declared::setting(globals);
+    if !files.is_empty() {
+        let own = std::iter::once(PathBuf::from(declared::OWN));
+        declared::install(&files.into_iter().chain(own).collect::<Vec<_>>(), globals)?;
+    }
+    Ok(())
 }

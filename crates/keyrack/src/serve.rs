@@ -56,6 +56,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     // From the first moment on, so that a signal during the start is not lost.
     let mut signalled = std::pin::pin!(Signals::listen(|| {})?.first());
+    crate::keys::declare_for_server(globals)?;
     let access = access::access(&globals.settings)?;
     let addresses = Addresses::from_settings(&globals.settings, access.auth).await?;
     let timings = timings(&globals.settings)?;

@@ -36,7 +36,9 @@ impl Content {
             Self::SortedSet { member, score } => vec![row("member", member), row("score", score)],
             Self::Map { field, value } => vec![row("each field", field), row("its value", value)],
             Self::Channel(message) => vec![row("message", message)],
-            Self::Hash(fields) => fields
+            Self::Bitmap(bits) => vec![row("each bit", bits)],
+            Self::HyperLogLog(counted) => vec![row("counts", counted)],
+            Self::Hash(fields) | Self::Stream(fields) => fields
                 .iter()
                 .map(|field| Row {
                     name: field.name,
@@ -54,6 +56,8 @@ impl Content {
         match self {
             Self::SortedSet { .. } => "sorted set",
             Self::Channel(_) => "pub/sub channel",
+            Self::Bitmap(_) => "bitmap",
+            Self::HyperLogLog(_) => "HyperLogLog",
             other => other.redis_type(),
         }
     }
@@ -87,16 +91,19 @@ impl fmt::Display for Ttl {
             Self::Within(secs) => write!(f, "always, within {secs} s"),
             Self::Required => f.write_str("always"),
             Self::Optional => f.write_str("only at the end of its life"),
+            Self::When(case) => write!(f, "only when {case}"),
+            Self::Undeclared => f.write_str("not declared"),
         }
     }
 }
 
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Main => "main",
-            Self::Account => "the account's own, from 100 up",
-        })
+        match self {
+            Self::Main => f.write_str("main"),
+            Self::Account => f.write_str("the account's own, from 100 up"),
+            Self::Number(number) => write!(f, "{number}"),
+        }
     }
 }
 
@@ -108,6 +115,7 @@ impl fmt::Display for Origin {
             Self::Original => f.write_str("the original program, not in its key document"),
             Self::Foreign => f.write_str("the original program; keyrack never writes it"),
             Self::Added => f.write_str("added by keyrack"),
+            Self::File => f.write_str("a keys file"),
         }
     }
 }

@@ -37,6 +37,17 @@ pub fn docs(registry: &Registry) -> String {
     page
 }
 
+/// The page of other programs' declarations.
+pub fn docs_titled(title: &str, about: &str, registry: &Registry) -> String {
+    let mut page = format!("# Keys and channels of {title}\n");
+    if !about.trim().is_empty() {
+        page.push_str(&format!("\n{}\n", about.trim()));
+    }
+    let owners = owners(registry);
+    write_page(&mut page, registry, &owners).expect("writing to a string cannot fail");
+    page
+}
+
 /// One family's part of the page.
 pub fn docs_of(family: &Family) -> String {
     let mut section = String::new();
@@ -46,8 +57,12 @@ pub fn docs_of(family: &Family) -> String {
 
 /// Owners in order of registration.
 fn owners(registry: &Registry) -> Vec<&'static str> {
-    let mut owners: Vec<&str> = registry.all().map(|family| family.owner).collect();
-    owners.dedup();
+    let mut owners: Vec<&str> = Vec::new();
+    for family in registry.all() {
+        if !owners.contains(&family.owner) {
+            owners.push(family.owner);
+        }
+    }
     owners
 }
 
@@ -105,8 +120,21 @@ fn write_family(page: &mut String, family: &Family) -> fmt::Result {
             "- Recognised by: a known account's database or hash tag, type and content; the name alone may be another program's"
         )?;
     }
-    writeln!(page, "- Owner: `{}`; from {}", family.owner_crate(), family.origin)?;
-    writeln!(page, "- Example: `{}`", family.example)?;
+    for (name, programs) in [("Written by", family.writers), ("Read by", family.readers)] {
+        if !programs.is_empty() {
+            writeln!(page, "- {name}: {}", programs.join(", "))?;
+        }
+    }
+    for (name, max) in [("items", family.items_max), ("bytes", family.bytes_max)] {
+        if let Some(max) = max {
+            writeln!(page, "- At most: {max} {name}")?;
+        }
+    }
+    let owner = if family.team.is_empty() { family.owner_crate() } else { family.team };
+    writeln!(page, "- Owner: `{owner}`; from {}", family.origin)?;
+    if !family.example.is_empty() {
+        writeln!(page, "- Example: `{}`", family.example)?;
+    }
     writeln!(page, "- On a cluster: `{}`", family.template_in(Layout::Cluster))?;
 
     let kind = if matches!(family.content, crate::Content::Hash(_)) { "field" } else { "what" };

@@ -2,15 +2,18 @@
 
 use std::fmt;
 
-use crate::family::{Family, Field, Value};
+use crate::family::{Family, Field, Referent, Value};
 use crate::json::Schema;
 use crate::part::Kind;
+use crate::{msgpack, time};
 
 /// The text form of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Encoding {
     /// Any bytes; their meaning is the writer's business.
     Text,
+    /// Bytes that are no text, such as a pickled object.
+    Bytes,
     /// A whole number in a range.
     Integer {
         /// The smallest allowed.
@@ -26,6 +29,12 @@ pub enum Encoding {
     UnixSeconds,
     /// A moment in whole milliseconds since the Unix epoch.
     UnixMs,
+    /// A moment in the form of RFC 3339: `2026-11-18T08:44:29Z`.
+    IsoTime,
+    /// One of two words, the first for no.
+    Bool(&'static str, &'static str),
+    /// MessagePack.
+    MsgPack,
     /// One of these words.
     Words(&'static [&'static str]),
     /// Text of one of these forms, in which `0` stands for any digit and `±` for a sign.
@@ -38,8 +47,11 @@ pub enum Encoding {
     Tuple(&'static [Field]),
     /// An id: what may also stand in a key as a part of this kind, here as it is, not coded.
     Id(&'static Kind),
-    /// An id whose key must exist: the only part of a key of that family.
-    Refers(&'static Family),
+    /// An id whose key must exist: a part of a key of that family. Where it has several, the others are those of the
+    /// same name in the key that holds the value.
+    Refers(&'static dyn Referent),
+    /// The whole name of an existing key of that family.
+    KeyOf(&'static dyn Referent),
     /// A value of any of these forms.
     AnyOf(&'static [Encoding]),
     /// The empty text, or a value of this form.
@@ -68,12 +80,15 @@ impl Encoding {
     /// Is `value` written in this form? The error says what was expected.
     pub fn check(&self, value: &[u8]) -> Result<(), String> {
         let ok = match self {
-            Self::Text => true,
+            Self::Text | Self::Bytes => true,
+            Self::MsgPack => msgpack::is_whole(value),
             Self::Json(schema) => return schema.check(value),
             Self::Id(kind) => return check_id(kind, value),
-            Self::Refers(family) => {
-                return family.parts.iter().try_for_each(|slot| check_id(&slot.kind, value));
+            Self::Refers(referent) => {
+                let own = referent.family().parts.last();
+                return own.map_or(Ok(()), |slot| check_id(&slot.kind, value));
             }
+            Self::KeyOf(referent) => referent.family().matches(value),
             Self::Optional(inner) => return inner.check(value),
             // The value itself stands in no message.
             Self::Secret(inner) => {
@@ -99,6 +114,8 @@ impl Encoding {
             Self::UnixMs => {
                 integer(text).is_some_and(|at| (0..=i128::from(i64::MAX)).contains(&at))
             }
+            Self::IsoTime => time::is_moment(text),
+            Self::Bool(no, yes) => text == *no || text == *yes,
             Self::Words(words) => words.contains(&text),
             Self::Like(forms) => forms.iter().any(|form| is_like(text, form)),
             Self::List(item, count) => {
@@ -115,9 +132,20 @@ impl Encoding {
     /// The family whose key a value of this form points to.
     pub fn target(&self) -> Option<&'static Family> {
         match self {
-            Self::Refers(family) => Some(family),
+            Self::Refers(referent) | Self::KeyOf(referent) => Some(referent.family()),
             Self::OrEmpty(inner) | Self::Optional(inner) | Self::Secret(inner) => inner.target(),
             _ => None,
+        }
+    }
+
+    /// Is a value of this form the whole name of another key?
+    pub(crate) const fn is_key_name(&self) -> bool {
+        match self {
+            Self::KeyOf(_) => true,
+            Self::OrEmpty(inner) | Self::Optional(inner) | Self::Secret(inner) => {
+                inner.is_key_name()
+            }
+            _ => false,
         }
     }
 
@@ -180,6 +208,13 @@ impl fmt::Display for Encoding {
         const HUGE: i128 = i64::MAX as i128;
         match self {
             Self::Text => f.write_str("text"),
+            Self::Bytes => f.write_str("bytes"),
+            Self::IsoTime => f.write_str("time like `2026-11-18T08:44:29Z`"),
+            Self::Bool(no, yes) => write!(f, "boolean, `{yes}` or `{no}`"),
+            Self::MsgPack => f.write_str("MessagePack"),
+            Self::Integer { min, max } if *min == -HUGE - 1 && *max == HUGE => {
+                f.write_str("integer")
+            }
             Self::Integer { min, max } if *max < HUGE => write!(f, "integer from {min} to {max}"),
             Self::Integer { min: 0, max } if *max > HUGE => f.write_str("unsigned 64-bit integer"),
             Self::Integer { min, .. } => write!(f, "integer from {min}"),
@@ -203,7 +238,12 @@ impl fmt::Display for Encoding {
                 Ok(())
             }
             Self::Id(kind) => write!(f, "{}", kind.noun()),
-            Self::Refers(family) => write!(f, "id of an existing `{}`", family.template),
+            Self::Refers(referent) => {
+                write!(f, "id of an existing `{}`", referent.family().template)
+            }
+            Self::KeyOf(referent) => {
+                write!(f, "name of an existing `{}`", referent.family().template)
+            }
             Self::AnyOf(forms) => {
                 for (i, form) in forms.iter().enumerate() {
                     write!(f, "{}{form}", if i > 0 { ", or " } else { "" })?;

@@ -1,6 +1,9 @@
 //! The declaration of a key family: everything that is known about keys of one name template.
 
 mod checked;
+mod referent;
+
+pub use referent::{LateFamily, Referent};
 
 use crate::encoding::Encoding;
 use crate::part::{Kind, Part};
@@ -48,6 +51,18 @@ pub struct Family {
     pub listed: &'static [Listed],
     /// What has to stand in a field of the keys that members name.
     pub holds: Option<Holds>,
+    /// Whether a hash may have more fields than are declared.
+    pub open: bool,
+    /// The people who answer for the keys.
+    pub team: &'static str,
+    /// The programs that write the keys.
+    pub writers: &'static [&'static str],
+    /// The programs that only read the keys.
+    pub readers: &'static [&'static str],
+    /// The most items, members, fields or entries of one key.
+    pub items_max: Option<u64>,
+    /// The most bytes of one string.
+    pub bytes_max: Option<u64>,
 }
 
 /// Keys that have to be named elsewhere, because nobody would find or remove them otherwise.
@@ -64,12 +79,16 @@ pub struct Listed {
 }
 
 /// How a key is named elsewhere. A function, because such families refer to the key's own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum By {
     /// By a member of a set or sorted set, or by a word in a value of a hash.
     Entry(fn() -> &'static Family),
     /// By a key with the same id.
     Key(fn() -> &'static Family),
+    /// As [`By::Entry`], from a file.
+    LateEntry(&'static LateFamily),
+    /// As [`By::Key`], from a file.
+    LateKey(&'static LateFamily),
 }
 
 /// What has to stand in a field of the hashes that members name.
@@ -122,6 +141,10 @@ pub enum Ttl {
     Required,
     /// It has a TTL during the last part of its life.
     Optional,
+    /// It has a TTL only in the case that these words describe.
+    When(&'static str),
+    /// The declaration does not say.
+    Undeclared,
 }
 
 /// The numbered database in which a family lives on a server with databases.
@@ -131,6 +154,8 @@ pub enum Database {
     Main,
     /// The account's own, from 100 up.
     Account,
+    /// The one of this number.
+    Number(u16),
 }
 
 /// Where a declaration comes from.
@@ -144,6 +169,8 @@ pub enum Origin {
     Foreign,
     /// A key of keyrack's own.
     Added,
+    /// A keys file of another program.
+    File,
 }
 
 /// How a key is known to belong to a family.
@@ -182,6 +209,12 @@ pub enum Content {
         /// What their values are.
         value: Value,
     },
+    /// A stream, whose entries have these fields.
+    Stream(&'static [Field]),
+    /// A string of bits; the prose says what each bit stands for.
+    Bitmap(Value),
+    /// A HyperLogLog; the prose says what it counts.
+    HyperLogLog(Value),
     /// No key but a pub/sub channel; all messages alike.
     Channel(Value),
 }
@@ -219,7 +252,13 @@ impl By {
     pub fn family(&self) -> &'static Family {
         match self {
             Self::Entry(family) | Self::Key(family) => family(),
+            Self::LateEntry(late) | Self::LateKey(late) => late.family(),
         }
+    }
+
+    /// Does a key of that family name it by its mere existence?
+    pub fn is_key(&self) -> bool {
+        matches!(self, Self::Key(_) | Self::LateKey(_))
     }
 }
 
@@ -239,6 +278,8 @@ impl Content {
             Self::Set(_) => "set",
             Self::SortedSet { .. } => "zset",
             Self::Hash(_) | Self::Map { .. } => "hash",
+            Self::Stream(_) => "stream",
+            Self::Bitmap(_) | Self::HyperLogLog(_) => "string",
             Self::Channel(_) => "channel",
         }
     }
@@ -300,6 +341,12 @@ impl Family {
         secret: false,
         listed: &[],
         holds: None,
+        open: false,
+        team: "",
+        writers: &[],
+        readers: &[],
+        items_max: None,
+        bytes_max: None,
     };
 
     /// The name that no other family has: `jobs.bee.queue`.

@@ -17,8 +17,12 @@ pub enum Schema {
     Bool,
     /// A number.
     Number,
+    /// A whole number.
+    Integer,
     /// A string.
     String,
+    /// One of these strings.
+    Words(&'static [&'static str]),
     /// This, or `null`.
     Nullable(&'static Schema),
     /// An array.
@@ -47,6 +51,8 @@ impl Schema {
             (Bool, Value::Bool(_)) | (Number, Value::Number(_)) | (String, Value::String(_)) => {
                 Ok(())
             }
+            (Integer, Value::Number(number)) if number.is_i64() || number.is_u64() => Ok(()),
+            (Words(words), Value::String(text)) if words.contains(&text.as_str()) => Ok(()),
             (Nullable(inner) | Maybe(inner), value) => inner.check_value(value, path),
             (LuaArray(_), Value::Object(members)) if members.is_empty() => Ok(()),
             (Array(item) | LuaArray(item), Value::Array(items)) => items
@@ -87,7 +93,9 @@ impl fmt::Display for Schema {
             Any => f.write_str("anything"),
             Bool => f.write_str("boolean"),
             Number => f.write_str("number"),
+            Integer => f.write_str("integer"),
             String => f.write_str("string"),
+            Words(words) => write!(f, "one of \"{}\"", words.join("\", \"")),
             Nullable(inner) => write!(f, "{inner} or null"),
             Array(item) => write!(f, "[{item}, …]"),
             LuaArray(item) => write!(f, "[{item}, …], empty as {{}}"),

@@ -7,15 +7,18 @@
 //!
 //! In reading order: `part` and `coding` say what may stand in a key; `family`, `encoding`, `json` and `python` what is declared and how it is written;
 //! `macros` how; `key` and `template` build and match names; `registry` collects all families; `overlap` proves that
-//! no two of them share a key; `describe`, `docs` and `explain` put it into words.
+//! no two of them share a key; `file` is the notation for other programs, `check` and `diff` judge it; `describe`, `docs` and `explain` put it into words.
 
 mod coding;
 mod macros;
 mod part;
+mod pattern;
+mod time;
 
 mod encoding;
 mod family;
 pub mod json;
+mod msgpack;
 pub mod python;
 
 mod key;
@@ -24,19 +27,32 @@ mod template;
 mod overlap;
 mod registry;
 
+pub mod file;
+
+mod check;
+mod diff;
+mod import;
+
 mod describe;
 mod docs;
 mod explain;
+mod html;
 
+pub use check::{CheckFinding, CheckRule, check};
 pub use describe::{Row, SECRET};
-pub use docs::{docs, docs_of};
+pub use diff::{Breaks, Change, Version, diff, version};
+pub use docs::{docs, docs_of, docs_titled};
 pub use encoding::{COUNT, Encoding, POSITIVE};
 pub use explain::{ExplainedPart, Explanation};
 pub use family::{
-    By, Content, Database, Family, Field, Holds, KnownBy, Listed, Origin, Shard, Slot, Ttl, Value,
+    By, Content, Database, Family, Field, Holds, KnownBy, LateFamily, Listed, Origin, Referent,
+    Shard, Slot, Ttl, Value,
 };
+pub use html::html;
+pub use import::import;
 pub use key::{Key, Layout};
-pub use part::{Kind, Noun, PART_BYTES_MAX, Part, PartError, Shape, UserSub};
+pub use part::{Escape, Kind, Noun, PART_BYTES_MAX, Part, PartError, Shape, UserSub};
+pub use pattern::Pattern;
 pub use registry::{Parsed, Problem, Registry};
 pub use template::RenderError;
 

@@ -146,11 +146,8 @@ macro_rules! parts {
 
     (@part [$($prose:literal)+] $name:ident $shape:expr, |$value:ident, $out:ident| $shown:expr, $write:expr) => {
         impl $crate::Part for $name {
-            const KIND: $crate::Kind = $crate::Kind {
-                name: stringify!($name),
-                prose: concat!($($prose, "\n"),+),
-                shape: $shape,
-            };
+            const KIND: $crate::Kind =
+                $crate::Kind::new(stringify!($name), concat!($($prose, "\n"),+), $shape);
 
             fn write(&self, $out: &mut String) {
                 let $value = self;

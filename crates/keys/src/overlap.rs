@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::coding::PLAIN;
-use crate::part::{Kind, Shape};
+use crate::part::{Escape, Kind, Shape};
 use crate::template::Piece;
 
 /// Number ranges up to this width are taken literally.
@@ -76,22 +76,57 @@ fn spelled(seen: &HashMap<(usize, usize), Step>, mut at: (usize, usize)) -> Stri
     name.into_iter().rev().collect()
 }
 
-type Bytes = [bool; 256];
+pub(crate) type Bytes = [bool; 256];
 
-struct Automaton {
-    states: Vec<State>,
-    end: usize,
+pub(crate) struct Automaton {
+    pub(crate) states: Vec<State>,
+    pub(crate) end: usize,
 }
 
 #[derive(Default)]
-struct State {
-    edges: Vec<(Bytes, usize)>,
-    free: Vec<usize>,
+pub(crate) struct State {
+    pub(crate) edges: Vec<(Bytes, usize)>,
+    pub(crate) free: Vec<usize>,
 }
 
 impl Automaton {
+    /// One state, which accepts the empty text.
+    pub(crate) fn empty() -> Self {
+        Self { states: vec![State::default()], end: 0 }
+    }
+
+    /// Is the whole text one of those that lead to the end?
+    pub(crate) fn accepts(&self, text: &[u8]) -> bool {
+        let mut at = self.closure([0]);
+        for &byte in text {
+            let edges = at.iter().flat_map(|&state| &self.states[state].edges);
+            let next: Vec<usize> = edges
+                .filter(|(bytes, _)| bytes[usize::from(byte)])
+                .map(|(_, next)| *next)
+                .collect();
+            at = self.closure(next);
+            if at.is_empty() {
+                return false;
+            }
+        }
+        at.contains(&self.end)
+    }
+
+    /// These states and all that follow without a byte.
+    fn closure(&self, states: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut found: Vec<usize> = Vec::new();
+        let mut open: Vec<usize> = states.into_iter().collect();
+        while let Some(state) = open.pop() {
+            if !found.contains(&state) {
+                found.push(state);
+                open.extend(&self.states[state].free);
+            }
+        }
+        found
+    }
+
     fn of(pieces: &[Piece]) -> Self {
-        let mut built = Self { states: vec![State::default()], end: 0 };
+        let mut built = Self::empty();
         for piece in pieces {
             built.end = match piece {
                 Piece::Literal(text) => built.word(built.end, text),
@@ -103,10 +138,28 @@ impl Automaton {
 
     /// Appends a part and returns the state after it.
     fn part(&mut self, start: usize, kind: &Kind) -> usize {
+        let letters = Letters::of(kind);
         match kind.shape {
-            Shape::Text { except } => self.text(start, except),
-            Shape::Colons { fields_min } => self.fields(start, fields_min),
-            Shape::Words(words) => self.any_of(start, words.iter().copied()),
+            Shape::Text { except } => self.text(start, except, &letters),
+            Shape::Colons { fields_min } => self.fields(start, fields_min, &letters.without(b':')),
+            Shape::Rest => self.text(start, &[], &letters),
+            Shape::Words(words) => {
+                let words: Vec<String> = words.iter().map(|word| coded(kind, word)).collect();
+                self.any_of(start, words.iter().map(String::as_str))
+            }
+            Shape::Uuid => self.runs(start, &[8, 4, 4, 4, 12], &hex_digits()),
+            Shape::Ulid => {
+                let mut base_32 = range(b'0'..=b'9');
+                base_32[usize::from(b'A')..=usize::from(b'Z')].fill(true);
+                b"ILOU".iter().for_each(|&byte| base_32[usize::from(byte)] = false);
+                self.runs(start, &[26], &base_32)
+            }
+            Shape::Date => self.runs(start, &[4, 2, 2], &range(b'0'..=b'9')),
+            Shape::Pattern(pattern) => {
+                let built =
+                    self.hir(start, pattern.hir(), &|byte| letters.plain[usize::from(byte)]);
+                built.unwrap_or(start)
+            }
             Shape::Number { min, max } if max - min <= NARROW => {
                 let numbers: Vec<String> = (min..=max).map(|n| n.to_string()).collect();
                 self.any_of(start, numbers.iter().map(String::as_str))
@@ -142,39 +195,57 @@ impl Automaton {
         end
     }
 
-    fn fields(&mut self, start: usize, fields_min: usize) -> usize {
+    /// Runs of so many bytes of a set, with hyphens between them.
+    fn runs(&mut self, start: usize, lengths: &[usize], bytes: &Bytes) -> usize {
+        let mut at = start;
+        for (i, length) in lengths.iter().enumerate() {
+            if i > 0 {
+                at = self.word(at, "-");
+            }
+            for _ in 0..*length {
+                let next = self.state();
+                self.edge(at, *bytes, next);
+                at = next;
+            }
+        }
+        at
+    }
+
+    fn fields(&mut self, start: usize, fields_min: usize, letters: &Letters) -> usize {
         let mut at = start;
         for field in 1..=fields_min {
-            at = self.text(at, &[]);
+            at = self.text(at, &[], letters);
             if field < fields_min {
                 at = self.word(at, ":");
             }
         }
         let next = self.word(at, ":");
-        let again = self.text(next, &[]);
+        let again = self.text(next, &[], letters);
         self.states[again].free.push(at);
         at
     }
 
     /// Coded text that is none of the excepted words: follows the words' common tree, and is free once it has left it.
-    fn text(&mut self, start: usize, except: &[&str]) -> usize {
-        let (outside, end) = (self.state(), self.state());
-        self.coded(outside, PLAIN, outside);
+    fn text(&mut self, start: usize, except: &[&str], letters: &Letters) -> usize {
+        let (first, outside, end) = (self.state(), self.state(), self.state());
+        self.states[start].free.push(first);
+        let start = first;
+        self.coded(outside, letters, outside);
         self.states[outside].free.push(end);
         let mut nodes: Vec<(usize, &str)> = vec![(start, "")];
         while let Some((node, prefix)) = nodes.pop() {
-            let mut leaves = PLAIN;
+            let mut leaves = *letters;
             for word in
                 except.iter().filter(|word| word.len() > prefix.len() && word.starts_with(prefix))
             {
                 let byte = word.as_bytes()[prefix.len()];
-                if std::mem::take(&mut leaves[usize::from(byte)]) {
+                if std::mem::take(&mut leaves.plain[usize::from(byte)]) {
                     let child = self.state();
                     self.edge(node, only(byte), child);
                     nodes.push((child, &word[..=prefix.len()]));
                 }
             }
-            self.coded(node, leaves, outside);
+            self.coded(node, &leaves, outside);
             if node != start && !except.contains(&prefix) {
                 self.states[node].free.push(end);
             }
@@ -183,31 +254,79 @@ impl Automaton {
     }
 
     /// One plain byte of the set, or one coded byte.
-    fn coded(&mut self, from: usize, plain: Bytes, to: usize) {
+    fn coded(&mut self, from: usize, letters: &Letters, to: usize) {
+        self.edge(from, letters.plain, to);
+        if !letters.coded {
+            return;
+        }
         let mut hex = range(b'0'..=b'9');
         hex[usize::from(b'A')..=usize::from(b'F')].fill(true);
         let (high, low) = (self.state(), self.state());
-        self.edge(from, plain, to);
         self.edge(from, only(b'%'), high);
         self.edge(high, hex, low);
         self.edge(low, hex, to);
     }
 
-    fn state(&mut self) -> usize {
+    pub(crate) fn state(&mut self) -> usize {
         self.states.push(State::default());
         self.states.len() - 1
     }
 
-    fn edge(&mut self, from: usize, bytes: Bytes, to: usize) {
+    pub(crate) fn edge(&mut self, from: usize, bytes: Bytes, to: usize) {
         self.states[from].edges.push((bytes, to));
     }
+}
+
+/// The bytes that text of a kind may have inside a key.
+#[derive(Clone, Copy)]
+struct Letters {
+    /// Those that stand as they are.
+    plain: Bytes,
+    /// Whether others are written as `%` and two digits.
+    coded: bool,
+}
+
+impl Letters {
+    fn of(kind: &Kind) -> Self {
+        match kind.escape {
+            Escape::Percent => {
+                let mut plain = PLAIN;
+                plain[usize::from(b':')] = kind.holds_colons();
+                Self { plain, coded: true }
+            }
+            Escape::Raw { without } => {
+                let mut plain = [true; 256];
+                without.bytes().for_each(|byte| plain[usize::from(byte)] = false);
+                Self { plain, coded: false }
+            }
+        }
+    }
+
+    fn without(mut self, byte: u8) -> Self {
+        self.plain[usize::from(byte)] = false;
+        self
+    }
+}
+
+/// The text as it stands in a key.
+fn coded(kind: &Kind, text: &str) -> String {
+    let mut out = String::new();
+    kind.encode(text, &mut out);
+    out
+}
+
+fn hex_digits() -> Bytes {
+    let mut hex = range(b'0'..=b'9');
+    hex[usize::from(b'a')..=usize::from(b'f')].fill(true);
+    hex[usize::from(b'A')..=usize::from(b'F')].fill(true);
+    hex
 }
 
 fn only(byte: u8) -> Bytes {
     range(byte..=byte)
 }
 
-fn range(bytes: std::ops::RangeInclusive<u8>) -> Bytes {
+pub(crate) fn range(bytes: std::ops::RangeInclusive<u8>) -> Bytes {
     let mut set = [false; 256];
     bytes.for_each(|byte| set[usize::from(byte)] = true);
     set

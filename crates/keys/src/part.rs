@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::coding::{self, Colons};
+use crate::pattern::Pattern;
 
 /// The most bytes a part may have before coding: long enough for any id in use, short enough for a readable key.
 pub const PART_BYTES_MAX: usize = 256;
@@ -26,6 +27,22 @@ pub struct Kind {
     pub prose: &'static str,
     /// Which texts are allowed.
     pub shape: Shape,
+    /// How reserved bytes are written inside a key.
+    pub escape: Escape,
+    /// The most bytes before coding.
+    pub bytes_max: usize,
+}
+
+/// How the text of a part is written inside a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escape {
+    /// Reserved bytes as `%` and two upper-case hex digits, so that any text can be a part.
+    Percent,
+    /// As it is. Texts with one of these bytes cannot be parts.
+    Raw {
+        /// What the text may not hold, which is what ends it in a key.
+        without: &'static str,
+    },
 }
 
 /// Which texts a part may be.
@@ -50,6 +67,16 @@ pub enum Shape {
     },
     /// One of a fixed set of words.
     Words(&'static [&'static str]),
+    /// A UUID in its usual form of 36 characters.
+    Uuid,
+    /// A ULID: 26 characters of Crockford's base 32, in upper case.
+    Ulid,
+    /// A calendar day: `2026-11-18`.
+    Date,
+    /// Text that matches a pattern as a whole.
+    Pattern(&'static Pattern),
+    /// The rest of the key, colons included.
+    Rest,
 }
 
 /// Why a text cannot be a part of a key.
@@ -58,8 +85,8 @@ pub enum Shape {
 pub enum PartError {
     #[error("the {kind} is empty; give 1 to 256 bytes")]
     Empty { kind: Noun },
-    #[error("the {kind} is {bytes} bytes long; at most 256 fit into a key")]
-    TooLong { kind: Noun, bytes: usize },
+    #[error("the {kind} is {bytes} bytes long; at most {bytes_max} fit into a key")]
+    TooLong { kind: Noun, bytes: usize, bytes_max: usize },
     #[error("\"{text}\" cannot be a {kind}; another key family uses that word in its place")]
     Reserved { kind: Noun, text: String },
     #[error(
@@ -74,6 +101,10 @@ pub enum PartError {
         "\"{coded}\" is not how a {kind} is written in a key; reserved bytes are percent-coded in upper case"
     )]
     NotCanonical { kind: Noun, coded: String },
+    #[error("\"{text}\" is no {kind}; give {expected}")]
+    NotOfForm { kind: Noun, text: String, expected: String },
+    #[error("\"{text}\" cannot be a {kind}; it may not hold any of \"{without}\"")]
+    HoldsReserved { kind: Noun, text: String, without: &'static str },
 }
 
 /// A type's name as people say it: `QueueName` prints as `queue name`.
@@ -83,16 +114,24 @@ pub struct Noun(pub &'static str);
 impl fmt::Display for Noun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, letter) in self.0.char_indices() {
-            if i > 0 && letter.is_ascii_uppercase() {
-                f.write_str(" ")?;
+            match letter {
+                '_' | '-' => f.write_str(" ")?,
+                letter if i > 0 && letter.is_ascii_uppercase() => {
+                    write!(f, " {}", letter.to_ascii_lowercase())?;
+                }
+                letter => write!(f, "{}", letter.to_ascii_lowercase())?,
             }
-            write!(f, "{}", letter.to_ascii_lowercase())?;
         }
         Ok(())
     }
 }
 
 impl Kind {
+    /// A kind whose texts are percent-coded inside keys and have at most [`PART_BYTES_MAX`] bytes.
+    pub const fn new(name: &'static str, prose: &'static str, shape: Shape) -> Self {
+        Self { name, prose, shape, escape: Escape::Percent, bytes_max: PART_BYTES_MAX }
+    }
+
     /// The kind's name as people say it.
     pub fn noun(&self) -> Noun {
         Noun(self.name)
@@ -104,8 +143,14 @@ impl Kind {
         if text.is_empty() {
             return Err(PartError::Empty { kind });
         }
-        if text.len() > PART_BYTES_MAX {
-            return Err(PartError::TooLong { kind, bytes: text.len() });
+        if text.len() > self.bytes_max {
+            let bytes_max = self.bytes_max;
+            return Err(PartError::TooLong { kind, bytes: text.len(), bytes_max });
+        }
+        if let Escape::Raw { without } = self.escape
+            && text.contains(|letter| without.contains(letter))
+        {
+            return Err(PartError::HoldsReserved { kind, text: text.into(), without });
         }
         match self.shape {
             Shape::Text { except } if except.contains(&text) => {
@@ -124,18 +169,31 @@ impl Kind {
             Shape::Words(words) if !words.contains(&text) => {
                 Err(PartError::NotAWord { kind, text: text.into(), words })
             }
+            Shape::Uuid | Shape::Ulid | Shape::Date | Shape::Pattern(_)
+                if !self.shape.fits(text) =>
+            {
+                let expected = self.shape.to_string();
+                Err(PartError::NotOfForm { kind, text: text.into(), expected })
+            }
             _ => Ok(()),
         }
     }
 
     /// Appends the coded form of `text`, which must have passed [`Kind::check`].
     pub fn encode(&self, text: &str, out: &mut String) {
-        coding::encode(text, self.colons(), out);
+        match self.escape {
+            Escape::Percent => coding::encode(text, self.colons(), out),
+            Escape::Raw { .. } => out.push_str(text),
+        }
     }
 
     /// The text behind the coded form in a key; refuses what [`Kind::encode`] would never write.
     pub fn decode<'k>(&self, coded: &'k [u8]) -> Result<Cow<'k, str>, PartError> {
-        let text = coding::decode(coded, self.colons()).ok_or_else(|| PartError::NotCanonical {
+        let text = match self.escape {
+            Escape::Percent => coding::decode(coded, self.colons()),
+            Escape::Raw { .. } => std::str::from_utf8(coded).ok().map(Cow::Borrowed),
+        };
+        let text = text.ok_or_else(|| PartError::NotCanonical {
             kind: self.noun(),
             coded: String::from_utf8_lossy(coded).into_owned(),
         })?;
@@ -145,7 +203,18 @@ impl Kind {
 
     /// May the coded form hold a colon?
     pub(crate) const fn holds_colons(&self) -> bool {
-        matches!(self.shape, Shape::Colons { .. })
+        matches!(self.shape, Shape::Colons { .. } | Shape::Rest)
+    }
+
+    /// Where a part that starts at `at` must end at the latest: before the next byte that it cannot hold.
+    pub(crate) fn end_max(&self, raw: &[u8], at: usize) -> usize {
+        let (bytes_max, stops): (usize, &[u8]) = match self.escape {
+            Escape::Raw { without } => (self.bytes_max, without.as_bytes()),
+            Escape::Percent if self.holds_colons() => (self.bytes_max * 3, b""),
+            Escape::Percent => (self.bytes_max * 3, b":{}"),
+        };
+        let rest = &raw[at..raw.len().min(at + bytes_max)];
+        at + rest.iter().position(|byte| stops.contains(byte)).unwrap_or(rest.len())
     }
 
     /// Is the coded form made of digits?
@@ -155,6 +224,35 @@ impl Kind {
 
     fn colons(&self) -> Colons {
         if self.holds_colons() { Colons::Plain } else { Colons::Coded }
+    }
+}
+
+impl Shape {
+    /// Is `text` of a form that has no message of its own?
+    fn fits(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        match self {
+            Self::Uuid => {
+                bytes.len() == 36
+                    && bytes.iter().enumerate().all(|(i, byte)| match i {
+                        8 | 13 | 18 | 23 => *byte == b'-',
+                        _ => byte.is_ascii_hexdigit(),
+                    })
+            }
+            Self::Ulid => {
+                let letter = |byte: &u8| {
+                    byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !b"ILOU".contains(byte))
+                };
+                bytes.len() == 26 && bytes[0] <= b'7' && bytes.iter().all(letter)
+            }
+            Self::Date => crate::time::is_date(text),
+            Self::Pattern(pattern) => pattern.is_match(text),
+            Self::Text { .. }
+            | Self::Colons { .. }
+            | Self::Number { .. }
+            | Self::Words(_)
+            | Self::Rest => true,
+        }
     }
 }
 
@@ -176,6 +274,11 @@ impl fmt::Display for Shape {
             Self::Number { min, max: u64::MAX } => write!(f, "number from {min}"),
             Self::Number { min, max } => write!(f, "number from {min} to {max}"),
             Self::Words(words) => write!(f, "one of `{}`", words.join("`, `")),
+            Self::Uuid => f.write_str("UUID"),
+            Self::Ulid => f.write_str("ULID"),
+            Self::Date => f.write_str("date like `2026-11-18`"),
+            Self::Pattern(pattern) => write!(f, "text that matches `{}`", pattern.source()),
+            Self::Rest => f.write_str("the rest of the key"),
         }
     }
 }

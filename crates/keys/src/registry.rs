@@ -140,6 +140,8 @@ impl Registry {
                 entry.channel == channel && entry.first.is_none_or(|byte| byte == first)
             })
             .find_map(|entry| {
+                // Braces may also be part of a name that is alike in both layouts.
+                let layout = if entry.family.tagged() { layout } else { Layout::Documented };
                 captures(&entry.pieces, raw).map(|captures| (entry, layout, captures))
             })
     }
@@ -147,13 +149,17 @@ impl Registry {
 
 /// A name that both families would match, in either layout. Keys and channels are different worlds.
 fn overlap(a: &'static Family, b: &'static Family) -> Option<Problem> {
+    let key = overlap_witness(a, b)?;
+    Some(Problem::Overlap { key, a: a.template, b: b.template })
+}
+
+pub(crate) fn overlap_witness(a: &'static Family, b: &'static Family) -> Option<String> {
     if a.is_channel() != b.is_channel() {
         return None;
     }
-    [Layout::Documented, Layout::Cluster].iter().find_map(|&layout| {
-        let key = overlap::witness(&a.pieces(layout), &b.pieces(layout))?;
-        Some(Problem::Overlap { key, a: a.template, b: b.template })
-    })
+    [Layout::Documented, Layout::Cluster]
+        .iter()
+        .find_map(|&layout| overlap::witness(&a.pieces(layout), &b.pieces(layout)))
 }
 
 fn taken_apart(raw: &[u8], (entry, layout, captures): (&Entry, Layout, Captures)) -> Parsed {
@@ -189,7 +195,16 @@ impl Parsed {
     /// `None` when the encoding points nowhere or the value is not a valid id.
     pub fn target(&self, encoding: &Encoding, value: &[u8]) -> Option<String> {
         let id = std::str::from_utf8(value).ok()?;
-        encoding.target()?.render(self.layout, self.shard.as_deref(), &[id]).ok()
+        let target = encoding.target()?;
+        if encoding.is_key_name() {
+            return Some(id.to_owned());
+        }
+        // The value is the last part; those before it are as in this key.
+        let (_, before) = target.parts.split_last()?;
+        let shared: Option<Vec<&str>> = before.iter().map(|slot| self.part(slot.name)).collect();
+        let mut parts = shared?;
+        parts.push(id);
+        target.render(self.layout, self.shard.as_deref(), &parts).ok()
     }
 }
 

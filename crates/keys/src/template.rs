@@ -5,13 +5,10 @@ use std::ops::Range;
 
 use crate::family::{Family, PARTS_MAX, Shard, Slot};
 use crate::key::Layout;
-use crate::part::{PART_BYTES_MAX, PartError};
+use crate::part::PartError;
 
-/// The longest coded part: every byte as `%` and two digits.
-const CODED_BYTES_MAX: usize = PART_BYTES_MAX * 3;
-
-/// The longest raw key worth matching: all parts of full length, and the fixed text.
-const KEY_BYTES_MAX: usize = PARTS_MAX * CODED_BYTES_MAX + 256;
+/// The longest raw key worth matching: eight parts of full length, and the fixed text.
+const KEY_BYTES_MAX: usize = 16_384;
 
 /// A stretch of a template: fixed text, or a place for a part.
 #[derive(Clone, Debug)]
@@ -60,27 +57,36 @@ impl Family {
 
     /// A glob that matches every key of the family, for SCAN, PSUBSCRIBE and access lists.
     pub fn pattern(&self, layout: Layout) -> String {
-        let pieces = self.pieces(layout);
-        pieces
-            .iter()
-            .map(|piece| if let Piece::Literal(text) = piece { text } else { "*" })
-            .collect()
+        self.narrowed(layout, |_| "*".to_owned())
     }
 
     /// The narrowest glob for access lists that matches every key of the family whose part `name` is `text`, for each
     /// given pair. Numbers match digits first; a glob cannot say more.
     pub fn narrow_pattern(&self, layout: Layout, given: &[(&str, &str)]) -> String {
-        let mut glob = String::new();
-        for piece in self.pieces(layout) {
-            match piece {
-                Piece::Literal(text) => glob.push_str(&text),
-                Piece::Part(slot) => match given.iter().find(|(name, _)| *name == slot.name) {
-                    Some((_, text)) => slot.kind.encode(text, &mut glob),
-                    None => glob.push_str(if slot.kind.is_number() { "[0-9]*" } else { "*" }),
-                },
+        self.narrowed(layout, |slot| match given.iter().find(|(name, _)| *name == slot.name) {
+            Some((_, text)) => {
+                let mut coded = String::new();
+                slot.kind.encode(text, &mut coded);
+                glob_of(&coded)
             }
-        }
-        glob
+            None => if slot.kind.is_number() { "[0-9]*" } else { "*" }.to_owned(),
+        })
+    }
+
+    fn narrowed(&self, layout: Layout, part: impl Fn(&Slot) -> String) -> String {
+        let pieces = self.pieces(layout);
+        let globs = pieces.iter().map(|piece| match piece {
+            Piece::Literal(text) => glob_of(text),
+            Piece::Part(slot) => part(slot),
+        });
+        globs.collect()
+    }
+
+    /// Is this a name of the family in either layout?
+    pub fn matches(&self, raw: &[u8]) -> bool {
+        [Layout::Documented, Layout::Cluster]
+            .into_iter()
+            .any(|layout| captures(&self.pieces(layout), raw).is_some())
     }
 
     /// The raw key for these texts. `shard` is needed on a cluster when the name does not hold it.
@@ -172,10 +178,11 @@ fn fits(pieces: &[Piece], raw: &[u8], at: usize, found: &mut Captures) -> bool {
             raw[at..].starts_with(text.as_bytes()) && fits(rest, raw, at + text.len(), found)
         }
         [Piece::Part(slot), rest @ ..] => {
-            let end_max = if slot.kind.holds_colons() { raw.len() } else { segment_end(raw, at) };
-            let end_max = end_max.min(at + CODED_BYTES_MAX);
+            let end_max = slot.kind.end_max(raw, at);
             let len = found.len;
-            (at + 1..=end_max).any(|end| {
+            // A last part has one place to end, and most names are ruled out by it.
+            let end_min = if rest.is_empty() { raw.len() } else { at + 1 };
+            (end_min.max(at + 1)..=end_max).any(|end| {
                 found.len = len;
                 let follows = match rest.first() {
                     Some(Piece::Literal(next)) => raw[end..].starts_with(next.as_bytes()),
@@ -191,7 +198,14 @@ fn fits(pieces: &[Piece], raw: &[u8], at: usize, found: &mut Captures) -> bool {
     }
 }
 
-/// Where a part that starts at `at` must end at the latest: before the next byte that no part holds uncoded.
-fn segment_end(raw: &[u8], at: usize) -> usize {
-    raw[at..].iter().position(|byte| b":{}".contains(byte)).map_or(raw.len(), |len| at + len)
+/// A glob that matches this text only.
+fn glob_of(text: &str) -> String {
+    let mut glob = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if "*?[]\\^".contains(letter) {
+            glob.push('\\');
+        }
+        glob.push(letter);
+    }
+    glob
 }

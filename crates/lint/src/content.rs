@@ -1,6 +1,6 @@
 //! Reading what a key holds, a bounded chunk at a time, and comparing it with the declaration.
 
-use keyrack_keys::{Content, Encoding, Field, Holds, Listed, Parsed};
+use keyrack_keys::{Content, Encoding, Family, Field, Holds, Listed, Parsed};
 use redis::{Pipeline, Value};
 
 use crate::finding::{Faults, quoted};
@@ -15,9 +15,22 @@ const CHUNK: usize = 256;
 /// The longest string that is read: reading more would hold up the server and everybody who waits for it.
 const STRING_BYTES_MAX: usize = 1 << 20;
 
+/// The first bytes of a HyperLogLog.
+const HYPERLOGLOG: &[u8] = b"HYLL";
+
 /// Adds the command that reads the chunk of `key` at `cursor`, which is 0 at first.
+///
+/// A stream's entries are read from the oldest on, as many as a chunk has: those after them are alike.
 pub(crate) fn read(pipeline: &mut Pipeline, key: &[u8], content: &Content, cursor: u64) {
     let scan = match content {
+        Content::Stream(_) => {
+            pipeline.cmd("XRANGE").arg(key).arg("-").arg("+").arg("COUNT").arg(CHUNK);
+            return;
+        }
+        Content::Bitmap(_) | Content::HyperLogLog(_) => {
+            pipeline.cmd("GETRANGE").arg(key).arg(0).arg(HYPERLOGLOG.len() - 1);
+            return;
+        }
         Content::String(_) | Content::Channel(_) => {
             pipeline.cmd("GETRANGE").arg(key).arg(0).arg(STRING_BYTES_MAX);
             return;
@@ -38,6 +51,8 @@ pub(crate) fn read(pipeline: &mut Pipeline, key: &[u8], content: &Content, curso
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) faults: Faults,
+    /// Whether a hash may have fields that are not declared.
+    open: bool,
     /// Which of the declared fields were there.
     fields_seen: u128,
     /// Where the next chunk starts; `None` at the end.
@@ -65,8 +80,9 @@ pub(crate) struct Reference {
 
 impl Reading {
     /// Nothing read yet of a key whose name has these faults.
-    pub(crate) fn new(faults: Faults, listed: &'static [Listed]) -> Self {
-        Self { faults, listed, ..Self::default() }
+    pub(crate) fn new(faults: Faults, family: Option<&'static Family>) -> Self {
+        let (listed, open) = family.map_or((&[][..], false), |family| (family.listed, family.open));
+        Self { faults, listed, open, ..Self::default() }
     }
 
     /// Takes in the chunk that [`read`] asked for at `cursor`.
@@ -83,6 +99,13 @@ impl Reading {
             Content::String(value) | Content::Channel(value) => {
                 self.string(&value.encoding, parsed, &values);
             }
+            Content::Bitmap(_) => {}
+            Content::HyperLogLog(_) => {
+                if values.iter().any(|head| head != HYPERLOGLOG) {
+                    self.faults.add(Rule::WrongType, "", "is a string, declared as HyperLogLog");
+                }
+            }
+            Content::Stream(fields) => self.entries(fields, parsed, &values),
             Content::List(item) => {
                 self.each("item", Rule::BadItem, &item.encoding, parsed, &values)
             }
@@ -134,6 +157,25 @@ impl Reading {
         }
     }
 
+    /// Entries of a stream, one after the other: how many texts each has, then its fields and values.
+    fn entries(&mut self, fields: &[Field], parsed: Option<&Parsed>, values: &[Vec<u8>]) {
+        let mut rest = values;
+        while let [length, after @ ..] = rest {
+            let length = String::from_utf8_lossy(length).parse().unwrap_or(0);
+            let (entry, after) = after.split_at(length.min(after.len()));
+            for (name, text) in pairs(entry) {
+                self.declared_field(fields, parsed, name, text);
+            }
+            for field in fields.iter().filter(|field| !field.optional()) {
+                if !pairs(entry).any(|(name, _)| name == field.name.as_bytes()) {
+                    let detail = format!("an entry lacks the field \"{}\"", field.name);
+                    self.faults.add(Rule::MissingField, field.name, detail);
+                }
+            }
+            rest = after;
+        }
+    }
+
     fn each(
         &mut self,
         what: &str,
@@ -179,6 +221,9 @@ impl Reading {
         value: &[u8],
     ) {
         let Some(i) = fields.iter().position(|field| field.name.as_bytes() == name) else {
+            if self.open {
+                return;
+            }
             let name = quoted(name);
             let detail = format!("the field {name} is not declared");
             return self.faults.add(Rule::UndeclaredField, name, detail);
@@ -215,7 +260,10 @@ fn shown(encoding: &Encoding, value: &[u8]) -> String {
 /// The next cursor, and the strings of a reply.
 fn chunk(content: &Content, cursor: u64, reply: Value) -> (Option<u64>, Vec<Vec<u8>>) {
     match content {
-        Content::String(_) | Content::Channel(_) => (None, bytes(reply).into_iter().collect()),
+        Content::String(_) | Content::Channel(_) | Content::Bitmap(_) | Content::HyperLogLog(_) => {
+            (None, bytes(reply).into_iter().collect())
+        }
+        Content::Stream(_) => (None, entries(reply)),
         Content::List(_) => {
             let items = strings(reply);
             let more = items.len() == CHUNK;
@@ -230,6 +278,19 @@ fn chunk(content: &Content, cursor: u64, reply: Value) -> (Option<u64>, Vec<Vec<
             (next, halves.next().map(strings).unwrap_or_default())
         }
     }
+}
+
+/// What [`Reading::entries`] takes: the texts of each entry after their number.
+fn entries(reply: Value) -> Vec<Vec<u8>> {
+    let Value::Array(entries) = reply else { return Vec::new() };
+    let mut out = Vec::new();
+    for entry in entries {
+        let Value::Array(halves) = entry else { continue };
+        let texts = halves.into_iter().nth(1).map(strings).unwrap_or_default();
+        out.push(texts.len().to_string().into_bytes());
+        out.extend(texts);
+    }
+    out
 }
 
 pub(crate) fn strings(reply: Value) -> Vec<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! Proposing declarations for a database that keyrack did not write.
 //!
 //! A first walk takes down names, types and TTLs; [`shape`] groups the names; a second look reads some keys of each
-//! group, and [`guess`] says how their values seem to be written; [`declare`] puts it all into Rust.
+//! group, and [`guess`] says how their values seem to be written; [`declare`] puts it all into a keys file.
 
 mod declare;
 mod guess;
@@ -16,9 +16,9 @@ use keyrack_store::{Error, Keyspace, Store};
 use redis::{Pipeline, Value};
 use serde::Serialize;
 
-pub use declare::declarations;
+pub use declare::{declarations, more_declarations};
 pub use guess::{ContentShape, Guess};
-pub use shape::{Piece, Shape};
+pub use shape::{Kind, Piece, Shape};
 
 use crate::finding::printable;
 use crate::lint::Progress;
@@ -82,6 +82,20 @@ pub struct Proposal {
     pub example: String,
 }
 
+/// What values may name of a shape: keys with one id.
+fn target(shape: &Shape, members: &[usize], keys: &[SampledKey]) -> Option<guess::Target> {
+    let word = shape.only_part(&keys[*members.first()?].name)?.0.to_owned();
+    let ids = members.iter().filter_map(|&i| shape.only_part(&keys[i].name));
+    let ids = ids.map(|(_, id)| id.to_owned()).collect();
+    Some(guess::Target { template: shape.template(), word, ids })
+}
+
+/// Groups names, given with their types, by shape: its template, and the positions of its names.
+pub(crate) fn group_names(names: &[(&str, &str)]) -> Vec<(String, Vec<usize>)> {
+    let groups = shape::group(names);
+    groups.into_iter().map(|(shape, members)| (shape.template(), members)).collect()
+}
+
 /// A key as the first walk saw it.
 #[derive(Clone, Debug)]
 struct SampledKey {
@@ -108,10 +122,13 @@ pub async fn infer(
     let keys = take_down(&keyspaces, &known, options, &mut inference, progress).await?;
     let names: Vec<(&str, &str)> =
         keys.iter().map(|met| (met.name.as_str(), met.kind.as_str())).collect();
-    for (shape, members) in shape::group(&names) {
+    let groups = shape::group(&names);
+    let targets: Vec<guess::Target> =
+        groups.iter().filter_map(|(shape, members)| target(shape, members, &keys)).collect();
+    for (shape, members) in groups {
         let mut members: Vec<&SampledKey> = members.into_iter().map(|i| &keys[i]).collect();
         members.sort_by(|a, b| (&a.name, a.keyspace).cmp(&(&b.name, b.keyspace)));
-        inference.proposals.push(propose(&keyspaces, options, shape, &members).await?);
+        inference.proposals.push(propose(&keyspaces, options, shape, &members, &targets).await?);
     }
     Ok(inference)
 }
@@ -181,10 +198,12 @@ impl Inference {
             self.declared += 1;
             return None;
         }
-        if !raw.is_empty() && raw.iter().all(|&byte| shape::can_stand(byte)) {
-            return String::from_utf8(raw).ok();
-        }
-        let name = printable(&raw);
+        let can_stand = !raw.is_empty() && raw.iter().all(|&byte| shape::can_stand(byte));
+        let name = match String::from_utf8(raw) {
+            Ok(name) if can_stand => return Some(name),
+            Ok(name) => printable(name.as_bytes()),
+            Err(error) => printable(error.as_bytes()),
+        };
         if self.undeclarable_example.as_ref().is_none_or(|example| name < *example) {
             self.undeclarable_example = Some(name);
         }
@@ -220,6 +239,7 @@ async fn propose(
     options: &InferOptions,
     shape: Shape,
     members: &[&SampledKey],
+    targets: &[guess::Target],
 ) -> Result<Proposal, Error> {
     let mut types: BTreeMap<&str, u64> = BTreeMap::new();
     for met in members {
@@ -235,7 +255,7 @@ async fn propose(
     let common: Vec<&SampledKey> =
         members.iter().copied().filter(|met| met.kind == types[0].0).collect();
     Ok(Proposal {
-        held: hold(keyspaces, options, &types[0].0, &common).await?,
+        held: hold(keyspaces, options, &types[0].0, &common, targets).await?,
         example: common[0].name.clone(),
         keys: members.len() as u64,
         expiring: ttls.clone().count() as u64,
@@ -252,6 +272,7 @@ async fn hold(
     options: &InferOptions,
     kind: &str,
     members: &[&SampledKey],
+    targets: &[guess::Target],
 ) -> Result<ContentShape, Error> {
     let step = members.len().div_ceil(options.samples.max(1)).max(1);
     let mut held = guess::Evidence::new(kind);
@@ -266,5 +287,5 @@ async fn hold(
             }
         }
     }
-    Ok(held.finish())
+    Ok(held.finish(targets))
 }

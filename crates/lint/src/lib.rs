@@ -6,7 +6,7 @@
 //!
 //! In reading order: `rule` says what can be wrong; `finding` and `report` how it is told; `lint` is the walk over all
 //! keyspaces, `walk` over one; `recognise` says whose a key is, `subject` judges names, `read_key` what is behind them,
-//! `content` a chunk of it, `listed` who has to name them;
+//! `content` a chunk of it, `listed` who has to name them, `undeclared` groups keys that nobody declares;
 //! `infer` has the other way.
 
 mod rule;
@@ -22,12 +22,14 @@ mod listed;
 mod read_key;
 mod recognise;
 mod subject;
+mod undeclared;
 
 mod infer;
 
 pub use finding::{Finding, printable};
 pub use infer::{
-    ContentShape, Guess, InferOptions, Inference, Piece, Proposal, Shape, declarations, infer,
+    ContentShape, Guess, InferOptions, Inference, Kind, Piece, Proposal, Shape, declarations,
+    infer, more_declarations,
 };
 pub use lint::{Options, Progress, lint};
 pub use recognise::Recogniser;

@@ -14,6 +14,7 @@ use crate::read_key::{KeyObservation, KeyReader};
 use crate::recognise::Recogniser;
 use crate::report::{Report, Tallies};
 use crate::subject::{Location, Subject};
+use crate::undeclared::Undeclared;
 use crate::walk::{WalkRate, batches};
 
 /// What to look at, and how fast.
@@ -70,6 +71,7 @@ pub async fn lint(
     let recogniser = Recogniser::new(store, registry).await?;
     let keys_done = AtomicU64::new(0);
     let (mut report, mut tallies) = (Report::default(), Tallies::default());
+    let mut undeclared = Undeclared::default();
     for keyspace in &keyspaces {
         let place = Location { layout: store.layout(), main_db: store.db(), db: keyspace.db() };
         let looker = KeyReader { keyspace, registry, place };
@@ -82,10 +84,12 @@ pub async fn lint(
         );
         while let Some(batch) = checked.try_next().await? {
             let keys = keys_done.fetch_add(batch.keys, Ordering::Relaxed) + batch.keys;
+            undeclared.add(keyspace.db(), &batch.undeclared);
             batch.add_to(&mut report, &mut tallies, options.findings_max);
             progress(Progress { keys, keys_total });
         }
     }
+    undeclared.report(&mut report, options.findings_max);
     tallies.finish(&mut report);
     Ok(report)
 }
@@ -98,6 +102,8 @@ struct Batch {
     met: Vec<(Option<&'static Family>, Option<u64>)>,
     checked: u64,
     findings: Vec<Finding>,
+    /// Keys of no family.
+    undeclared: Vec<Vec<u8>>,
 }
 
 async fn check(
@@ -121,6 +127,7 @@ async fn check(
         met: Vec::with_capacity(subjects.len()),
         checked: chosen.len() as u64,
         findings: Vec::new(),
+        undeclared: Vec::new(),
     };
     let mut suspects = Vec::new();
     for (subject, seen) in chosen.into_iter().zip(first) {
@@ -180,7 +187,9 @@ impl Batch {
     }
 
     fn report(&mut self, place: Location, subject: &Subject, faults: crate::finding::Faults) {
-        if !faults.is_empty() {
+        if subject.family.is_none() {
+            self.undeclared.push(subject.raw.clone());
+        } else if !faults.is_empty() {
             let family = subject.family.map(Family::id);
             self.findings.extend(faults.into_findings(place.db, &subject.raw, family.as_deref()));
         }

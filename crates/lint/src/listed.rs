@@ -124,14 +124,17 @@ impl MissingReference {
 
 /// Asks a place whether it names an id.
 fn ask(pipeline: &mut Pipeline, by: &By, key: &str, id: &str) {
-    match (by, &by.family().content) {
-        (By::Key(_), _) | (_, Content::String(_) | Content::Channel(_)) => {
-            pipeline.cmd("EXISTS").arg(key)
-        }
-        (_, Content::Set(_)) => pipeline.cmd("SISMEMBER").arg(key).arg(id),
-        (_, Content::SortedSet { .. }) => pipeline.cmd("ZSCORE").arg(key).arg(id),
-        (_, Content::List(_)) => pipeline.cmd("LPOS").arg(key).arg(id),
-        (_, Content::Hash(_) | Content::Map { .. }) => pipeline.cmd("HVALS").arg(key),
+    match &by.family().content {
+        _ if by.is_key() => pipeline.cmd("EXISTS").arg(key),
+        Content::String(_)
+        | Content::Channel(_)
+        | Content::Bitmap(_)
+        | Content::HyperLogLog(_)
+        | Content::Stream(_) => pipeline.cmd("EXISTS").arg(key),
+        Content::Set(_) => pipeline.cmd("SISMEMBER").arg(key).arg(id),
+        Content::SortedSet { .. } => pipeline.cmd("ZSCORE").arg(key).arg(id),
+        Content::List(_) => pipeline.cmd("LPOS").arg(key).arg(id),
+        Content::Hash(_) | Content::Map { .. } => pipeline.cmd("HVALS").arg(key),
     };
 }
 

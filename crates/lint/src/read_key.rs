@@ -66,7 +66,7 @@ impl KeyReader<'_> {
     }
 
     fn view<'s>(&self, subject: &'s Subject) -> KeyView<'s> {
-        let reading = Reading::new(subject.faults(self.registry, self.place), subject.listed());
+        let reading = Reading::new(subject.faults(self.registry, self.place), subject.family);
         let parsed = subject.parsed(self.registry);
         KeyView {
             subject,
@@ -87,6 +87,9 @@ impl KeyReader<'_> {
             if let Some(content) = view.subject.content() {
                 content::read(&mut pipeline, key, content, 0);
             }
+            if let Some((command, _)) = view.subject.limit() {
+                pipeline.cmd(command).arg(key);
+            }
             if measure {
                 pipeline.cmd("MEMORY").arg("USAGE").arg(key);
             }
@@ -97,6 +100,9 @@ impl KeyReader<'_> {
         for view in views {
             if view.subject.content().is_some() {
                 view.take(0, next())?;
+            }
+            if let Some((_, max)) = view.subject.limit() {
+                view.size(max, next());
             }
             if measure && let Value::Int(bytes) = next() {
                 view.memory_bytes = u64::try_from(bytes).ok();
@@ -198,6 +204,17 @@ impl KeyView<'_> {
         Ok(())
     }
 
+    /// Compares the number of items, or of bytes, with the most that there may be.
+    fn size(&mut self, max: u64, reply: Value) {
+        if let Value::Int(size) = reply
+            && u64::try_from(size).is_ok_and(|size| size > max)
+        {
+            let noun = self.subject.limit_noun();
+            let detail = format!("holds {size} {noun}, declared to hold at most {max}");
+            self.reading.faults.add(Rule::TooLarge, "", detail);
+        }
+    }
+
     fn ttl(&mut self, reply: Value) -> Result<(), Error> {
         let reply = match reply {
             // Whoever may not read foreign keys can still tell that they do not belong here.
@@ -235,7 +252,7 @@ const NO_TTL: i64 = -1;
 
 fn check_ttl(family: &Family, ms: i64, faults: &mut Faults) {
     match (family.ttl, ms) {
-        (_, GONE) | (Ttl::Optional, _) => {}
+        (_, GONE) | (Ttl::Optional | Ttl::When(_) | Ttl::Undeclared, _) => {}
         (Ttl::Never, NO_TTL) => {}
         (Ttl::Never, _) => {
             faults.add(Rule::TtlForbidden, "", "will expire, but keys of its family never do")

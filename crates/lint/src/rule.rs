@@ -47,6 +47,8 @@ pub enum Rule {
     NeverRemoved,
     /// A key is named where keys in its state do not belong.
     Misplaced,
+    /// A key holds more than it may.
+    TooLarge,
 }
 
 /// Whether something has to be done about a finding.
@@ -61,7 +63,7 @@ pub enum Severity {
 
 impl Rule {
     /// Every rule, by code.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NoFamily,
         Self::WrongType,
         Self::TtlMissing,
@@ -81,6 +83,7 @@ impl Rule {
         Self::Unlisted,
         Self::NeverRemoved,
         Self::Misplaced,
+        Self::TooLarge,
     ];
 
     /// Its code: `KL01`.
@@ -124,6 +127,7 @@ impl Rule {
             Self::Unlisted => ("KL17", "key missing from the list that its state asks for"),
             Self::NeverRemoved => ("KL18", "key that nothing will remove"),
             Self::Misplaced => ("KL19", "list entry for a key in another state"),
+            Self::TooLarge => ("KL20", "key that holds more than declared"),
         }
     }
 }

@@ -54,6 +54,34 @@ impl Subject {
         self.family.filter(|_| !self.is_foreign()).map(|family| &family.content)
     }
 
+    /// The command that tells the size of the key, and the most that it may be.
+    pub(crate) fn limit(&self) -> Option<(&'static str, u64)> {
+        let family = self.family.filter(|_| !self.is_foreign())?;
+        let command = match family.content {
+            Content::String(_) | Content::Bitmap(_) | Content::HyperLogLog(_) => {
+                return family.bytes_max.map(|max| ("STRLEN", max));
+            }
+            Content::List(_) => "LLEN",
+            Content::Set(_) => "SCARD",
+            Content::SortedSet { .. } => "ZCARD",
+            Content::Hash(_) | Content::Map { .. } => "HLEN",
+            Content::Stream(_) => "XLEN",
+            Content::Channel(_) => return None,
+        };
+        family.items_max.map(|max| (command, max))
+    }
+
+    /// What that size counts.
+    pub(crate) fn limit_noun(&self) -> &'static str {
+        match self.limit() {
+            Some(("STRLEN", _)) => "bytes",
+            Some(("HLEN", _)) => "fields",
+            Some(("XLEN", _)) => "entries",
+            Some(("LLEN", _)) => "items",
+            _ => "members",
+        }
+    }
+
     /// Where the key has to be named.
     pub(crate) fn listed(&self) -> &'static [Listed] {
         self.family.map_or(&[], |family| family.listed)
@@ -140,7 +168,10 @@ fn wrong_database(family: &Family, layout: Layout, place: Location) -> Option<St
         Database::Main if place.db != place.main_db => {
             Some(format!("its family lives in database {}", place.main_db))
         }
-        Database::Account | Database::Main => None,
+        Database::Number(number) if place.db != i64::from(number) => {
+            Some(format!("its family lives in database {number}"))
+        }
+        Database::Account | Database::Main | Database::Number(_) => None,
     }
 }
 
@@ -153,8 +184,10 @@ fn refers(content: &Content) -> bool {
         }
         Content::SortedSet { member, .. } => to_key(&member.encoding),
         Content::Map { field, value } => to_key(&field.encoding) || to_key(&value.encoding),
-        Content::Hash(fields) => fields.iter().any(|field| to_key(&field.encoding)),
-        Content::Channel(_) => false,
+        Content::Hash(fields) | Content::Stream(fields) => {
+            fields.iter().any(|field| to_key(&field.encoding))
+        }
+        Content::Channel(_) | Content::Bitmap(_) | Content::HyperLogLog(_) => false,
     }
 }
 

@@ -47,7 +47,7 @@ pub enum AclProjects<'a> {
 pub fn acl_user(user: &AclUser<'_>, registry: &Registry) -> String {
     let mut words =
         vec!["user".to_owned(), user.name.to_owned(), "reset".to_owned(), "on".to_owned()];
-    words.extend(user.password.map(|password| format!("#{}", sha256(password))));
+    words.extend(user.password.map(acl_password));
     // A script gets the channels it publishes on among its KEYS, so they have to pass as keys too.
     for family in registry.all() {
         let rights = if family.origin == Origin::Foreign { "%R~" } else { "~" };
@@ -86,8 +86,11 @@ fn layouts(family: &Family, layout: Layout) -> impl Iterator<Item = Layout> {
     std::iter::once(layout).chain(shared.then_some(Layout::Cluster))
 }
 
-fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+/// A password as an ACL takes it without telling it: its SHA-256.
+pub fn acl_password(password: &str) -> String {
+    let digest = Sha256::digest(password.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("#{hex}")
 }
 
 #[cfg(test)]

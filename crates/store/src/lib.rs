@@ -35,7 +35,7 @@ mod url;
 pub use keyrack_engine::Loading;
 
 pub use self::{
-    acl::{AclProjects, AclUser, acl_user},
+    acl::{AclProjects, AclUser, acl_password, acl_user},
     blocking::BlockingConnection,
     class::{Class, ErrorInfo, ServiceError},
     clock::{Clock, SystemClock},

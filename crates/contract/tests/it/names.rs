@@ -21,6 +21,10 @@ fn allowed(kind: &Kind) -> BoxedStrategy<String> {
                 .prop_map(|fields| fields.join(":"))
                 .boxed()
         }
+        // None of our own.
+        Shape::Uuid | Shape::Ulid | Shape::Date | Shape::Pattern(_) | Shape::Rest => {
+            unreachable!("{kind:?}")
+        }
         Shape::Text { .. } => prop_oneof![
             "[a-z0-9._-]{1,12}",
             "[%:{}*?\\[\\]^ a3A🐝\\x00_]{1,8}",

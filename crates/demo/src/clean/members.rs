@@ -22,7 +22,12 @@ pub(super) async fn trim(
         Content::Map { .. } => ("HSCAN", "HDEL", true),
         Content::List(_) => return trim_list(keyspace, key, marks).await,
         // Their fields have names of their own.
-        Content::Hash(_) | Content::String(_) | Content::Channel(_) => return Ok(0),
+        Content::Hash(_)
+        | Content::String(_)
+        | Content::Stream(_)
+        | Content::Bitmap(_)
+        | Content::HyperLogLog(_)
+        | Content::Channel(_) => return Ok(0),
     };
     let (mut cursor, mut ours) = (0_u64, Vec::new());
     loop {

@@ -1,4 +1,6 @@
-//! `keyrack keys acl`: a Redis user with just the rights that keyrack needs.
+//! `keyrack keys acl`: a Redis user with just the rights that keyrack needs, or a program of a keys file.
+
+mod program;
 
 use std::io::Write as _;
 
@@ -28,6 +30,9 @@ pub(super) struct Args {
     /// Calculation projects whose keys the user may access; '*' for all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     projects: Vec<String>,
+    /// The rights of this program of the keys files, as their writers and readers say
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["services", "projects"])]
+    program: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
@@ -54,7 +59,10 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
         let message = format!("\"{}\" cannot be a user's name", args.user);
         return Err(Failure::new(Exit::Usage, message).hint("it may not hold spaces").into());
     }
-    let line = line(args)?;
+    let line = match &args.program {
+        Some(program) => program::line(program, args)?,
+        None => line(args)?,
+    };
     if globals.json {
         globals.print_json(&serde_json::json!({ "user": args.user, "line": line }))?;
     } else {
@@ -65,7 +73,7 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     if args.password.is_none() {
         globals.say("the user has no password: nobody can log in until you set one (--password)");
     }
-    if args.services.is_empty() && args.projects.is_empty() {
+    if args.services.is_empty() && args.projects.is_empty() && args.program.is_none() {
         globals.say("the user may not access calculations; add their projects with --projects");
     }
     Ok(Exit::Ok)

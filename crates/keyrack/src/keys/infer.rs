@@ -1,12 +1,17 @@
 //! `keyrack keys infer`.
 
-use std::{io::Write as _, num::NonZeroU32};
+use std::{
+    io::Write as _,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+};
 
 use keyrack_contract::registry;
 use keyrack_format as format;
+use keyrack_keys::Family;
 use keyrack_lint::{InferOptions, Inference, WalkRate};
 
-use super::progress::Bar;
+use super::{declared, fmt, progress::Bar};
 use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
@@ -16,20 +21,33 @@ pub(super) struct Args {
     all: bool,
     /// Read at most N key names
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    keys: usize,
+    max_keys: usize,
     /// Read the values of N keys per shape
     #[arg(long, value_name = "N", default_value_t = 100)]
     samples: usize,
     /// Scan at most N keys per second [default: unlimited]
     #[arg(long, value_name = "N")]
     pace: Option<NonZeroU32>,
+    /// Add what is new to this keys file; what people wrote stays as it is
+    #[arg(long, value_name = "FILE")]
+    update: Option<PathBuf>,
+    /// Name of the document
+    #[arg(long, value_name = "NAME", default_value = "inferred")]
+    name: String,
 }
 
-/// Proposes declarations, as Rust for a `keys.rs`.
+impl Args {
+    /// The files whose keys are declared already: those that were named, or the one to be updated.
+    pub(super) fn files(&self, named: Vec<PathBuf>) -> Vec<PathBuf> {
+        if named.is_empty() { self.update.iter().cloned().collect() } else { named }
+    }
+}
+
+/// Proposes declarations as a keys file.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let options = InferOptions {
         all: args.all,
-        keys_max: args.keys,
+        keys_max: args.max_keys,
         samples: args.samples,
         pace: WalkRate { keys_per_second: args.pace },
     };
@@ -38,15 +56,31 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
     let inference =
         keyrack_lint::infer(&store, registry(), &options, |progress| bar.show(progress)).await?;
     drop(bar);
-    if globals.json {
+    if let Some(path) = &args.update {
+        update(path, &inference)?;
+    } else if globals.json {
         globals.print_json(&inference)?;
     } else {
         let mut out = globals.out();
-        out.write_all(keyrack_lint::declarations(&inference).as_bytes())?;
+        out.write_all(keyrack_lint::declarations(&inference, &args.name).as_bytes())?;
         out.flush()?;
     }
     globals.say(summary(&inference));
     Ok(Exit::Ok)
+}
+
+/// Puts declarations for what is new at the end of a file.
+fn update(path: &Path, inference: &Inference) -> anyhow::Result<()> {
+    let documents = declared::read_files(&[path])?;
+    let name = documents.first().map_or("inferred", |document| document.name);
+    let known: Vec<&'static Family> =
+        documents.iter().flat_map(|document| document.families.iter().copied()).collect();
+    let mut text = declared::read_text(path)?;
+    text.push_str(&keyrack_lint::more_declarations(inference, name, &known));
+    // A part of the file may have the name of a new one.
+    let source = keyrack_keys::file::Source { name: "the updated file", text: &text };
+    keyrack_keys::file::read(&[source]).map_err(|errors| declared::wrong(&errors))?;
+    Ok(fmt::write_whole(path, &text)?)
 }
 
 fn summary(inference: &Inference) -> String {
@@ -65,7 +99,7 @@ fn summary(inference: &Inference) -> String {
         );
     }
     if inference.truncated {
-        words += "; there are more, which --keys would take in";
+        words += "; there are more, which --max-keys would take in";
     }
     words
 }

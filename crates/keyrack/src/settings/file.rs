@@ -8,7 +8,7 @@ use std::{
 use keyrack_jobs::recurring::Definition;
 use serde::Deserialize;
 
-use super::table::{SETTINGS, Setting};
+use super::table::{KEYS, SETTINGS, Setting};
 use crate::{Exit, Failure};
 
 /// The file that is read when none is named, if it is there.
@@ -71,6 +71,13 @@ impl File {
             })?;
             match value {
                 toml::Value::String(text) => Ok((setting.key, text)),
+                // Several files: an array is easier to read than commas.
+                toml::Value::Array(items)
+                    if setting.key == KEYS.key && items.iter().all(toml::Value::is_str) =>
+                {
+                    let items: Vec<&str> = items.iter().filter_map(toml::Value::as_str).collect();
+                    Ok((setting.key, items.join(",")))
+                }
                 other => Err(wrong(format!("\"{key}\" is to be text, not {}", other.type_str()))
                     .hint(format!("write {key} = \"{}\"", setting.value_name))),
             }

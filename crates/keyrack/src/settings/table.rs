@@ -56,6 +56,15 @@ pub(crate) static REPLICAS_ACKNOWLEDGE: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static KEYS: Setting = Setting {
+    key: "keys",
+    value_name: "FILES",
+    help: "Keys files of other programs, for the key browser and \"keyrack keys\"; with commas between them",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
 pub(crate) static DATA: Setting = Setting {
     key: "data",
     value_name: "DIR",
@@ -522,6 +531,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &PASSWORD_FILE,
     &REPLICAS_ACKNOWLEDGE,
     &DATA,
+    &KEYS,
     &HTTP,
     &HTTP_CONNECTIONS,
     &HTTP_HEAD_TIMEOUT,

@@ -74,6 +74,10 @@ const COMMANDS: &[&str] = &[
     "keys list",
     "keys lint",
     "keys infer",
+    "keys check --keys H",
+    "keys diff H H",
+    "keys fmt H",
+    "keys import H",
     "store stats",
     "config show",
 ];
@@ -94,6 +98,8 @@ const NOT_TRIED: &[(&str, &str)] = &[
     ("updates follow", "runs until it is stopped"),
     ("keys doc", "is about no data"),
     ("keys acl", "is about no data"),
+    ("keys export", "is about no data"),
+    ("keys schema", "is about no data"),
     ("store check", "is about files"),
     ("store repair", "is about files"),
 ];

@@ -19,6 +19,7 @@ mod hostile;
 mod jobs;
 mod journeys;
 mod keys;
+mod keys_file;
 mod kill;
 mod pages;
 mod picture;

@@ -5,8 +5,7 @@ use super::*;
 use crate::declare::fields;
 use crate::{Shape, json};
 
-const WEEKDAY: Kind =
-    Kind { name: "Weekday", prose: "", shape: Shape::Words(&["monday", "friday"]) };
+const WEEKDAY: Kind = Kind::new("Weekday", "", Shape::Words(&["monday", "friday"]));
 
 #[track_caller]
 fn check(encoding: Encoding, fits: &[&str], refused: &[&str]) {

@@ -28,7 +28,7 @@ fn slot(name: &str) -> &'static Slot {
         "worker" => Shape::Colons { fields_min: 3 },
         other => panic!("no shape \"{other}\""),
     };
-    Box::leak(Box::new(Slot { name: "part", kind: Kind { name: "Part", prose: "", shape } }))
+    Box::leak(Box::new(Slot { name: "part", kind: Kind::new("Part", "", shape) }))
 }
 
 #[track_caller]

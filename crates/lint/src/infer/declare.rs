@@ -1,178 +1,185 @@
-//! Proposals as Rust: a file of declarations, ready to be pasted and then improved by somebody who knows better.
+//! Proposals as a keys file, ready to be improved by somebody who knows better.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write as _};
+
+use keyrack_keys::file::{
+    Draft, Heading, keep, keep_all, keep_text, new_declarations, write_draft,
+};
+use keyrack_keys::{
+    Content, Database, Encoding, Escape, Family, Field, Kind, LateFamily, Origin, PART_BYTES_MAX,
+    Shape as PartShape, Slot, Ttl, Value,
+};
 
 use super::guess::{ContentShape, Guess};
 use super::shape::Piece;
 use super::{Inference, Proposal};
 
-/// The declarations for everything that was found.
-pub fn declarations(inference: &Inference) -> String {
-    let mut out = String::new();
-    write_file(&mut out, inference).expect("writing to a string cannot fail");
-    out
+/// A file with declarations for everything that was found.
+pub fn declarations(inference: &Inference, name: &str) -> String {
+    let (drafts, others) = drafts(inference, name);
+    let heading = Heading {
+        name,
+        prose: "Inferred from a database; the texts are guesses.",
+        ..Heading::default()
+    };
+    write_draft(heading, &drafts) + &others
 }
 
-fn write_file(out: &mut String, inference: &Inference) -> fmt::Result {
+/// Declarations for what was found, to be put at the end of a file that has none of them.
+pub fn more_declarations(inference: &Inference, name: &str, known: &[&'static Family]) -> String {
+    let taken: BTreeSet<String> = known.iter().map(|family| family.id()).collect();
+    let (mut drafts, others) = drafts(inference, name);
+    for draft in &mut drafts {
+        // What the file calls something else already gets a number.
+        let mut n = 2;
+        let mut family = Family { ..*draft.family };
+        while taken.contains(&family.id()) {
+            family.name = keep_text(&format!("{}_{n}", draft.family.name));
+            n += 1;
+        }
+        draft.family = keep(family);
+    }
+    let heading = Heading { name, ..Heading::default() };
+    new_declarations(heading, &drafts, known) + &others
+}
+
+fn drafts(inference: &Inference, owner: &str) -> (Vec<Draft>, String) {
     let (declared, others): (Vec<&Proposal>, Vec<&Proposal>) =
         inference.proposals.iter().partition(|proposal| can_be_declared(proposal));
-    writeln!(out, "use keyrack_keys::declare::*;\n")?;
-    write_parts(out, &declared)?;
-    if !declared.is_empty() {
-        writeln!(out, "keys! {{\n    owner = \"inferred\", origin = Added;")?;
-        let mut names = BTreeSet::new();
-        for proposal in &declared {
-            writeln!(out)?;
-            write_family(out, proposal, &mut names)?;
-        }
-        writeln!(out, "}}")?;
-    }
-    for proposal in others {
+    let lates: BTreeMap<String, &'static LateFamily> = declared
+        .iter()
+        .map(|proposal| (proposal.shape.template(), keep(LateFamily::default())))
+        .collect();
+    let mut names = BTreeSet::new();
+    let drafts: Vec<Draft> = declared
+        .iter()
+        .map(|proposal| {
+            let drafted = draft(proposal, keep_text(owner), &lates, &mut names);
+            if let Some(late) = lates.get(&proposal.shape.template()) {
+                late.set(drafted.family);
+            }
+            drafted
+        })
+        .collect();
+    let others = others.iter().map(|proposal| {
         let (template, kind) = (proposal.shape.template(), &proposal.types[0].0);
-        writeln!(
-            out,
-            "\n// Cannot be declared, as keyrack has no such type or name: {kind} `{template}`."
-        )?;
-    }
-    Ok(())
+        format!("\n# Cannot be declared: {kind} \"{}\".\n", template.escape_debug())
+    });
+    (drafts, others.collect())
 }
 
-/// Placeholders of a declared name are separated by colons, and there are at most eight.
+/// There are at most seven placeholders in a name, and modules have types of their own.
 fn can_be_declared(proposal: &Proposal) -> bool {
-    let n_parts = varying(proposal).count();
-    proposal.held != ContentShape::Other && n_parts <= 8
+    let n_parts =
+        proposal.shape.pieces.iter().filter(|piece| matches!(piece, Piece::Varies { .. })).count();
+    proposal.held != ContentShape::Other && n_parts <= 7
 }
 
-fn varying(proposal: &Proposal) -> impl Iterator<Item = (&str, bool, &[String])> {
-    proposal.shape.pieces.iter().filter_map(|piece| match piece {
-        Piece::Varies { name, number, except, .. } => Some((name.as_str(), *number, &except[..])),
-        Piece::Fixed(_) => None,
-    })
-}
-
-/// One part type for each name of a placeholder; a number only if it was one everywhere.
-fn write_parts(out: &mut String, proposals: &[&Proposal]) -> fmt::Result {
-    let mut parts: BTreeMap<String, (bool, BTreeSet<&str>, String)> = BTreeMap::new();
-    for proposal in proposals {
-        for (name, number, except) in varying(proposal) {
-            let (numbers, words, _) = parts
-                .entry(type_name(name))
-                .or_insert_with(|| (true, BTreeSet::new(), proposal.shape.template()));
-            *numbers &= number;
-            words.extend(except.iter().map(String::as_str));
-        }
-    }
-    if parts.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "parts! {{")?;
-    for (name, (number, except, template)) in parts {
-        writeln!(out, "    /// What stands in `{template}`.")?;
-        if number {
-            writeln!(out, "    number {name} 0..=u64::MAX;")?;
-        } else if except.is_empty() {
-            writeln!(out, "    text {name};")?;
-        } else {
-            let words: Vec<String> = except.iter().map(|word| format!("{word:?}")).collect();
-            writeln!(out, "    text {name} except [{}];", words.join(", "))?;
-        }
-    }
-    writeln!(out, "}}\n")
-}
-
-fn write_family(
-    out: &mut String,
+fn draft(
     proposal: &Proposal,
+    owner: &'static str,
+    lates: &BTreeMap<String, &'static LateFamily>,
     names: &mut BTreeSet<String>,
-) -> fmt::Result {
+) -> Draft {
     let Proposal { keys, types, .. } = proposal;
     let plural = if *keys == 1 { "" } else { "s" };
-    writeln!(out, "    /// Purpose not known; {keys} key{plural} found.")?;
-    for (kind, n) in &types[1..] {
-        writeln!(out, "    /// {n} of them hold a {kind} instead.")?;
-    }
-    let parts: Vec<String> = varying(proposal)
-        .map(|(name, ..)| format!("{}: {}", identifier(name), type_name(name)))
-        .collect();
-    let template = template(proposal);
-    writeln!(out, "    {}({}) = \"{template}\"", unique(proposal, names), parts.join(", "))?;
-    write!(out, "        => ")?;
-    write_content(out, &proposal.held)?;
-    write_life(out, proposal)?;
-    writeln!(out, "        example = \"{}\";", proposal.example)
-}
-
-/// The name with each placeholder called as its part is.
-fn template(proposal: &Proposal) -> String {
-    let segments = proposal.shape.pieces.iter().map(|piece| match piece {
-        Piece::Fixed(text) => text.clone(),
-        Piece::Varies { name, prefix, suffix, .. } => {
-            format!("{prefix}<{}>{suffix}", identifier(name))
+    let mut notes = vec![format!("{keys} key{plural} found; purpose not known.")];
+    notes.extend(types[1..].iter().map(|(kind, n)| format!("{n} of them hold a {kind} instead.")));
+    let ttl = match proposal.ttl_s_max {
+        Some(secs) if proposal.expiring == *keys => Ttl::Within(rounded_up(secs)),
+        Some(_) => {
+            notes.push(format!("{} of them expire.", proposal.expiring));
+            Ttl::Optional
         }
-    });
-    segments.collect::<Vec<_>>().join(":")
+        None => Ttl::Never,
+    };
+    let slots: Vec<Slot> = proposal.shape.pieces.iter().filter_map(slot).collect();
+    let database = match proposal.databases.as_slice() {
+        [0] => Database::Main,
+        [one] => u16::try_from(*one).map_or(Database::Main, Database::Number),
+        _ => {
+            notes.push(format!("Found in databases {:?}.", proposal.databases));
+            Database::Main
+        }
+    };
+    let family = Family {
+        name: keep_text(&unique(proposal, names)),
+        owner,
+        template: keep_text(&proposal.shape.template()),
+        parts: keep_all(slots),
+        content: content(&proposal.held, lates),
+        ttl,
+        database,
+        origin: Origin::File,
+        example: keep_text(&proposal.example),
+        ..Family::BLANK
+    };
+    Draft { family: keep(family), notes }
 }
 
-fn write_content(out: &mut String, held: &ContentShape) -> fmt::Result {
+fn slot(piece: &Piece) -> Option<Slot> {
+    let Piece::Varies { name, kind, except, .. } = piece else { return None };
+    let shape = match kind {
+        super::shape::Kind::Number => PartShape::Number { min: 0, max: u64::MAX },
+        super::shape::Kind::Uuid => PartShape::Uuid,
+        super::shape::Kind::Ulid => PartShape::Ulid,
+        super::shape::Kind::Date => PartShape::Date,
+        super::shape::Kind::Text => {
+            let words: Vec<&'static str> = except.iter().map(|word| keep_text(word)).collect();
+            PartShape::Text { except: keep_all(words) }
+        }
+    };
+    let without = if matches!(shape, PartShape::Text { .. }) { ":" } else { "" };
+    let name = keep_text(name);
+    let (escape, bytes_max) = (Escape::Raw { without }, PART_BYTES_MAX);
+    Some(Slot { name, kind: Kind { name, prose: "", shape, escape, bytes_max } })
+}
+
+fn content(held: &ContentShape, lates: &BTreeMap<String, &'static LateFamily>) -> Content {
+    let value = |guess: &Guess| Value {
+        encoding: encoding(guess, lates),
+        prose: keep_text(&such_as(guess)),
+    };
+    let fields = |fields: &BTreeMap<String, (Guess, bool)>| {
+        let fields = fields.iter().map(|(name, (guess, always))| {
+            let encoding = encoding(guess, lates);
+            let encoding = if *always { encoding } else { Encoding::Optional(keep(encoding)) };
+            Field { name: keep_text(name), prose: keep_text(&such_as(guess)), encoding }
+        });
+        keep_all(fields.collect())
+    };
     match held {
-        ContentShape::String { value } => writeln!(out, "string({}),", means(value)),
-        ContentShape::List { item } => writeln!(out, "list({}),", means(item)),
-        ContentShape::Set { member } => writeln!(out, "set({}),", means(member)),
+        ContentShape::String { value: guess } => Content::String(value(guess)),
+        ContentShape::List { item } => Content::List(value(item)),
+        ContentShape::Set { member } => Content::Set(value(member)),
         ContentShape::SortedSet { member, score } => {
-            writeln!(out, "sorted_set({}, {}),", means(member), means(score))
+            Content::SortedSet { member: value(member), score: value(score) }
         }
-        ContentShape::Map { field, value } => {
-            writeln!(out, "map({}, {}),", means(field), means(value))
+        ContentShape::Map { field, value: guess } => {
+            Content::Map { field: value(field), value: value(guess) }
         }
-        ContentShape::Hash { fields } => {
-            writeln!(out, "hash(fields! {{")?;
-            for (name, (guess, always)) in fields {
-                writeln!(out, "            /// {}.", capitalised(&such_as(guess)))?;
-                let Guess { encoding, .. } = guess;
-                if *always {
-                    writeln!(out, "            {name}: {encoding},")?;
-                } else {
-                    writeln!(out, "            {name}: Optional(&{encoding}),")?;
-                }
-            }
-            writeln!(out, "        }}),")
+        ContentShape::Hash { fields: found } => Content::Hash(fields(found)),
+        ContentShape::Stream { fields: found } => Content::Stream(fields(found)),
+        ContentShape::HyperLogLog | ContentShape::Other => {
+            Content::HyperLogLog(Value { encoding: Encoding::Bytes, prose: "" })
         }
-        ContentShape::Other => Ok(()),
     }
 }
 
-fn means(guess: &Guess) -> String {
-    format!("{}.means({:?})", guess.encoding, such_as(guess))
+fn encoding(guess: &Guess, lates: &BTreeMap<String, &'static LateFamily>) -> Encoding {
+    match guess.refers.as_ref().and_then(|template| lates.get(template)) {
+        Some(late) => Encoding::Refers(*late),
+        None => guess.encoding,
+    }
 }
 
 fn such_as(guess: &Guess) -> String {
     let example: String =
         guess.example.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    match example.as_str() {
-        "" => "not known".into(),
+    match example.trim() {
+        "" => String::new(),
         example => format!("such as `{example}`"),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// TTL, database, and who removes the keys.
-fn write_life(out: &mut String, proposal: &Proposal) -> fmt::Result {
-    match proposal.ttl_s_max {
-        Some(secs) if proposal.expiring == proposal.keys => {
-            writeln!(out, "        ttl = Ttl::Within({}),", grouped(rounded_up(secs)))?;
-        }
-        Some(_) => writeln!(out, "        ttl = Ttl::Optional,")?,
-        None => writeln!(out, "        removed = \"not known\",")?,
-    }
-    if proposal.databases.iter().all(|db| *db >= 100) {
-        writeln!(out, "        database = Database::Account,")?;
-    }
-    Ok(())
 }
 
 /// The next time that people choose for a TTL.
@@ -205,20 +212,7 @@ fn rounded_up(secs: u64) -> u64 {
     USUAL.into_iter().find(|usual| *usual >= secs).unwrap_or(secs)
 }
 
-/// A number as Rust is written: `86_400`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push('_');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A function name from the fixed words of a name, not given to another family.
+/// A name from the fixed words of a template, not given to another family.
 fn unique(proposal: &Proposal, names: &mut BTreeSet<String>) -> String {
     let words = proposal.shape.pieces.iter().map(|piece| match piece {
         Piece::Fixed(text) => text.clone(),
@@ -234,62 +228,7 @@ fn unique(proposal: &Proposal, names: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// Words that Rust or the declarations need for themselves.
-const RESERVED: &[&str] = &[
-    "as",
-    "async",
-    "await",
-    "break",
-    "channel",
-    "const",
-    "continue",
-    "crate",
-    "dyn",
-    "else",
-    "enum",
-    "extern",
-    "false",
-    "fields",
-    "fn",
-    "for",
-    "gen",
-    "hash",
-    "if",
-    "impl",
-    "in",
-    "json",
-    "keys",
-    "let",
-    "list",
-    "loop",
-    "map",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "parts",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "set",
-    "sorted_set",
-    "static",
-    "string",
-    "struct",
-    "super",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "unsafe",
-    "use",
-    "where",
-    "while",
-    "yield",
-];
-
-/// Text as the name of a Rust function or parameter.
+/// Text as the name of a family.
 fn identifier(text: &str) -> String {
     let mut name = String::new();
     for letter in text.chars() {
@@ -300,25 +239,10 @@ fn identifier(text: &str) -> String {
         }
     }
     let name = name.trim_end_matches('_');
-    if name.is_empty()
-        || name.starts_with(|first: char| first.is_ascii_digit())
-        || RESERVED.contains(&name)
-    {
+    if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
         return format!("key_{name}").trim_end_matches('_').to_owned();
     }
     name.to_owned()
-}
-
-/// A placeholder's name as the name of a part type: `user` gives `UserId`.
-fn type_name(part: &str) -> String {
-    let words = part.split('_').filter(|word| !word.is_empty() && *word != "id");
-    let camel: String = words
-        .map(|word| {
-            let (first, rest) = word.split_at(1);
-            first.to_ascii_uppercase() + rest
-        })
-        .collect();
-    if camel.is_empty() { "KeyId".into() } else { camel + "Id" }
 }
 
 #[cfg(test)]
@@ -326,20 +250,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fit_into_rust() {
+    fn names_fit_into_files() {
         assert_eq!(identifier("Users.by-name"), "users_by_name");
-        assert_eq!(identifier("type"), "key_type");
         assert_eq!(identifier("7days"), "key_7days");
         assert_eq!(identifier("::"), "key");
-        assert_eq!(type_name("user"), "UserId");
-        assert_eq!(type_name("pair_2"), "Pair2Id");
-        assert_eq!(type_name("id"), "KeyId");
     }
 
     #[test]
     fn remaining_times_round_up_to_usual_ones() {
         assert_eq!([9, 59, 3_541, 86_399].map(rounded_up), [10, 60, 3_600, 86_400]);
-        assert_eq!(grouped(1_209_600), "1_209_600");
-        assert_eq!(grouped(600), "600");
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyrack_keys::Shape as PartShape;
 use serde::{Serialize, Serializer};
 
 /// A name with its varying places.
@@ -27,14 +28,64 @@ pub enum Piece {
         prefix: String,
         /// The fixed text after it.
         suffix: String,
-        /// Whether it was a number each time.
-        number: bool,
+        /// What it was each time.
+        kind: Kind,
         /// Words that other shapes have in its place.
         except: Vec<String>,
     },
 }
 
+/// What varies in one place of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A number without sign or leading zeros.
+    Number,
+    /// A UUID.
+    Uuid,
+    /// A ULID.
+    Ulid,
+    /// A day.
+    Date,
+    /// Anything else.
+    Text,
+}
+
+impl Kind {
+    /// The narrowest that fits all of these.
+    fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone) -> Self {
+        let all = |shape: PartShape| {
+            let kind = keyrack_keys::Kind::new("", "", shape);
+            texts.clone().all(|text| kind.check(text).is_ok())
+        };
+        if all(PartShape::Number { min: 0, max: u64::MAX }) {
+            Self::Number
+        } else if all(PartShape::Uuid) {
+            Self::Uuid
+        } else if all(PartShape::Ulid) {
+            Self::Ulid
+        } else if all(PartShape::Date) {
+            Self::Date
+        } else {
+            Self::Text
+        }
+    }
+}
+
 impl Shape {
+    /// The only varying text of a name of this shape, and the word that names its place.
+    pub(super) fn only_part<'n>(&self, name: &'n str) -> Option<(&str, &'n str)> {
+        let mut found = None;
+        for (piece, segment) in self.pieces.iter().zip(name.split(':')) {
+            if let Piece::Varies { name, prefix, suffix, .. } = piece {
+                let text = segment.strip_prefix(prefix.as_str())?.strip_suffix(suffix.as_str())?;
+                if found.replace((name.as_str(), text)).is_some() {
+                    return None;
+                }
+            }
+        }
+        found
+    }
+
     /// The name with placeholders in angle brackets.
     pub fn template(&self) -> String {
         let segments = self.pieces.iter().map(|piece| match piece {
@@ -62,7 +113,7 @@ const KEYS_PER_FIRST_WORD: usize = 5;
 
 /// Whether a byte may stand in the name of a declared key.
 pub(super) fn can_stand(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !b"{}*?[]\\^<>".contains(&byte)
+    !b"<>".contains(&byte)
 }
 
 /// Groups names, given with their types, by shape; each group has the positions of its names.
@@ -119,17 +170,19 @@ impl<'r> Grouper<'r, '_> {
             self.go_on(&pieces, Piece::Fixed(word.to_owned()), members);
         }
         for ((prefix, suffix), members) in varying {
-            let number = members
-                .iter()
-                .all(|&i| is_number(&self.rows[i].segments[at][prefix.len()..], suffix.len()));
+            let texts = members.iter().map(|&i| {
+                let segment = self.rows[i].segments[at];
+                &segment[prefix.len()..segment.len() - suffix.len()]
+            });
+            let kind = Kind::of(texts);
             let name = name_for(&pieces, prefix);
             let (prefix, suffix) = (prefix.to_owned(), suffix.to_owned());
-            let except = if number || !(prefix.is_empty() && suffix.is_empty()) {
+            let except = if kind != Kind::Text || !(prefix.is_empty() && suffix.is_empty()) {
                 Vec::new()
             } else {
                 except.clone()
             };
-            self.go_on(&pieces, Piece::Varies { name, prefix, suffix, number, except }, members);
+            self.go_on(&pieces, Piece::Varies { name, prefix, suffix, kind, except }, members);
         }
     }
 
@@ -199,12 +252,27 @@ fn affixes(segment: &str) -> Option<(&str, &str)> {
     if is_id(segment) {
         return Some(("", ""));
     }
+    if let Some(at) = uuid_at(segment) {
+        return Some((&segment[..at], &segment[at + UUID_LEN..]));
+    }
     let tokens: Vec<&str> = tokens(segment);
     let first = tokens.iter().position(|token| is_id(token))?;
     let last = tokens.iter().rposition(|token| is_id(token))?;
     let start: usize = tokens[..first].iter().map(|token| token.len()).sum();
     let end: usize = tokens[last + 1..].iter().map(|token| token.len()).sum();
     Some((&segment[..start], &segment[segment.len() - end..]))
+}
+
+const UUID_LEN: usize = 36;
+
+/// Where a UUID begins inside a longer segment, such as `task-meta-123e4567-…`.
+fn uuid_at(segment: &str) -> Option<usize> {
+    let last = segment.len().checked_sub(UUID_LEN)?;
+    (0..=last).find(|&at| segment.get(at..at + UUID_LEN).is_some_and(is_uuid))
+}
+
+fn is_uuid(text: &str) -> bool {
+    keyrack_keys::Kind::new("", "", PartShape::Uuid).check(text).is_ok()
 }
 
 /// Runs of digits, runs of letters, and what stands between them.
@@ -231,7 +299,6 @@ fn tokens(segment: &str) -> Vec<&str> {
 fn is_id(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_uuid = text.len() == 36 && text.split('-').count() == 5 && hex(&text.replace('-', ""));
     let is_hex = text.len() >= 8 && digits > 0 && hex(text);
     let is_token = text.len() >= 16
         && digits >= 2
@@ -239,13 +306,11 @@ fn is_id(text: &str) -> bool {
         && !text.contains("__")
         && text.bytes().any(|byte| byte.is_ascii_alphabetic())
         && tokens(text).len() > 6;
-    digits == text.len() && !text.is_empty() || is_uuid || is_hex || is_token || text.contains('@')
-}
-
-fn is_number(text: &str, suffix_len: usize) -> bool {
-    let text = &text[..text.len() - suffix_len];
-    let plain = text == "0" || !text.starts_with('0');
-    plain && text.parse::<u64>().is_ok()
+    digits == text.len() && !text.is_empty()
+        || is_uuid(text)
+        || is_hex
+        || is_token
+        || text.contains('@')
 }
 
 /// A name for a placeholder: the word before it, in the singular.

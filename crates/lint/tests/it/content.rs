@@ -116,7 +116,12 @@ impl Writer<'_> {
                 let values = self.fields(&key, fields, holds);
                 self.list(family, &key, parts.first().copied().unwrap_or_default(), &values);
             }
-            Content::Channel(_) => panic!("{} is no key", family.template),
+            Content::Channel(_)
+            | Content::Stream(_)
+            | Content::Bitmap(_)
+            | Content::HyperLogLog(_) => {
+                panic!("{} is none of our keys", family.template)
+            }
         }
         self.holds = holds;
         if let (Content::Map { .. }, KnownBy::Content([mark, ..])) =
@@ -128,7 +133,7 @@ impl Writer<'_> {
             Ttl::Within(secs) => secs * 1_000,
             Ttl::Required => 100_000,
             Ttl::Optional if self.random.below(2) == 0 => 100_000,
-            Ttl::Optional | Ttl::Never => return,
+            Ttl::Optional | Ttl::Never | Ttl::When(_) | Ttl::Undeclared => return,
         };
         self.commands.push(command(&["PEXPIRE", &key, &ttl_ms.to_string()]));
     }
@@ -210,7 +215,8 @@ impl Writer<'_> {
                 fields.iter().map(|field| self.value(&field.encoding)).collect::<Vec<_>>().join(",")
             }
             Encoding::Id(kind) => part(kind, self.random),
-            Encoding::Refers(family) => {
+            Encoding::Refers(referent) => {
+                let family = referent.family();
                 let id = part(&family.parts[0].kind, self.random);
                 self.key(family, &[&id]);
                 id
@@ -219,6 +225,11 @@ impl Writer<'_> {
                 let form = *self.random.pick(forms);
                 self.value(&form)
             }
+            Encoding::Bytes
+            | Encoding::IsoTime
+            | Encoding::Bool(..)
+            | Encoding::MsgPack
+            | Encoding::KeyOf(_) => unreachable!("none of our own: {encoding:?}"),
             Encoding::OrEmpty(_) if self.random.below(2) == 0 => String::new(),
             Encoding::OrEmpty(inner) | Encoding::Optional(inner) | Encoding::Secret(inner) => {
                 self.value(inner)
@@ -242,6 +253,8 @@ impl Writer<'_> {
         use serde_json::Value;
         match schema {
             Schema::Any | Schema::Number => Value::from(self.random.below(1_000)),
+            Schema::Integer => Value::from(self.random.below(1_000)),
+            Schema::Words(words) => Value::from(*self.random.pick(words)),
             Schema::Bool => Value::from(self.random.below(2) == 0),
             Schema::String => Value::from(part(&TEXT, self.random)),
             Schema::Nullable(_) if self.random.below(2) == 0 => Value::Null,
@@ -267,7 +280,7 @@ impl Writer<'_> {
     }
 }
 
-const TEXT: Kind = Kind { name: "Text", prose: "", shape: Shape::Text { except: &[] } };
+const TEXT: Kind = Kind::new("Text", "", Shape::Text { except: &[] });
 
 /// A text of this kind, with what is hard on keys in it.
 fn part(kind: &Kind, random: &mut TestRandom) -> String {
@@ -281,6 +294,9 @@ fn part(kind: &Kind, random: &mut TestRandom) -> String {
             (min + random.below((max - min).saturating_add(1))).to_string()
         }
         Shape::Words(words) => (*random.pick(words)).to_owned(),
+        Shape::Uuid | Shape::Ulid | Shape::Date | Shape::Pattern(_) | Shape::Rest => {
+            unreachable!("none of our own: {kind:?}")
+        }
     }
 }
 

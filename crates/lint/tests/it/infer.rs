@@ -1,11 +1,13 @@
-//! Declarations proposed for an unknown database compile, are sound together, and fit that database.
+//! Declarations proposed for an unknown database are sound together, and fit that database.
 
 use keyrack_contract::registry;
-use keyrack_keys::Registry;
-use keyrack_lint::{InferOptions, Inference, Options, declarations, infer, lint};
+use keyrack_keys::file::{Source, read};
+use keyrack_keys::{Family, Registry};
+use keyrack_lint::{
+    InferOptions, Inference, Options, declarations, infer, lint, more_declarations,
+};
 use keyrack_store::Store;
 
-use crate::inferred;
 use crate::worlds::{on_both_engines, run};
 
 /// A shop that somebody else wrote, and one declared key.
@@ -36,7 +38,7 @@ async fn seed(store: &Store) {
         HSET user:1 phone 555
         SET user:count 12
         RPUSH mail:outbox hello
-        SET 'odd name' 1
+        SET 'odd<name>' 1
         XADD events * a b
         SET rjobs:hash 1
         ",
@@ -48,20 +50,32 @@ async fn inferred_from(store: &Store) -> Inference {
     infer(store, registry(), &InferOptions::default(), |_| {}).await.unwrap()
 }
 
+const INFERRED: &str = include_str!("inferred.keys.toml");
+
+fn inferred() -> Vec<&'static Family> {
+    let source = Source { name: "inferred.keys.toml", text: INFERRED };
+    let documents = read(&[source]).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    documents.into_iter().flat_map(|document| document.families).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn proposals_are_the_committed_declarations() {
+async fn proposals_are_the_committed_file() {
     let server = keyrack_testkit::RedisServer::start();
     let store = Store::open(&server.url()).await.unwrap();
     seed(&store).await;
     let inference = inferred_from(&store).await;
-    assert_eq!(declarations(&inference), include_str!("inferred.rs"));
+    let text = declarations(&inference, "inferred");
+    if std::env::var_os("KEYRACK_WRITE_DOCS").is_some() {
+        std::fs::write("tests/it/inferred.keys.toml", &text).unwrap();
+    }
+    assert_eq!(text, INFERRED);
     assert_eq!((inference.declared, inference.undeclarable), (1, 1));
-    assert_eq!(inference.undeclarable_example.as_deref(), Some("odd name"));
+    assert_eq!(inference.undeclarable_example.as_deref(), Some("odd<name>"));
 }
 
 #[test]
 fn proposals_are_sound_together() {
-    assert_eq!(Registry::new(&[inferred::FAMILIES]).problems(), []);
+    assert_eq!(Registry::new(&[&inferred()]).problems(), []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,17 +83,52 @@ async fn database_fits_the_declarations_proposed_for_it() {
     let server = keyrack_testkit::RedisServer::start();
     let store = Store::open(&server.url()).await.unwrap();
     seed(&store).await;
-    let proposed = Registry::new(&[inferred::FAMILIES]);
+    let proposed = Registry::new(&[&inferred()]);
     let report = lint(&store, &proposed, &Options::default(), |_| {}).await.unwrap();
     let found: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
     assert_eq!(
         found,
         [
-            "KL01 events: belongs to no declared family",
-            "KL01 odd name: belongs to no declared family",
+            "KL01 odd<name>: belongs to no declared family",
             "KL01 rjobs:hash: belongs to no declared family",
         ]
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn update_adds_what_is_new_and_keeps_the_rest() {
+    let server = keyrack_testkit::RedisServer::start();
+    let store = Store::open(&server.url()).await.unwrap();
+    seed(&store).await;
+    run(&store, "SET coupon:1 10\nSET coupon:2 20\nSET coupon:3 5").await;
+    let known = inferred();
+    let registry = Registry::new(&[&known]);
+    let inference = infer(&store, &registry, &InferOptions::default(), |_| {}).await.unwrap();
+    let more = more_declarations(&inference, "inferred", &known);
+    let text = format!("{INFERRED}{more}");
+    let documents = read(&[Source { name: "updated", text: &text }])
+        .unwrap_or_else(|errors| panic!("{}\n{more}", errors[0]));
+    let names: Vec<&str> = documents[0].families.iter().map(|family| family.template).collect();
+    assert!(names.contains(&"coupon:<coupon>") && names.contains(&"rjobs:hash"), "{names:?}");
+    let report =
+        lint(&store, &Registry::new(&[&documents[0].families]), &Options::default(), |_| {})
+            .await
+            .unwrap();
+    assert_eq!(report.unknown.keys, 1, "{:?}", report.findings);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn undeclared_keys_are_told_by_shape() {
+    on_both_engines(async |store| {
+        let script = "for i = 1, 5000 do redis.call('SET', 'visit:' .. i .. ':page', i) end";
+        run(store, &format!("EVAL '{}' 0", script.replace('\'', "\""))).await;
+        let report = lint(store, registry(), &Options::default(), |_| {}).await.unwrap();
+        let found: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+        let expected = "KL01 visit:<visit>:page: keys of no declared family, such as visit:1000:page (and 4999 more)";
+        assert_eq!(found, [expected]);
+        assert_eq!((report.problems(), report.unknown.keys), (1, 5_000));
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -101,7 +101,8 @@ async fn every_violation_is_found_and_nothing_else() {
 
 #[test]
 fn every_rule_is_violated() {
-    for rule in Rule::ALL {
+    // Our own keys declare no sizes; those of files do, and `files` tests it.
+    for rule in Rule::ALL.into_iter().filter(|rule| *rule != Rule::TooLarge) {
         assert!(FOUND.iter().any(|line| line.starts_with(rule.code())), "{rule}");
     }
 }

@@ -36,7 +36,14 @@ fn sample(encoding: &Encoding) -> String {
         Encoding::Tuple(fields) => {
             fields.iter().map(|field| sample(&field.encoding)).collect::<Vec<_>>().join(",")
         }
-        Encoding::Text | Encoding::Id(_) | Encoding::Refers(_) => "x".into(),
+        Encoding::Text
+        | Encoding::Bytes
+        | Encoding::Id(_)
+        | Encoding::Refers(_)
+        | Encoding::KeyOf(_)
+        | Encoding::IsoTime
+        | Encoding::MsgPack => "x".into(),
+        Encoding::Bool(_, yes) => (*yes).into(),
     }
 }
 
@@ -74,7 +81,9 @@ fn stored(family: &Family, name: &str) -> Vec<Cmd> {
             }
             cmd
         }
-        Content::Channel(_) => return Vec::new(),
+        Content::Channel(_) | Content::Stream(_) | Content::Bitmap(_) | Content::HyperLogLog(_) => {
+            return Vec::new();
+        }
     };
     // Two families may have the same example.
     vec![on("DEL"), cmd]

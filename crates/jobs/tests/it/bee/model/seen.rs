@@ -77,7 +77,7 @@ impl Seen {
                 Content::Set(_) => pipeline.cmd("SMEMBERS").arg(name),
                 Content::Hash(_) | Content::Map { .. } => pipeline.cmd("HGETALL").arg(name),
                 Content::List(_) => pipeline.cmd("LRANGE").arg(name).arg(0).arg(-1),
-                Content::String(_) | Content::Channel(_) => pipeline.cmd("GET").arg(name),
+                _ => pipeline.cmd("GET").arg(name),
             };
             pipeline.cmd("PTTL").arg(name);
             parsed.push(key);
@@ -120,7 +120,7 @@ impl Seen {
             Content::List(_) => {
                 self.lists.insert(id, read(value)?);
             }
-            Content::String(_) | Content::Channel(_) => {
+            _ => {
                 self.strings.insert(id, read(value)?);
             }
         }

@@ -1,0 +1,317 @@
+//! `keyrack keys` with keys files of another program.
+
+use std::fs;
+
+use keyrack_testkit::RedisServer;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::program::{Run, Serve};
+
+const SHOP: &str = r#"format = 1
+
+[document]
+name = "shop"
+owner = "checkout team"
+text = "What the shop keeps in Redis."
+writers = ["shop"]
+
+[parts]
+user = "text"
+order = "integer"
+
+[keys.order]
+template = "order:<order>"
+type = "hash"
+text = "One order."
+ttl = "30d"
+readers = ["mailer"]
+example = "order:7"
+
+[keys.order.fields]
+user = { is = "id", part = "user", text = "Who bought." }
+total = "decimal"
+
+[keys.basket]
+template = "basket:<user>"
+type = "set"
+member = { is = "reference", to = "order" }
+ttl = "1h"
+max_items = 10
+example = "basket:ann"
+
+[channels.orders]
+template = "ps:orders"
+message = { is = "reference", to = "order" }
+readers = ["mailer"]
+example = "ps:orders"
+"#;
+
+fn folder() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("shop.keys.toml"), SHOP).unwrap();
+    dir
+}
+
+fn seeded(lines: &[&str]) -> RedisServer {
+    let server = RedisServer::start();
+    for line in lines {
+        let mut words = line.split(' ');
+        let mut cmd = redis::cmd(words.next().unwrap());
+        words.for_each(|word| {
+            cmd.arg(word);
+        });
+        cmd.exec(&mut server.connection()).unwrap();
+    }
+    server
+}
+
+#[test]
+fn file_takes_the_place_of_our_own_declarations() {
+    let dir = folder();
+    let list = Run::line_in(dir.path(), "keys list --keys shop.keys.toml");
+    assert_eq!(list.stdout.lines().count(), 4, "{list:?}");
+    let explained = Run::line_in(dir.path(), "keys explain order:7 --keys shop.keys.toml");
+    assert!(explained.stdout.contains("family      shop.order"), "{explained:?}");
+    let markdown = Run::line_in(dir.path(), "keys doc --keys shop.keys.toml").stdout;
+    assert!(
+        markdown.starts_with("# Keys and channels of shop\n\nWhat the shop keeps"),
+        "{markdown}"
+    );
+    let page = Run::line_in(dir.path(), "keys doc --html --keys shop.keys.toml").stdout;
+    assert!(page.starts_with("<!doctype html>") && page.contains("order:&lt;order&gt;"), "{page}");
+    assert!(!page.contains("http"), "the page needs no other host");
+    let both = Run::line_in(dir.path(), "keys list --keys keyrack,shop.keys.toml").stdout;
+    assert!(both.contains("jobs.bee.queue") && both.contains("shop.order"));
+}
+
+#[test]
+fn files_can_be_named_in_the_settings() {
+    let dir = folder();
+    fs::write(dir.path().join("keyrack.toml"), "keys = [\"shop.keys.toml\"]\n").unwrap();
+    let explained = Run::line_in(dir.path(), "keys explain basket:ann");
+    assert!(explained.stdout.contains("shop.basket"), "{explained:?}");
+}
+
+#[test]
+fn wrong_file_is_told_with_line_and_field() {
+    let dir = folder();
+    fs::write(dir.path().join("x.keys.toml"), SHOP.replace("\"30d\"", "\"soon\"")).unwrap();
+    let run = Run::line_in(dir.path(), "keys list --keys x.keys.toml");
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.stderr.contains("x.keys.toml:17:7: keys.order.ttl: \"soon\" is no TTL rule"),
+        "{run:?}"
+    );
+    let run = Run::line_in(dir.path(), "keys list --keys none.keys.toml");
+    assert_eq!(run.code, Some(3), "{run:?}");
+}
+
+#[test]
+fn lint_compares_a_database_with_the_file() {
+    let dir = folder();
+    let server = seeded(&[
+        "HSET order:7 user ann total 9.50",
+        "EXPIRE order:7 1000",
+        "SADD basket:ann 7",
+        "EXPIRE basket:ann 100",
+    ]);
+    let line = format!("keys lint --keys shop.keys.toml --store {}", server.url());
+    let clean = Run::line_in(dir.path(), &line);
+    assert_eq!(clean.code, Some(0), "{clean:?}");
+    redis::cmd("SADD").arg("basket:ann").arg(8).exec(&mut server.connection()).unwrap();
+    let found = Run::line_in(dir.path(), &line);
+    assert_eq!(found.code, Some(10), "{found:?}");
+    assert!(
+        found.stdout.starts_with("KL12 basket:ann: member \"8\" refers to order:8"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn check_ends_with_10_and_speaks_the_languages_of_ci() {
+    let dir = folder();
+    let clean = Run::line_in(dir.path(), "keys check --keys shop.keys.toml");
+    assert_eq!((clean.code, clean.stdout.as_str()), (Some(0), ""), "{clean:?}");
+    fs::write(dir.path().join("x.keys.toml"), SHOP.replace("ttl = \"1h\"\nmax_items = 10\n", ""))
+        .unwrap();
+    let found = Run::line_in(dir.path(), "keys check --keys x.keys.toml");
+    assert_eq!(found.code, Some(10), "{found:?}");
+    assert!(found.stdout.starts_with("x.keys.toml:25: KC02 shop.basket: no TTL rule"), "{found:?}");
+    let allowed = Run::line_in(dir.path(), "keys check --keys x.keys.toml --allow KC02,KC03");
+    assert_eq!(allowed.code, Some(0), "{allowed:?}");
+    let json: Value = serde_json::from_str(
+        &Run::line_in(dir.path(), "keys check --keys x.keys.toml --json").stdout,
+    )
+    .unwrap();
+    assert_eq!(
+        (json["problems"].as_u64(), json["findings"][0]["line"].as_u64()),
+        (Some(2), Some(25))
+    );
+    let sarif = Run::line_in(dir.path(), "keys check --keys x.keys.toml --format sarif").stdout;
+    let sarif: Value = serde_json::from_str(&sarif).unwrap();
+    let result = &sarif["runs"][0]["results"][1];
+    assert_eq!(result["ruleId"], "KC03");
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 25);
+    let github = Run::line_in(dir.path(), "keys check --keys x.keys.toml --format github").stdout;
+    assert!(
+        github.starts_with(
+            "::error file=x.keys.toml,line=25,title=KC02 family without a TTL rule::shop.basket: "
+        ),
+        "{github}"
+    );
+}
+
+#[test]
+fn diff_says_what_breaks_and_which_version_comes_next() {
+    let dir = folder();
+    fs::write(dir.path().join("new.keys.toml"), SHOP.replace("total = \"decimal\"\n", "")).unwrap();
+    let run = Run::line_in(dir.path(), "keys diff shop.keys.toml new.keys.toml");
+    assert!(
+        run.stdout.starts_with("shop.order: field total removed (breaks readers)\n"),
+        "{run:?}"
+    );
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), "next version: major\n"));
+    assert_eq!(
+        Run::line_in(dir.path(), "keys diff --check shop.keys.toml new.keys.toml").code,
+        Some(10)
+    );
+}
+
+#[test]
+fn fmt_changes_only_the_layout() {
+    let dir = folder();
+    let loose = SHOP.replace("type = \"set\"", "type=\"set\"   # why");
+    fs::write(dir.path().join("x.keys.toml"), &loose).unwrap();
+    assert_eq!(Run::line_in(dir.path(), "keys fmt --check x.keys.toml").code, Some(10));
+    assert_eq!(Run::line_in(dir.path(), "keys fmt x.keys.toml shop.keys.toml").code, Some(0));
+    let after = fs::read_to_string(dir.path().join("x.keys.toml")).unwrap();
+    assert_eq!(after, SHOP.replace("type = \"set\"", "type = \"set\" # why"));
+    assert_eq!(fs::read_to_string(dir.path().join("shop.keys.toml")).unwrap(), SHOP);
+}
+
+#[test]
+fn own_declarations_are_exported_as_a_file_that_can_be_used() {
+    let dir = folder();
+    let text = Run::line_in(dir.path(), "keys export").stdout;
+    fs::write(dir.path().join("own.keys.toml"), &text).unwrap();
+    let again = Run::line_in(dir.path(), "keys list --keys own.keys.toml").stdout;
+    let own = Run::line_in(dir.path(), "keys list").stdout;
+    let lines = |text: &str| -> std::collections::BTreeSet<String> {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(lines(&again), lines(&own));
+    let schema = Run::line_in(dir.path(), "keys schema").stdout;
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    assert_eq!(schema["title"], "Keys file");
+}
+
+#[test]
+fn program_may_do_what_the_file_says_and_nothing_else() {
+    let dir = folder();
+    let server = RedisServer::start();
+    let user = |program: &str| {
+        let line = format!("keys acl --program {program} --password pw --keys shop.keys.toml");
+        let run = Run::line_in(dir.path(), &line);
+        let rules: Vec<&str> = run.stdout.trim().split(' ').skip(1).collect();
+        redis::cmd("ACL").arg("SETUSER").arg(rules).exec(&mut server.connection()).unwrap();
+        let url = format!("redis://{program}:pw@{}", server.addr());
+        redis::Client::open(url).unwrap().get_connection().unwrap()
+    };
+    let (mut shop, mut mailer) = (user("shop"), user("mailer"));
+    let send = |connection: &mut redis::Connection, line: &str| -> Result<(), String> {
+        let mut words = line.split(' ');
+        let mut cmd = redis::cmd(words.next().unwrap());
+        words.for_each(|word| {
+            cmd.arg(word);
+        });
+        cmd.query::<redis::Value>(connection)
+            .map(drop)
+            .map_err(|error| error.code().unwrap_or("").to_owned())
+    };
+    let refused = Err("NOPERM".to_owned());
+    for line in [
+        "HSET order:7 user ann total 1",
+        "EXPIRE order:7 100",
+        "SADD basket:ann 7",
+        "PUBLISH ps:orders 7",
+    ] {
+        assert_eq!(send(&mut shop, line), Ok(()), "{line}");
+    }
+    for line in [
+        "SET other 1",
+        "KEYS *",
+        "CONFIG GET *",
+        "FLUSHALL",
+        "PUBLISH other x",
+        "HSET orders:7 a b",
+    ] {
+        assert_eq!(send(&mut shop, line), refused, "{line}");
+    }
+    assert_eq!(send(&mut mailer, "HGETALL order:7"), Ok(()));
+    for line in
+        ["HSET order:7 total 2", "DEL order:7", "SMEMBERS basket:ann", "PUBLISH ps:orders 7"]
+    {
+        assert_eq!(send(&mut mailer, line), refused, "{line}");
+    }
+    let unknown = Run::line_in(dir.path(), "keys acl --program nobody --keys shop.keys.toml");
+    assert_eq!(unknown.code, Some(3));
+    assert!(unknown.stderr.contains("programs are mailer, shop"), "{unknown:?}");
+}
+
+#[test]
+fn inferred_file_lints_clean_and_takes_in_what_is_new() {
+    let dir = folder();
+    let server = seeded(&["SET page:1:hits 3", "SET page:2:hits 4", "SADD seen:a b"]);
+    let store = format!("--store {}", server.url());
+    let inferred = Run::line_in(dir.path(), &format!("keys infer --name site {store}")).stdout;
+    let path = dir.path().join("site.keys.toml");
+    fs::write(&path, format!("# ours\n{inferred}")).unwrap();
+    let lint = format!("keys lint --keys site.keys.toml {store}");
+    assert_eq!(Run::line_in(dir.path(), &lint).code, Some(0), "{inferred}");
+    redis::cmd("LPUSH").arg("mail:1").arg("x").exec(&mut server.connection()).unwrap();
+    assert_eq!(Run::line_in(dir.path(), &lint).code, Some(10));
+    let update = Run::line_in(dir.path(), &format!("keys infer --update site.keys.toml {store}"));
+    assert_eq!(update.code, Some(0), "{update:?}");
+    assert_eq!(Run::line_in(dir.path(), &lint).code, Some(0));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        text.starts_with(&format!("# ours\n{inferred}")) && text.contains("mail:<mail>"),
+        "{text}"
+    );
+}
+
+#[test]
+fn page_of_text_becomes_a_draft() {
+    let dir = folder();
+    fs::write(
+        dir.path().join("page.md"),
+        "# keys\n\n- `seen:{user}` a set of articles\n\n## pubsub\n\n- `ps:seen`: sent when\n",
+    )
+    .unwrap();
+    let run = Run::line_in(dir.path(), "keys import page.md --name site");
+    assert_eq!(run.stderr, "1 key and 1 channel; \"# unsure\" marks guesses\n");
+    fs::write(dir.path().join("site.keys.toml"), &run.stdout).unwrap();
+    let list = Run::line_in(dir.path(), "keys list --keys site.keys.toml").stdout;
+    assert!(list.contains("seen:<user>") && list.contains("ps:seen"), "{list}");
+    fs::write(dir.path().join("none.md"), "nothing here\n").unwrap();
+    assert_eq!(Run::line_in(dir.path(), "keys import none.md").code, Some(3));
+}
+
+#[test]
+fn key_browser_shows_the_keys_of_files() {
+    let dir = folder();
+    let serve = Serve::start_with(dir.path(), "--keys shop.keys.toml", &[]);
+    let mut hset = redis::cmd("HSET");
+    hset.arg(&["order:7", "user", "ann", "total", "9.50"]).exec(&mut serve.redis()).unwrap();
+    let (_, families) = serve.get("/keys");
+    assert!(families.contains("shop.order") && families.contains("jobs.bee.queue"), "{families}");
+    let (_, family) = serve.get("/keys/shop.order");
+    assert!(family.contains("One order.") && family.contains("order:7"), "{family}");
+    let (_, key) = serve.get("/key?name=order:7");
+    assert!(key.contains("9.50") && key.contains("Who bought."), "{key}");
+    let wrong = SHOP.replace("\"30d\"", "\"soon\"");
+    fs::write(dir.path().join("wrong.keys.toml"), wrong).unwrap();
+    let refused = Run::line_in(dir.path(), "serve --keys wrong.keys.toml --data other");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
