@@ -34,7 +34,7 @@ const NOT_TYPED: [&str; 9] = [
     "docs/install.md: cargo xtask package            # tarball, wheel and deb, under target/package",
     "docs/install.md: sudo apt install ./keyrack_0.1.0_amd64.deb",
     "docs/recommender.md: keyrack recommend sync sqlite:app.db",
-    "docs/reliability.md: cargo xtask campaign --minutes 60 --write     # the run below, and its table put into this page",
+    "docs/reliability.md: cargo xtask campaign --minutes 60 --write     # repeats the run below and updates its table",
     "docs/security.md: redis-cli --tls -h keyrack.example.com -p 7701        # --cacert FILE for a certificate of your own",
 ];
 
