@@ -68,7 +68,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["test"] => test::run(),
         ["test", "--quick"] => test::quick(),
         ["test", "python"] => setup::run_python().and_then(|()| python::test(python::ALONE)),
-        ["test", "node"] => setup::run_npm().and_then(|()| node::test()),
+        ["test", "node"] => setup::run_npm().and_then(|()| node::test(node::ALONE)),
         ["setup"] => setup::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),

@@ -14,9 +14,12 @@ use crate::setup::npm_package;
 use crate::shell::{cargo, run, target, workspace};
 use crate::step::step;
 
-/// Builds the package and the program, and tests the package with both.
-pub(crate) fn test() -> Result<()> {
-    step("node: build", || run(&mut cargo("build -p keyrack-node -p keyrack --quiet")))?;
+/// For those who work on the package: nothing but it and the program is built.
+pub(crate) const ALONE: &str = "build -p keyrack-node -p keyrack --quiet";
+
+/// Builds the package and the program as told, and tests the package with both.
+pub(crate) fn test(build: &str) -> Result<()> {
+    step("node: build", || run(&mut cargo(build)))?;
     step("node: compile", || {
         let to = npm_package().join("node_modules/keyrack");
         compile(&to)?;

@@ -10,8 +10,6 @@ use crate::setup::python_package;
 use crate::shell::{cargo, run, target, workspace};
 use crate::step::step;
 
-/// After all other tests: the same crates with the same features, so only the module itself is new.
-pub(crate) const WITH_ALL: &str = "build --workspace --lib --tests --quiet";
 /// For those who work on the package: nothing else is built.
 pub(crate) const ALONE: &str = "build -p keyrack-python --quiet";
 

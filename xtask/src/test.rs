@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use crate::shell::{self, cargo, succeeds};
 use crate::step::{step, summary};
-use crate::{campaign, fuzz, python, setup};
+use crate::{campaign, fuzz, node, python, setup};
+
+/// What builds the native modules of packages, and the program, without building their crates once more.
+const WITH_ALL: &str = "build --workspace --lib --bins --tests --quiet";
 
 /// Runs all checks, the quick ones first, and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
@@ -12,7 +15,9 @@ pub(crate) fn run() -> Result<()> {
     format_and_clippy()?;
     step("tests", || shell::run(&mut tests("")))?;
     step("doc tests", || shell::run(&mut cargo("test --workspace --doc --quiet")))?;
-    python::test(python::WITH_ALL)?;
+    // The same crates with the same features as all other tests, so only the modules themselves are new.
+    python::test(WITH_ALL)?;
+    node::test(WITH_ALL)?;
     campaign::cut()?;
     fuzz::smoke()?;
     println!("{}everything passed", summary());
