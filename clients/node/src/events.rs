@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use keyrack_jobs::bee::{Event, EventStream, Heard, Hive, Job, keys::QueueName};
+use keyrack_jobs::bee::{Event, EventStream, Hive, Job, StreamItem, keys::QueueName};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, Notify};
@@ -26,7 +26,7 @@ struct Stream {
 /// An event, or nothing but its type for a gap.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct EventRecord<'a> {
     r#type: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     id: &'a str,
@@ -38,14 +38,14 @@ struct Told<'a> {
     progress: Option<&'a serde_json::Value>,
 }
 
-fn told(heard: &Heard) -> String {
+fn told(heard: &StreamItem) -> String {
     match heard {
-        Heard::Gap => {
-            to_json(&Told { r#type: "gap", id: "", queue: "", job: None, progress: None })
+        StreamItem::Gap => {
+            to_json(&EventRecord { r#type: "gap", id: "", queue: "", job: None, progress: None })
         }
-        Heard::Event(event) => {
+        StreamItem::Event(event) => {
             let Event { kind, jid, queue, job, progress } = &**event;
-            to_json(&Told {
+            to_json(&EventRecord {
                 r#type: kind.as_str(),
                 id: jid,
                 queue,

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{extract::State, http::HeaderMap, response::Response};
-use keyrack_jobs::bee::{Event, EventKind, EventStream, Heard, Hive, keys::QueueName};
+use keyrack_jobs::bee::{Event, EventKind, EventStream, Hive, StreamItem, keys::QueueName};
 use keyrack_web::{
     App, Problem,
     error::{bad_name, invalid},
@@ -115,9 +115,11 @@ impl Source for Listener {
                 }
             };
             match heard {
-                Heard::Gap => return Some(StreamEvent::Gap),
-                Heard::Event(event) if self.is_wanted(&event) => return Some(self.event(*event)),
-                Heard::Event(_) => {}
+                StreamItem::Gap => return Some(StreamEvent::Gap),
+                StreamItem::Event(event) if self.is_wanted(&event) => {
+                    return Some(self.event(*event));
+                }
+                StreamItem::Event(_) => {}
             }
         }
     }

@@ -6,7 +6,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{Json, extract::State, http::StatusCode};
 use keyrack_jobs::bee::{
-    Care, Caught, Claim, Claimed, End, Failure, Hive, Outcome, Status, Verdict, WorkerInfo,
+    Care, Claim, ClaimGuard, Claimed, End, Failure, Hive, Outcome, Status, Verdict, WorkerInfo,
     keys::{Jid, QueueName, WorkerId},
 };
 use keyrack_services::Jobs;
@@ -299,7 +299,7 @@ async fn claim_unless_stopped(
     jobs: &Jobs,
     claim: &Claim,
     wait: Duration,
-) -> Result<Option<Caught>, Problem> {
+) -> Result<Option<ClaimGuard>, Problem> {
     tokio::select! {
         caught = jobs.waiters.claim(claim, wait) => Ok(Some(caught?)),
         () = app.stopped() => Ok(None),
@@ -307,8 +307,8 @@ async fn claim_unless_stopped(
 }
 
 /// From here on nothing can keep the answer from the client but its connection.
-fn keep(caught: Option<Caught>) -> Claimed {
-    caught.map(Caught::keep).unwrap_or_default()
+fn keep(caught: Option<ClaimGuard>) -> Claimed {
+    caught.map(ClaimGuard::keep).unwrap_or_default()
 }
 
 /// What is stored about a worker over HTTP, which tells nothing about itself.

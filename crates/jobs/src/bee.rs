@@ -69,7 +69,7 @@ pub use self::{
     bulk::{BULK_MAX, Bulk, BulkDone},
     claim::{Blocked, Claimed},
     duplicates::Checked,
-    events::{Event, EventKind, EventStream, Heard},
+    events::{Event, EventKind, EventStream, StreamItem},
     heartbeat::WorkerInfo,
     hive::Hive,
     job::{
@@ -86,6 +86,6 @@ pub use self::{
         RefusedList, StoredJob, Submission, SubmissionBody, TAGS_MAX, checked_priority,
     },
     sweep::{Care, Swept},
-    wait::{Caught, Claim, Waiters},
+    wait::{Claim, ClaimGuard, Waiters},
     why::{Dependency, Reason, Why},
 };

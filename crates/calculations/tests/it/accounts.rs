@@ -6,7 +6,7 @@ use keyrack_calculations::{Accounts, Error, Grant, account, project};
 use keyrack_store::Store;
 use keyrack_testkit::{RedisServer, on_every_store};
 
-use crate::rig::{Rig, event};
+use crate::rig::{LedgerTest, event};
 
 fn grant(account_name: &str, project_name: &str) -> Grant {
     Grant { account: account(account_name).unwrap(), project: project(project_name).unwrap() }
@@ -19,14 +19,14 @@ async fn accounts_never_see_each_other() {
         let mut rigs = Vec::new();
         for name in ["a", "b"] {
             let ledger = accounts.ledger(&account(name).unwrap()).await.unwrap();
-            rigs.push(Rig { ledger, project: project("2").unwrap() });
+            rigs.push(LedgerTest { ledger, project: project("2").unwrap() });
         }
         let [a, b] = &rigs[..] else { unreachable!("two accounts") };
         a.record(vec![event("1", "2014-10-01 00:00:00 Z", &["days"])]).await;
         assert!(b.ledger.projects().await.unwrap().is_empty());
         assert!(b.results().await.is_empty());
         b.record(vec![event("5", "2014-10-01 00:00:00 Z", &["days"])]).await;
-        let sum = |rig: &Rig| {
+        let sum = |rig: &LedgerTest| {
             let (ledger, python) = (rig.ledger.clone(), rig.python());
             async move {
                 use keyrack_calculations::keys::{Calculation, Interval};
@@ -62,7 +62,7 @@ async fn a_server_with_few_databases_keeps_accounts_apart_in_one() {
     let accounts = Accounts::open(store.clone());
     for (name, value) in [("first", "1"), ("second", "2"), ("third", "3")] {
         let ledger = accounts.ledger(&account(name).unwrap()).await.unwrap();
-        let rig = Rig { ledger, project: project("2").unwrap() };
+        let rig = LedgerTest { ledger, project: project("2").unwrap() };
         rig.record(vec![event(value, "2014-10-01 00:00:00 Z", &["days"])]).await;
         rig.verify().await;
     }

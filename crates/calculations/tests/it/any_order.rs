@@ -4,7 +4,7 @@ use keyrack_calculations::Event;
 use keyrack_store::{Options, Store};
 use keyrack_testkit::on_every_store;
 
-use crate::rig::{FIVE, Random, Rig, event_for};
+use crate::rig::{FIVE, LedgerTest, Random, event_for};
 
 const ALL: [&str; 13] = [
     "sum",
@@ -81,8 +81,8 @@ async fn any_order_repetition_and_batching_gives_the_same_results() {
         let events = events(&mut random, 60);
         let mut first = None;
         for round in 0..3 {
-            let rig = Rig::new(store.clone()).await;
-            let rig = Rig { project: format!("p{round}").parse().unwrap(), ..rig };
+            let rig = LedgerTest::new(store.clone()).await;
+            let rig = LedgerTest { project: format!("p{round}").parse().unwrap(), ..rig };
             for batch in batches(&mut random, &events) {
                 rig.record(batch).await;
             }
@@ -98,7 +98,7 @@ async fn any_order_repetition_and_batching_gives_the_same_results() {
 async fn replacements_late_and_future_events_leave_what_the_values_say() {
     on_every_store(async |store| {
         let mut random = Random::from_env(8_241);
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let mut events = events(&mut random, 50);
         for _ in 0..3 {
             random.shuffle(&mut events);
@@ -127,8 +127,8 @@ async fn buckets_of_many_values_know_their_extremes_when_values_are_replaced() {
     on_every_store(async |store| {
         let mut random = Random::from_env(6_465);
         for calculations in [&ALL[..], &["min", "max", "distinct_count"], &["median"]] {
-            let rig = Rig::new(store.clone()).await;
-            let rig = Rig { project: calculations[0].parse().unwrap(), ..rig };
+            let rig = LedgerTest::new(store.clone()).await;
+            let rig = LedgerTest { project: calculations[0].parse().unwrap(), ..rig };
             for round in 0..8 {
                 let n = [30, 40, 1, 90, 3, 200, 64, 5][round];
                 let mut batch = Vec::new();
@@ -165,14 +165,14 @@ async fn several_processes_at_once_give_the_same_results() {
     on_every_store(async |store| {
         let mut random = Random::from_env(77);
         let events = events(&mut random, 120);
-        let alone = Rig::new(Store::open("embedded:memory").await.unwrap()).await;
+        let alone = LedgerTest::new(Store::open("embedded:memory").await.unwrap()).await;
         alone.record(events.clone()).await;
         let mut processes = Vec::new();
         for _ in 0..4 {
             let batches = batches(&mut random, &events);
             let store = another(&store).await;
             processes.push(tokio::spawn(async move {
-                let rig = Rig::new(store).await;
+                let rig = LedgerTest::new(store).await;
                 for batch in batches {
                     rig.record(batch).await;
                 }
@@ -181,7 +181,7 @@ async fn several_processes_at_once_give_the_same_results() {
         for process in processes {
             process.await.unwrap();
         }
-        let rig = Rig::new(another(&store).await).await;
+        let rig = LedgerTest::new(another(&store).await).await;
         rig.verify().await;
         assert_eq!(rig.results().await, alone.results().await);
     })

@@ -4,12 +4,12 @@ use keyrack_calculations::keys::{Calculation, Interval};
 use keyrack_store::Store;
 use keyrack_testkit::{RedisServer, on_every_store};
 
-use crate::rig::{Rig, event, event_for};
+use crate::rig::{LedgerTest, event, event_for};
 
 #[tokio::test]
 async fn what_is_declared_later_is_calculated_from_all_earlier_values() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let events = (0..700).map(|n| {
             let at = format!("2014-{:02}-{:02} {:02}:00:00 Z", 1 + n % 12, 1 + n % 28, n % 24);
             event_for("1.5", &at, &["months"], &["sum"])
@@ -34,7 +34,7 @@ async fn what_is_declared_later_is_calculated_from_all_earlier_values() {
 #[tokio::test]
 async fn damage_is_found_and_mended() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let events = (1..=20).map(|day| {
             let at = format!("2014-10-{day:02} 00:00:00 Z");
             event_for("3", &at, &["days", "weeks"], &["sum", "count", "average", "min", "median"])
@@ -79,7 +79,7 @@ async fn damage_is_found_and_mended() {
 #[tokio::test]
 async fn key_that_an_earlier_version_has_written_is_brought_up_to_date_by_its_next_event() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let one = |value: &str, at: &str| {
             event_for(value, at, &["days"], &["sum", "min", "median", "distinct_count"])
         };
@@ -117,7 +117,7 @@ async fn key_that_an_earlier_version_has_written_is_brought_up_to_date_by_its_ne
 #[tokio::test]
 async fn values_that_another_program_has_written_are_taken_in() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let python = rig.python();
         let key = keyrack_calculations::keys::values(
             &python.project,
@@ -144,7 +144,7 @@ async fn values_that_another_program_has_written_are_taken_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn builders_do_not_disturb_each_other_or_the_writers() {
     let server = RedisServer::start();
-    let rig = Rig::new(Store::open(&server.url()).await.unwrap()).await;
+    let rig = LedgerTest::new(Store::open(&server.url()).await.unwrap()).await;
     let at = |n: u64| {
         format!("2014-{:02}-{:02} {:02}:{:02}:00 Z", 1 + n % 12, 1 + n % 28, n % 24, n % 60)
     };
@@ -153,7 +153,7 @@ async fn builders_do_not_disturb_each_other_or_the_writers() {
     for writer in 0..3 {
         let store = Store::open(&server.url()).await.unwrap();
         writers.push(tokio::spawn(async move {
-            let rig = Rig::new(store).await;
+            let rig = LedgerTest::new(store).await;
             for n in 0..20 {
                 let at = format!("2015-01-{:02} {writer:02}:00:{n:02} Z", 1 + n);
                 let interval = ["days", "weeks", "hours"][n % 3];

@@ -6,7 +6,7 @@ use keyrack_calculations::{
 };
 use keyrack_testkit::on_every_store;
 
-use crate::rig::{Rig, event, event_for};
+use crate::rig::{LedgerTest, event, event_for};
 
 const ALL: &[&str] = &["sum", "count", "min", "max", "median", "distinct_count", "average"];
 
@@ -17,7 +17,7 @@ fn stamp(text: &str) -> Stamp {
 #[tokio::test]
 async fn results_follow_values_that_are_deleted_on_every_store() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let of = |value: &str, at: &str| event_for(value, at, &["days", "months"], ALL);
         rig.record(vec![
             of("5", "2014-10-01 10:00:00 Z"),
@@ -45,7 +45,7 @@ async fn results_follow_values_that_are_deleted_on_every_store() {
 #[tokio::test]
 async fn key_that_is_deleted_leaves_nothing_and_can_begin_again_on_every_store() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let keys = async || rig.ledger.keys(&rig.project, &rig.python().dimension).await.unwrap();
         rig.record(vec![event_for("5", "2014-10-01 10:00:00 Z", &["days"], ALL)]).await;
         assert_eq!(keys().await.len(), 1);
@@ -64,7 +64,7 @@ async fn key_that_is_deleted_leaves_nothing_and_can_begin_again_on_every_store()
 #[tokio::test]
 async fn one_second_is_one_value_however_it_is_written_on_every_store() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         for (value, at) in [
             ("5", "2014-10-17 21:34:07 -0400"),
             ("7", "2014-10-17T21:34:07-04:00"),
@@ -83,7 +83,7 @@ async fn one_second_is_one_value_however_it_is_written_on_every_store() {
 #[tokio::test]
 async fn times_that_an_earlier_version_stored_in_two_ways_become_one_on_every_store() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         rig.record(vec![event("5", "2014-10-17 21:34:07 -0400", &["days"])]).await;
         let values = keyrack_calculations::keys::values(
             &rig.project,
@@ -107,7 +107,7 @@ async fn times_that_an_earlier_version_stored_in_two_ways_become_one_on_every_st
 #[tokio::test]
 async fn median_of_few_values_is_exact_and_never_above_the_largest_on_every_store() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let of = |value: u32| {
             let at = format!("2014-10-01 00:{:02}:{:02} Z", value / 60, value % 60);
             event_for(&value.to_string(), &at, &["days"], &["median", "percentile_99", "max"])
@@ -134,7 +134,7 @@ async fn median_of_few_values_is_exact_and_never_above_the_largest_on_every_stor
 #[tokio::test(flavor = "multi_thread")]
 async fn events_of_many_at_once_are_stored_together_and_each_is_answered_on_every_store() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let record = async |n: u32| {
             let at = format!("2014-10-01 00:{:02}:{:02} Z", n / 60, n % 60);
             let events = vec![event("1", &at, &["days"])];
@@ -152,7 +152,7 @@ async fn events_of_many_at_once_are_stored_together_and_each_is_answered_on_ever
 }
 
 /// How often the key has changed.
-async fn version(rig: &Rig) -> u64 {
+async fn version(rig: &LedgerTest) -> u64 {
     let python = rig.python();
     let head = keyrack_calculations::keys::head(
         &rig.project,

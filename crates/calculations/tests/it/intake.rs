@@ -13,7 +13,7 @@ use keyrack_calculations::{
 use keyrack_store::Store;
 use keyrack_testkit::{on_every_store, on_every_store_at, wait_until_async};
 
-use crate::rig::Rig;
+use crate::rig::LedgerTest;
 
 fn entry(account: &str, value: u32, second: u32) -> String {
     format!(
@@ -29,7 +29,7 @@ fn name() -> IntakeName {
 
 async fn sum(accounts: &Accounts, name: &str) -> Option<String> {
     let ledger = accounts.ledger(&account(name).unwrap()).await.unwrap();
-    let rig = Rig { ledger, project: project("2").unwrap() };
+    let rig = LedgerTest { ledger, project: project("2").unwrap() };
     rig.result(Calculation::Sum, Interval::Days).await.remove("2014-10-01")
 }
 

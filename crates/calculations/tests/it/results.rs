@@ -6,12 +6,12 @@ use keyrack_calculations::{
 };
 use keyrack_testkit::on_every_store;
 
-use crate::rig::{Rig, event, event_for};
+use crate::rig::{LedgerTest, event, event_for};
 
 #[tokio::test]
 async fn few_values_define_few_statistics() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let fields = async |calculation| {
             rig.result(calculation, Interval::Days).await.into_keys().collect::<Vec<_>>()
         };
@@ -40,7 +40,7 @@ async fn few_values_define_few_statistics() {
 #[tokio::test]
 async fn sums_are_exact_for_tiny_huge_and_negative_values() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let values =
             ["0.1", "0.2", "-0.3", "1e-50", "99999999999999999999.5", "-100000000000000000000"];
         let events = values.iter().enumerate().map(|(n, value)| {
@@ -57,7 +57,7 @@ async fn sums_are_exact_for_tiny_huge_and_negative_values() {
 #[tokio::test]
 async fn events_of_one_moment_go_by_their_own_clocks() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         // Either side of midnight, of the year, of a leap day and of a clock change, by the event's own offset.
         rig.record(vec![
             event("1", "2014-12-31 23:59:59 -0500", &["days", "weeks", "years", "hours"]),
@@ -90,7 +90,7 @@ async fn events_of_one_moment_go_by_their_own_clocks() {
 #[tokio::test]
 async fn what_is_declared_by_any_event_is_calculated_from_all_values() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         rig.record(vec![event_for("1", "2014-10-01 00:00:00 Z", &["days"], &["sum"])]).await;
         rig.record(vec![event_for("2", "2014-10-01 00:00:01 Z", &["months"], &["count"])]).await;
         rig.record(vec![event_for("4", "2014-10-01 00:00:02 Z", &["days"], &["sum"])]).await;
@@ -105,7 +105,7 @@ async fn what_is_declared_by_any_event_is_calculated_from_all_values() {
 #[tokio::test]
 async fn smallest_largest_and_different_values_follow_replacements() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let calculations = ["min", "max", "distinct_count", "median", "percentile_99", "rate"];
         let send = async |value: &str, second: u32| {
             let at = format!("2014-10-01 00:00:{second:02} Z");
@@ -138,7 +138,7 @@ async fn smallest_largest_and_different_values_follow_replacements() {
 #[tokio::test]
 async fn series_have_their_gaps_filled() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         rig.record(vec![
             event("1", "2014-10-30 00:00:00 Z", &["days"]),
             event("2", "2014-11-02 00:00:00 Z", &["days"]),
@@ -162,7 +162,7 @@ async fn series_have_their_gaps_filled() {
 #[tokio::test]
 async fn trends_are_told_with_and_without_the_open_bucket() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let sums = ["10", "21", "29", "41", "50", "61", "3"];
         let events = (1..)
             .zip(sums)

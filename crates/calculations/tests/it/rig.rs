@@ -13,16 +13,16 @@ use keyrack_store::Store;
 pub(crate) const FIVE: [&str; 5] =
     ["sum", "count", "average", "standard_deviation", "linear_regression"];
 
-pub(crate) struct Rig {
+pub(crate) struct LedgerTest {
     pub(crate) ledger: Ledger,
     pub(crate) project: Project,
 }
 
-impl Rig {
-    pub(crate) async fn new(store: Store) -> Rig {
+impl LedgerTest {
+    pub(crate) async fn new(store: Store) -> LedgerTest {
         let accounts = Accounts::open(store);
         let ledger = accounts.ledger(&account("7").unwrap()).await.unwrap();
-        Rig { ledger, project: project("2").unwrap() }
+        LedgerTest { ledger, project: project("2").unwrap() }
     }
 
     /// The key that the tests' events are about.

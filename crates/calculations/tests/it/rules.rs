@@ -8,7 +8,7 @@ use keyrack_calculations::{
 };
 use keyrack_testkit::{on_every_store, on_every_store_at};
 
-use crate::rig::{Rig, event, event_for};
+use crate::rig::{LedgerTest, event, event_for};
 
 fn rule(kind: RuleType, fields: &[(&str, &str)]) -> Rule {
     let common = [("dimension", "job-skills"), ("key", "python"), ("interval", "days")];
@@ -24,12 +24,12 @@ fn comparator(fields: &[(&str, &str)]) -> Rule {
     rule(RuleType::Comparator, fields)
 }
 
-async fn said(rig: &Rig) -> Vec<OutputEvent> {
+async fn said(rig: &LedgerTest) -> Vec<OutputEvent> {
     rig.ledger.output_events(&rig.python()).await.unwrap()
 }
 
 /// `fired 2014-10-01 12`, for each event.
-async fn shown(rig: &Rig) -> Vec<String> {
+async fn shown(rig: &LedgerTest) -> Vec<String> {
     let events = said(rig).await;
     let shown = events.iter().map(|event| {
         format!(
@@ -43,7 +43,7 @@ async fn shown(rig: &Rig) -> Vec<String> {
 #[tokio::test]
 async fn a_comparator_fires_once_for_each_bucket() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let rule = comparator(&[("calculation", "sum"), ("operator", ">="), ("threshold", "10")]);
         let number = rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
         for (at, value) in [
@@ -69,7 +69,7 @@ async fn a_comparator_fires_once_for_each_bucket() {
 #[tokio::test]
 async fn equality_is_exact() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let rule = comparator(&[("calculation", "sum"), ("operator", "="), ("threshold", "0.30")]);
         rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
         rig.record(vec![event("0.1", "2014-10-01 00:00:00 Z", &["days"])]).await;
@@ -82,7 +82,7 @@ async fn equality_is_exact() {
 #[tokio::test]
 async fn hold_times_keep_a_rule_from_flapping() {
     on_every_store_at(1_000_000, async |store, clock| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let rule = comparator(&[
             ("calculation", "count"),
             ("operator", ">"),
@@ -123,7 +123,7 @@ async fn hold_times_keep_a_rule_from_flapping() {
 #[tokio::test]
 async fn an_observer_fires_when_enough_keys_are_first_seen() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let rule = rule(RuleType::Observer, &[("watch", "keys"), ("trigger", "3")]);
         rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
         for key in ["ruby", "java", "ruby", "python", "go"] {
@@ -149,7 +149,7 @@ async fn an_observer_fires_when_enough_keys_are_first_seen() {
 async fn an_observer_can_wait_before_it_fires() {
     on_every_store_at(1_000_000, async |store, clock| {
         let accounts = Accounts::open(store.clone());
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let fields = [("watch", "keys"), ("trigger", "1"), ("hold_ms", "2000")];
         rig.ledger.create_rule(&rig.project, &rule(RuleType::Observer, &fields)).await.unwrap();
         rig.record(vec![event("1", "2014-10-01 00:00:00 Z", &["days"])]).await;
@@ -166,7 +166,7 @@ async fn an_observer_can_wait_before_it_fires() {
 #[tokio::test]
 async fn events_are_told_in_the_order_of_their_numbers() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let rule = comparator(&[("calculation", "count"), ("operator", ">="), ("threshold", "1")]);
         rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
         for day in 1..=12 {
@@ -193,7 +193,7 @@ fn patient() -> Rule {
 async fn a_rule_that_waits_speaks_when_its_time_has_come_without_another_event() {
     on_every_store_at(1_000_000, async |store, clock| {
         let accounts = Accounts::open(store.clone());
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
         let at = "2014-10-01 00:00:00 Z";
         rig.record(vec![event_for("200", at, &["days"], &["sum"])]).await;
@@ -220,7 +220,7 @@ async fn a_rule_that_waits_speaks_when_its_time_has_come_without_another_event()
 async fn a_condition_that_ceases_in_time_is_never_told() {
     on_every_store_at(1_000_000, async |store, clock| {
         let accounts = Accounts::open(store.clone());
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let number = rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
         let send = async |value: &str, day: u32| {
             let at = format!("2014-10-{day:02} 00:00:00 Z");
@@ -243,7 +243,7 @@ async fn a_condition_that_ceases_in_time_is_never_told() {
 #[tokio::test]
 async fn a_rule_that_waits_speaks_once_however_many_processes_look() {
     on_every_store_at(1_000_000, async |store, clock| {
-        let rig = Rig::new(store.clone()).await;
+        let rig = LedgerTest::new(store.clone()).await;
         rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
         let days = (1..=28).map(|day| {
             event_for("200", &format!("2014-10-{day:02} 00:00:00 Z"), &["days"], &["sum"])
@@ -265,7 +265,7 @@ async fn a_rule_that_waits_speaks_once_however_many_processes_look() {
 async fn an_account_that_was_forgotten_is_looked_at_within_a_minute() {
     on_every_store_at(1_000_000, async |store, clock| {
         let accounts = Accounts::open(store.clone());
-        let rig = Rig::new(store.clone()).await;
+        let rig = LedgerTest::new(store.clone()).await;
         rig.ledger.create_rule(&rig.project, &patient()).await.unwrap();
         assert_eq!(accounts.judge_due().await.unwrap(), 0);
         let at = "2014-10-01 00:00:00 Z";
@@ -285,7 +285,7 @@ async fn an_account_that_was_forgotten_is_looked_at_within_a_minute() {
 #[tokio::test]
 async fn a_deleted_rule_says_nothing_more() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let rule = comparator(&[("calculation", "count"), ("operator", ">="), ("threshold", "1")]);
         let number = rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
         rig.record(vec![event("1", "2014-10-01 00:00:00 Z", &["days"])]).await;

@@ -5,12 +5,12 @@ use keyrack_keys::Registry;
 use keyrack_lint::{Options, lint};
 use keyrack_testkit::on_every_store;
 
-use crate::rig::{Rig, event_for};
+use crate::rig::{LedgerTest, event_for};
 
 #[tokio::test]
 async fn everything_that_is_written_is_declared() {
     on_every_store(async |store| {
-        let rig = Rig::new(store.clone()).await;
+        let rig = LedgerTest::new(store.clone()).await;
         let rule = |kind, fields: &[(&str, &str)]| {
             let common = [("dimension", "job-skills"), ("key", "python"), ("interval", "days")];
             let fields =

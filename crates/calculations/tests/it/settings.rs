@@ -6,9 +6,9 @@ use keyrack_calculations::{
 };
 use keyrack_testkit::on_every_store;
 
-use crate::rig::{Rig, event, event_for};
+use crate::rig::{LedgerTest, event, event_for};
 
-async fn set(rig: &Rig, changes: &[(&str, &str)]) {
+async fn set(rig: &LedgerTest, changes: &[(&str, &str)]) {
     let mut settings = Settings::default();
     changes.iter().for_each(|(name, value)| settings.set(name, value).unwrap());
     rig.ledger.set_settings(&rig.project, &settings).await.unwrap();
@@ -28,7 +28,7 @@ async fn what_happens_to_a_second_value_is_a_setting() {
         ] {
             for batched in [true, false] {
                 let project = format!("{policy}-{batched}").parse().unwrap();
-                let rig = Rig { project, ..Rig::new(store.clone()).await };
+                let rig = LedgerTest { project, ..LedgerTest::new(store.clone()).await };
                 set(&rig, &[("duplicates", policy)]).await;
                 let refused = refused_of(&rig, ["5", "7", "3"], batched).await;
                 assert_eq!(refused, if policy == "reject" { 2 } else { 0 }, "{policy}");
@@ -42,7 +42,7 @@ async fn what_happens_to_a_second_value_is_a_setting() {
 }
 
 /// How many of some values of one time are refused.
-async fn refused_of(rig: &Rig, values: [&str; 3], batched: bool) -> usize {
+async fn refused_of(rig: &LedgerTest, values: [&str; 3], batched: bool) -> usize {
     let events = values.map(|value| event(value, "2014-10-01 00:00:00 Z", &["days"]));
     let mut told = Vec::new();
     if batched {
@@ -58,7 +58,7 @@ async fn refused_of(rig: &Rig, values: [&str; 3], batched: bool) -> usize {
 #[tokio::test]
 async fn an_event_that_says_the_same_again_is_not_refused() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         set(&rig, &[("duplicates", "reject")]).await;
         rig.record(vec![event("5", "2014-10-01 00:00:00 Z", &["days"])]).await;
         rig.record(vec![event("5.0", "2014-10-01 00:00:00 Z", &["days"])]).await;
@@ -69,7 +69,7 @@ async fn an_event_that_says_the_same_again_is_not_refused() {
 #[tokio::test]
 async fn labels_zone_gaps_deviation_and_undefined_can_be_changed_afterwards() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         rig.record(vec![
             event("4", "2014-10-01 23:30:00 -0400", &["days", "hours"]),
             event("10", "2014-10-04 12:00:00 -0400", &["days", "hours"]),
@@ -95,7 +95,7 @@ async fn labels_zone_gaps_deviation_and_undefined_can_be_changed_afterwards() {
 #[tokio::test]
 async fn undefined_numbers_can_be_zero() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         set(&rig, &[("undefined", "zero")]).await;
         rig.record(vec![event("4", "2014-10-01 00:00:00 Z", &["days"])]).await;
         let line = rig.result(Calculation::LinearRegression, Interval::Days).await;
@@ -107,7 +107,7 @@ async fn undefined_numbers_can_be_zero() {
 #[tokio::test]
 async fn events_can_update_only_what_they_name() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         set(&rig, &[("updates", "event")]).await;
         let at = |second: u32| format!("2014-10-01 00:00:{second:02} Z");
         rig.record(vec![event_for("1", &at(0), &["days"], &["sum", "count"])]).await;
@@ -127,7 +127,7 @@ async fn events_can_update_only_what_they_name() {
 #[tokio::test]
 async fn a_rule_can_fire_with_every_update() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         set(&rig, &[("firing", "update")]).await;
         let fields = [
             ("dimension", "job-skills"),

@@ -9,7 +9,7 @@ use keyrack_calculations::{
 };
 use keyrack_testkit::on_every_store;
 
-use crate::rig::{Random, Rig, event};
+use crate::rig::{LedgerTest, Random, event};
 
 /// The n-th day from some day on, as the time of an event.
 fn day(n: u64) -> String {
@@ -47,7 +47,7 @@ async fn statistics_agree_with_scipy() {
         let mut checked = 0;
         for (at, line) in rows.enumerate() {
             let project = format!("row-{at}").parse().unwrap();
-            check_row(&Rig { project, ..Rig::new(store.clone()).await }, line).await;
+            check_row(&LedgerTest { project, ..LedgerTest::new(store.clone()).await }, line).await;
             checked += 1;
         }
         assert!(checked >= 60, "{checked}");
@@ -56,7 +56,7 @@ async fn statistics_agree_with_scipy() {
 }
 
 /// One series, and what SciPy says of it.
-async fn check_row(rig: &Rig, line: &str) {
+async fn check_row(rig: &LedgerTest, line: &str) {
     let cells: Vec<&str> = line.split('\t').collect();
     let [n, lean, exponent] =
         [cells[0], cells[1], cells[2]].map(|cell| cell.parse::<i64>().unwrap());

@@ -6,7 +6,7 @@ use keyrack_calculations::{
 };
 use keyrack_testkit::on_every_store;
 
-use crate::rig::{Rig, event};
+use crate::rig::{LedgerTest, event};
 
 /// Mondays of six weeks, and the sums of the weeks.
 fn weeks(sums: [u32; 6]) -> Vec<Event> {
@@ -25,7 +25,7 @@ fn weeks(sums: [u32; 6]) -> Vec<Event> {
 #[tokio::test]
 async fn six_weeks_give_the_documented_regression() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         rig.record(weeks([61, 61, 102, 95, 61, 102])).await;
         let line = rig.result(Calculation::LinearRegression, Interval::Weeks).await;
         assert_eq!(line["slope"], "5.6571428571428575");
@@ -51,7 +51,7 @@ async fn six_weeks_give_the_documented_regression() {
 #[tokio::test]
 async fn other_sums_with_the_same_moments_give_the_same_line() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         rig.record(weeks([38, 91, 93, 94, 85, 81])).await;
         let line = rig.result(Calculation::LinearRegression, Interval::Weeks).await;
         assert_eq!(
@@ -65,7 +65,7 @@ async fn other_sums_with_the_same_moments_give_the_same_line() {
 #[tokio::test]
 async fn months_are_counted_and_averaged_as_documented() {
     on_every_store(async |store| {
-        let rig = Rig::new(store).await;
+        let rig = LedgerTest::new(store).await;
         let mut events = Vec::new();
         // 53 events in October and 29 in November, 438 together.
         for n in 0..53 {

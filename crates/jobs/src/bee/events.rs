@@ -1,6 +1,6 @@
 //! What happens to jobs, as it happens, and waiting for the end of one.
 //!
-//! Events are messages: nothing is stored, and who does not listen misses them. A [`Heard::Gap`] says that this may
+//! Events are messages: nothing is stored, and who does not listen misses them. A [`StreamItem::Gap`] says that this may
 //! have happened; whoever needs the present state reads it then.
 
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Event {
 
 /// What comes out of an [`EventStream`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum StreamItem {
     /// Something happened.
     Event(Box<Event>),
     /// Events may have been missed here.
@@ -131,16 +131,16 @@ pub struct EventStream {
 
 impl EventStream {
     /// What happens next; `None` only when the store itself is gone.
-    pub async fn next(&mut self) -> Option<Heard> {
+    pub async fn next(&mut self) -> Option<StreamItem> {
         if !self.is_listening {
             return std::future::pending().await;
         }
         loop {
             match self.messages.next().await? {
-                Published::Gap => return Some(Heard::Gap),
+                Published::Gap => return Some(StreamItem::Gap),
                 Published::Message(message) => {
                     if let Some(event) = Event::parse(&message.payload) {
-                        return Some(Heard::Event(Box::new(event)));
+                        return Some(StreamItem::Event(Box::new(event)));
                     }
                 }
             }

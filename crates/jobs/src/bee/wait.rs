@@ -64,7 +64,7 @@ impl Waiters {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn claim(&self, claim: &Claim, wait: Duration) -> Result<Caught, Error> {
+    pub async fn claim(&self, claim: &Claim, wait: Duration) -> Result<ClaimGuard, Error> {
         let deadline = Instant::now() + wait;
         let caught = self.claim_once(claim).await?;
         if !caught.is_empty() || wait.is_zero() {
@@ -97,31 +97,31 @@ impl Waiters {
         &self,
         outcomes: Vec<Outcome>,
         claim: &Claim,
-    ) -> Result<(Vec<Verdict>, Caught), Error> {
+    ) -> Result<(Vec<Verdict>, ClaimGuard), Error> {
         let (tell, told) = oneshot::channel();
         let (hive, its) = (self.hive.clone(), claim.clone());
         tokio::spawn(async move {
             let settled = hive.settle(&its.queue, &its.worker, &outcomes, its.max, its.lock).await;
             let _ = tell.send(settled.map(|settled| {
                 let claimed = settled.claimed;
-                (settled.verdicts, Caught { hive, claim: its, claimed })
+                (settled.verdicts, ClaimGuard { hive, claim: its, claimed })
             }));
         });
-        let nothing = |_| Ok((Vec::new(), Caught::nothing(&self.hive, claim)));
+        let nothing = |_| Ok((Vec::new(), ClaimGuard::nothing(&self.hive, claim)));
         told.await.unwrap_or_else(nothing)
     }
 
     /// Claims in a task of its own: the answer finds its way back even if nobody waits for it any more.
-    async fn claim_once(&self, claim: &Claim) -> Result<Caught, Error> {
+    async fn claim_once(&self, claim: &Claim) -> Result<ClaimGuard, Error> {
         let (tell, told) = oneshot::channel();
         let (hive, its) = (self.hive.clone(), claim.clone());
         tokio::spawn(async move {
             let claimed = hive.claim(&its.queue, &its.worker, its.max, its.lock).await;
-            let caught = claimed.map(|claimed| Caught { hive, claim: its, claimed });
+            let caught = claimed.map(|claimed| ClaimGuard { hive, claim: its, claimed });
             // Unheard, it is dropped, and the jobs go back.
             let _ = tell.send(caught);
         });
-        told.await.unwrap_or_else(|_| Ok(Caught::nothing(&self.hive, claim)))
+        told.await.unwrap_or_else(|_| Ok(ClaimGuard::nothing(&self.hive, claim)))
     }
 
     /// The waiting claims of a queue, as long as there are any.
@@ -235,15 +235,15 @@ impl WakeupTask {
 /// Jobs that were claimed for somebody who may have gone: unless they are kept, they go back.
 #[derive(Debug)]
 #[must_use = "what is not kept goes back"]
-pub struct Caught {
+pub struct ClaimGuard {
     hive: Hive,
     claim: Claim,
     claimed: Claimed,
 }
 
-impl Caught {
-    fn nothing(hive: &Hive, claim: &Claim) -> Caught {
-        Caught { hive: hive.clone(), claim: claim.clone(), claimed: Claimed::default() }
+impl ClaimGuard {
+    fn nothing(hive: &Hive, claim: &Claim) -> ClaimGuard {
+        ClaimGuard { hive: hive.clone(), claim: claim.clone(), claimed: Claimed::default() }
     }
 
     /// What was claimed.
@@ -262,7 +262,7 @@ impl Caught {
     }
 }
 
-impl Drop for Caught {
+impl Drop for ClaimGuard {
     fn drop(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.is_empty() {

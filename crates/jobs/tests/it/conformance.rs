@@ -9,7 +9,7 @@ use std::{
 use keyrack_jobs::{
     Error,
     bee::{
-        EventKind, Failure, Heard, Hive, Status, SubmissionBody,
+        EventKind, Failure, Hive, Status, StreamItem, SubmissionBody,
         keys::{Jid, QueueName},
         worker::{Context, Duplicates, Settings, Worker},
     },
@@ -167,7 +167,7 @@ impl Runner {
         let progress = self.seen.progress.clone();
         let listening = tokio::spawn(async move {
             while let Some(heard) = events.next().await {
-                if let Heard::Event(event) = heard
+                if let StreamItem::Event(event) = heard
                     && event.kind == EventKind::Progress
                 {
                     let value = event.progress.unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, io::Write as _, time::Duration};
 
 use keyrack_format as format;
-use keyrack_jobs::bee::{Event, EventKind, Heard, Hive, Job, keys::QueueName};
+use keyrack_jobs::bee::{Event, EventKind, Hive, Job, StreamItem, keys::QueueName};
 use serde::Serialize;
 use serde_json::Value as Json;
 use tokio::time::interval;
@@ -77,14 +77,14 @@ struct EventLine<'a> {
     job: Option<&'a Job>,
 }
 
-fn print(heard: &Heard, now_ms: u64, globals: &Globals) -> anyhow::Result<()> {
+fn print(heard: &StreamItem, now_ms: u64, globals: &Globals) -> anyhow::Result<()> {
     let mut out = globals.out();
     if globals.json {
         let gap =
             EventLine { at: now_ms, kind: "gap", queue: "", jid: "", progress: None, job: None };
         let line = match heard {
-            Heard::Gap => gap,
-            Heard::Event(event) => EventLine {
+            StreamItem::Gap => gap,
+            StreamItem::Event(event) => EventLine {
                 kind: event.kind.as_str(),
                 queue: &event.queue,
                 jid: &event.jid,
@@ -98,8 +98,8 @@ fn print(heard: &Heard, now_ms: u64, globals: &Globals) -> anyhow::Result<()> {
         let paint = Paint::for_stdout();
         let at = paint.apply(Some(Color::Dim), &format::local_clock(now_ms));
         match heard {
-            Heard::Gap => writeln!(out, "{at}  {}", paint.apply(Some(Color::Yellow), GAP))?,
-            Heard::Event(event) => writeln!(out, "{at}  {}", words(event, paint))?,
+            StreamItem::Gap => writeln!(out, "{at}  {}", paint.apply(Some(Color::Yellow), GAP))?,
+            StreamItem::Event(event) => writeln!(out, "{at}  {}", words(event, paint))?,
         }
     }
     // Whoever reads this reads it now.

@@ -6,7 +6,7 @@ use keyrack_progress::{
 };
 use keyrack_store::ServiceError as _;
 
-use crate::rig::{BAR, NOW, Rig, TRACE, bar, done, everywhere, goes_on};
+use crate::rig::{BAR, NOW, ProgressTest, TRACE, bar, done, everywhere, goes_on};
 
 const ONE_OFF: &[(&str, u64, f64)] = &[("work", 0, 2.0)];
 const ITERATED: &[(&str, u64, f64)] = &[("work", 4, 2.0)];
@@ -32,7 +32,7 @@ fn counted(version: u64, retained: bool) -> CountOutcome {
 }
 
 /// Version of the bar, names of its steps and whether they are iterated, and how many traces it retains.
-async fn shape(rig: &Rig) -> (u64, Vec<(String, bool)>, usize) {
+async fn shape(rig: &ProgressTest) -> (u64, Vec<(String, bool)>, usize) {
     let samples = rig.samples().await;
     let steps = samples.steps.into_iter().map(|step| (step.name, step.iterated)).collect();
     (samples.bar.version, steps, samples.traces.len())
@@ -42,7 +42,7 @@ fn steps<const N: usize>(steps: [(&str, bool); N]) -> Vec<(String, bool)> {
     steps.into_iter().map(|(name, iterated)| (name.to_owned(), iterated)).collect()
 }
 
-async fn the_first_trace_makes_the_bar(rig: &Rig) {
+async fn the_first_trace_makes_the_bar(rig: &ProgressTest) {
     let legs = [("open", 0, 1.0), ("read", 8, 3.5), ("close", 0, 0.25)];
     assert_eq!(rig.run(TRACE, NOW, &legs).await, counted(0, true));
     let expected = steps([("default", false), ("open", false), ("read", true), ("close", false)]);
@@ -58,7 +58,7 @@ async fn the_first_trace_makes_the_bar(rig: &Rig) {
     assert_eq!(seen, [(None, 1.0), (Some(8), 3.5), (None, 0.25)]);
 }
 
-async fn other_steps_make_a_new_version(rig: &Rig) {
+async fn other_steps_make_a_new_version(rig: &ProgressTest) {
     assert_eq!(rig.run("a", NOW, ONE_OFF).await, counted(0, true));
     assert_eq!(rig.run("b", NOW, ITERATED).await, counted(1, true));
     let expected = steps([("default", false), ("work", true)]);
@@ -71,7 +71,7 @@ async fn other_steps_make_a_new_version(rig: &Rig) {
     assert_eq!(shape(rig).await.2, 1);
 }
 
-async fn a_bar_without_steps_takes_those_of_its_first_trace(rig: &Rig) {
+async fn a_bar_without_steps_takes_those_of_its_first_trace(rig: &ProgressTest) {
     let config = StepConfig {
         one_off_technique: Technique::HarmonicMean,
         one_off_percentile: 12.5,
@@ -87,14 +87,14 @@ async fn a_bar_without_steps_takes_those_of_its_first_trace(rig: &Rig) {
     assert_eq!(samples.steps[1].config, config, "new steps are made like the default step");
 }
 
-async fn traces_that_are_not_done_do_not_count(rig: &Rig) {
+async fn traces_that_are_not_done_do_not_count(rig: &ProgressTest) {
     assert_eq!(rig.count("nobody").await, CountOutcome::Nothing);
     rig.start("open").await;
     assert_eq!(rig.count(TRACE).await, CountOutcome::Nothing);
     assert!(rig.progress.bar(&rig.user, BAR).await.expect("an answer").is_none());
 }
 
-async fn an_expected_version_has_to_be_the_bars(rig: &Rig) {
+async fn an_expected_version_has_to_be_the_bars(rig: &ProgressTest) {
     let handle = async |version| {
         rig.progress.handle_completed(&rig.user, BAR, TRACE, version).await.expect("handled")
     };
@@ -106,7 +106,7 @@ async fn an_expected_version_has_to_be_the_bars(rig: &Rig) {
     assert_eq!(handle(Some(0)).await, counted(1, true));
 }
 
-async fn what_the_original_let_through_is_dropped(rig: &Rig) {
+async fn what_the_original_let_through_is_dropped(rig: &ProgressTest) {
     for (uid, name) in [("repeated", "one"), ("reserved", "default")] {
         rig.start("one").await;
         rig.accept(&goes_on("two")).await;
@@ -118,7 +118,7 @@ async fn what_the_original_let_through_is_dropped(rig: &Rig) {
     assert!(rig.progress.bar(&rig.user, BAR).await.expect("an answer").is_none());
 }
 
-async fn completed_traces_can_be_read_for_a_while(rig: &Rig) {
+async fn completed_traces_can_be_read_for_a_while(rig: &ProgressTest) {
     rig.report(TRACE, NOW, &[("one", 0, 1.0), ("two", 0, 1.0)]).await;
     rig.assert_expires_in(&rig.trace_key(), 86_400).await;
     rig.count(TRACE).await;
@@ -128,7 +128,7 @@ async fn completed_traces_can_be_read_for_a_while(rig: &Rig) {
     }
 }
 
-async fn a_trace_can_be_finished_without_a_worker(rig: &Rig) {
+async fn a_trace_can_be_finished_without_a_worker(rig: &ProgressTest) {
     let before = rig.queued().await;
     rig.start("work").await;
     let under_way = rig.progress.finish_trace(&rig.user, &goes_on("work")).await;
@@ -140,7 +140,7 @@ async fn a_trace_can_be_finished_without_a_worker(rig: &Rig) {
     assert_eq!(again.expect_err("a refusal").code(), "trace_completed");
 }
 
-async fn completed_traces_are_listed_by_version(rig: &Rig) {
+async fn completed_traces_are_listed_by_version(rig: &ProgressTest) {
     let settings = BarSettings { sampling_max_age_seconds: Some(60), ..BarSettings::default() };
     let bar_of = rig.progress.create_bar(&rig.user, BAR, settings, StepConfig::default());
     bar_of.await.expect("a bar");

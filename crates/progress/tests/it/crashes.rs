@@ -7,7 +7,7 @@ use keyrack_keys::Layout;
 use keyrack_progress::{CountOutcome, JOBS, Progress, keys};
 use keyrack_testkit::wait_until_async;
 
-use crate::rig::{BAR, NOW, Rig, TRACE, done, everywhere, goes_on, hot_queue};
+use crate::rig::{BAR, NOW, ProgressTest, TRACE, done, everywhere, goes_on, hot_queue};
 
 const LEGS: &[(&str, u64, f64)] = &[("open", 0, 1.0), ("read", 3, 2.0)];
 
@@ -62,7 +62,7 @@ fn worker(progress: &Progress) -> HotWorker {
     worker
 }
 
-async fn a_trace_is_counted_once_however_often_the_job_runs(rig: &Rig) {
+async fn a_trace_is_counted_once_however_often_the_job_runs(rig: &ProgressTest) {
     rig.report(TRACE, NOW, LEGS).await;
     assert_eq!(rig.count(TRACE).await, CountOutcome::Counted { version: 0, retained: true });
     let first = rig.samples().await;
@@ -72,7 +72,7 @@ async fn a_trace_is_counted_once_however_often_the_job_runs(rig: &Rig) {
     assert_eq!(rig.samples().await, first);
 }
 
-async fn workers_that_count_at_the_same_time_count_once(rig: &Rig) {
+async fn workers_that_count_at_the_same_time_count_once(rig: &ProgressTest) {
     let uids: Vec<String> = (0..8).map(|n| format!("t{n}")).collect();
     for uid in &uids {
         rig.report(uid, NOW, LEGS).await;
@@ -90,7 +90,7 @@ async fn workers_that_count_at_the_same_time_count_once(rig: &Rig) {
     assert_eq!(samples.traces.len(), 1, "they all began at the same time");
 }
 
-async fn a_job_for_an_earlier_run_does_not_count_the_present_one(rig: &Rig) {
+async fn a_job_for_an_earlier_run_does_not_count_the_present_one(rig: &ProgressTest) {
     rig.report(TRACE, NOW, LEGS).await;
     rig.start("open").await;
     assert_eq!(rig.samples().await.traces.len(), 1, "the earlier run was counted before");
@@ -101,7 +101,7 @@ async fn a_job_for_an_earlier_run_does_not_count_the_present_one(rig: &Rig) {
 }
 
 /// On a cluster a crash can come after the trace was completed and before the job is in the queue.
-async fn what_is_left_in_an_outbox_is_found(rig: &Rig) {
+async fn what_is_left_in_an_outbox_is_found(rig: &ProgressTest) {
     rig.report(TRACE, NOW, LEGS).await;
     let before = rig.queued().await;
     let Some(entry) = before.last() else { panic!("the job is queued") };

@@ -7,7 +7,7 @@ use keyrack_progress::{
 };
 use keyrack_store::ServiceError as _;
 
-use crate::rig::{BAR, NOW, Rig, TRACE, bar, everywhere};
+use crate::rig::{BAR, NOW, ProgressTest, TRACE, bar, everywhere};
 
 const LEGS: &[(&str, u64, f64)] = &[("one", 0, 1.0), ("two", 5, 1.0), ("three", 0, 1.0)];
 const MEAN: StepConfig = StepConfig {
@@ -40,11 +40,15 @@ fn word<T: std::fmt::Debug>(refused: Result<T, Error>) -> &'static str {
     refused.expect_err("a refusal").code()
 }
 
-async fn create(rig: &Rig, settings: BarSettings, config: StepConfig) -> Result<(), Error> {
+async fn create(
+    rig: &ProgressTest,
+    settings: BarSettings,
+    config: StepConfig,
+) -> Result<(), Error> {
     rig.progress.create_bar(&rig.user, BAR, settings, config).await.map(drop)
 }
 
-async fn a_bar_is_there_once(rig: &Rig) {
+async fn a_bar_is_there_once(rig: &ProgressTest) {
     let bar = rig.progress.create_bar(&rig.user, BAR, BarSettings::default(), MEAN).await;
     let bar = bar.expect("a bar");
     assert_eq!((bar.version, bar.created_at, bar.default_step_config), (0, NOW, MEAN));
@@ -54,7 +58,7 @@ async fn a_bar_is_there_once(rig: &Rig) {
     assert_eq!(read, Some(bar), "the first one stays");
 }
 
-async fn settings_have_bounds(rig: &Rig) {
+async fn settings_have_bounds(rig: &ProgressTest) {
     let good = BarSettings::default();
     for bad in [
         BarSettings { sampling_max_count: 9, ..good },
@@ -78,7 +82,7 @@ async fn settings_have_bounds(rig: &Rig) {
     create(rig, smallest, MEAN).await.expect("the smallest allowed");
 }
 
-async fn new_settings_keep_version_and_samples(rig: &Rig) {
+async fn new_settings_keep_version_and_samples(rig: &ProgressTest) {
     rig.run(TRACE, NOW, LEGS).await;
     let before = rig.samples().await;
     let settings =
@@ -93,7 +97,7 @@ async fn new_settings_keep_version_and_samples(rig: &Rig) {
     assert_eq!(word(nobodys), "pbar_not_found");
 }
 
-async fn a_new_step_makes_a_new_version(rig: &Rig) {
+async fn a_new_step_makes_a_new_version(rig: &ProgressTest) {
     let add = async |name: &str| rig.progress.create_step(&rig.user, BAR, name, true, MEAN).await;
     assert_eq!(word(add("four").await), "pbar_not_found");
     rig.run(TRACE, NOW, LEGS).await;
@@ -111,7 +115,7 @@ async fn a_new_step_makes_a_new_version(rig: &Rig) {
     assert_eq!(word(add("one more").await), "too_many_steps");
 }
 
-async fn a_step_that_is_deleted_makes_a_new_version(rig: &Rig) {
+async fn a_step_that_is_deleted_makes_a_new_version(rig: &ProgressTest) {
     let delete = async |name: &str| rig.progress.delete_step(&rig.user, BAR, name).await;
     assert_eq!(word(delete("two").await), "pbar_not_found");
     rig.run(TRACE, NOW, LEGS).await;
@@ -123,7 +127,7 @@ async fn a_step_that_is_deleted_makes_a_new_version(rig: &Rig) {
     assert_eq!((after.bar.version, after.traces.len()), (1, 0));
 }
 
-async fn a_step_keeps_its_samples_when_its_technique_changes(rig: &Rig) {
+async fn a_step_keeps_its_samples_when_its_technique_changes(rig: &ProgressTest) {
     let change =
         async |bar: &str, step: &str| rig.progress.update_step(&rig.user, bar, step, MEAN).await;
     rig.run(TRACE, NOW, LEGS).await;
@@ -135,7 +139,7 @@ async fn a_step_keeps_its_samples_when_its_technique_changes(rig: &Rig) {
     assert_eq!(word(change(BAR, "four").await), "step_not_found");
 }
 
-async fn the_default_step_is_part_of_its_bar(rig: &Rig) {
+async fn the_default_step_is_part_of_its_bar(rig: &ProgressTest) {
     rig.run(TRACE, NOW, LEGS).await;
     let changed = rig.progress.update_step(&rig.user, BAR, "default", MEAN).await;
     assert_eq!(word(changed), "cannot_edit_default_step");
@@ -144,7 +148,7 @@ async fn the_default_step_is_part_of_its_bar(rig: &Rig) {
     assert_eq!(rig.samples().await.bar.version, 0);
 }
 
-async fn a_deleted_bar_leaves_nothing(rig: &Rig) {
+async fn a_deleted_bar_leaves_nothing(rig: &ProgressTest) {
     rig.run("a", NOW, &[("one", 0, 1.0)]).await;
     rig.run("b", NOW, LEGS).await;
     rig.progress.eta(&rig.user, BAR).await.expect("times");
@@ -169,7 +173,7 @@ async fn a_deleted_bar_leaves_nothing(rig: &Rig) {
     assert_eq!((samples.bar.version, samples.traces.len()), (0, 1), "it begins anew");
 }
 
-async fn retained_traces_can_be_deleted(rig: &Rig) {
+async fn retained_traces_can_be_deleted(rig: &ProgressTest) {
     let delete = async |uid: &str| rig.progress.delete_trace(&rig.user, BAR, uid).await;
     assert_eq!(word(delete("x").await), "pbar_not_found");
     rig.run(TRACE, NOW, LEGS).await;
@@ -180,7 +184,7 @@ async fn retained_traces_can_be_deleted(rig: &Rig) {
     assert_eq!(word(delete(&uid).await), "trace_not_found");
 }
 
-async fn others_cannot_see_or_touch_it(mine: &Rig, theirs: &Rig) {
+async fn others_cannot_see_or_touch_it(mine: &ProgressTest, theirs: &ProgressTest) {
     mine.run(TRACE, NOW, LEGS).await;
     let before = mine.samples().await;
     let (progress, user) = (&theirs.progress, &theirs.user);
@@ -197,7 +201,7 @@ async fn others_cannot_see_or_touch_it(mine: &Rig, theirs: &Rig) {
     assert_eq!(mine.samples().await, before);
 }
 
-async fn changes_at_the_same_time_do_not_mix(rig: &Rig) {
+async fn changes_at_the_same_time_do_not_mix(rig: &ProgressTest) {
     create(rig, BarSettings::default(), MEAN).await.expect("a bar");
     let mut changes = tokio::task::JoinSet::new();
     for n in 0..12 {
@@ -214,7 +218,7 @@ async fn changes_at_the_same_time_do_not_mix(rig: &Rig) {
     assert_eq!(rig.samples().await.bar.version, 12);
 }
 
-async fn bars_have_a_limit(rig: &Rig) {
+async fn bars_have_a_limit(rig: &ProgressTest) {
     let key = keys::bars(&rig.user);
     for thousand in 0..BARS_MAX / 1000 {
         let names = (0..1000).flat_map(|n| ["1".to_owned(), format!("{thousand}-{n}")]);

@@ -2,7 +2,9 @@
 
 use keyrack_progress::{NewTrace, TraceFailure, Update};
 
-use crate::rig::{BAR, NOW, Rig, TRACE, done, everywhere, goes_on, iterated, starts, user};
+use crate::rig::{
+    BAR, NOW, ProgressTest, TRACE, done, everywhere, goes_on, iterated, starts, user,
+};
 
 /// Far enough apart that each is retained. Tests follow each other, as the clock does not go back.
 const APART: f64 = 10_000.0;
@@ -18,7 +20,7 @@ async fn past_runs_tell_how_long_a_trace_will_take() {
     .await;
 }
 
-async fn nothing_is_known_of_a_bar_that_is_not_there(rig: &Rig) {
+async fn nothing_is_known_of_a_bar_that_is_not_there(rig: &ProgressTest) {
     let model = rig.progress.model(&rig.user, BAR).await.expect("an answer");
     assert_eq!((model.runs(), model.whole_run()), (0, None));
     rig.of("somebody").run("r", NOW, &[("load", 0, 5.0)]).await;
@@ -27,7 +29,7 @@ async fn nothing_is_known_of_a_bar_that_is_not_there(rig: &Rig) {
 }
 
 /// Of 8 items the last two take ten times as long as the others.
-async fn a_slow_end_of_every_run_is_expected(rig: &Rig) {
+async fn a_slow_end_of_every_run_is_expected(rig: &ProgressTest) {
     let ends = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 16.0, 26.0];
     for run in 0..6 {
         let start = NOW + APART * f64::from(20 + run);
@@ -49,19 +51,19 @@ async fn a_slow_end_of_every_run_is_expected(rig: &Rig) {
     assert!((left.p50 - 22.0).abs() < 2.0, "a linear bar would say 4: {left:?}");
 }
 
-async fn begin(rig: &Rig, uid: &str, at: f64) {
+async fn begin(rig: &ProgressTest, uid: &str, at: f64) {
     rig.wait_until(at);
     let new = NewTrace { uid: uid.into(), iterations: Some(8), now: at, ..starts("read") };
     rig.create(&new).await.expect("created");
 }
 
-async fn item(rig: &Rig, uid: &str, iteration: u64, at: f64) {
+async fn item(rig: &ProgressTest, uid: &str, iteration: u64, at: f64) {
     rig.wait_until(at);
     let update = Update { trace_uid: uid.into(), now: at, ..iterated("read", iteration, 8) };
     rig.accept(&if iteration == 8 { done(update) } else { update }).await;
 }
 
-async fn a_run_that_failed_teaches_nothing(rig: &Rig) {
+async fn a_run_that_failed_teaches_nothing(rig: &ProgressTest) {
     rig.run("good", NOW + APART * 40.0, &[("read", 8, 10.0)]).await;
     let start = NOW + APART * 41.0;
     begin(rig, TRACE, start).await;
@@ -76,7 +78,7 @@ async fn a_run_that_failed_teaches_nothing(rig: &Rig) {
 }
 
 /// Each run loads for 5 s, copies for 2 s and a tenth for each of some files, and tidies up for 3 s.
-async fn a_trace_is_estimated_from_the_runs_before(rig: &Rig) {
+async fn a_trace_is_estimated_from_the_runs_before(rig: &ProgressTest) {
     for (at, n) in [100_u64, 400, 200, 300, 150, 350].into_iter().enumerate() {
         let copying = 2.0 + 0.1 * n as f64;
         let legs = [("load", 0, 5.0), ("copy", n, copying), ("tidy", 0, 3.0)];

@@ -5,15 +5,18 @@ use keyrack_store::ServiceError as _;
 use keyrack_testkit::simulated_store;
 use serde_json::{Map, Value, json};
 
-use crate::rig::{NOW, NOW_MS, Rig, hot_queue, starts, user};
+use crate::rig::{NOW, NOW_MS, ProgressTest, hot_queue, starts, user};
 
 const BAR: &str = "example_1";
 const UID: &str = "ep_t_1";
 
-async fn rig() -> Rig {
+async fn rig() -> ProgressTest {
     let (store, clock) = simulated_store(NOW_MS, 1).await;
-    let rig =
-        Rig { progress: Progress::seeded(store, hot_queue(), 1), clock, user: user("example") };
+    let rig = ProgressTest {
+        progress: Progress::seeded(store, hot_queue(), 1),
+        clock,
+        user: user("example"),
+    };
     let new = NewTrace { pbar_name: BAR.into(), uid: UID.into(), ..starts("queuing") };
     rig.create(&new).await.expect("created");
     rig
@@ -27,7 +30,7 @@ fn kwargs(duration: u64, stdev: f64) -> Map<String, Value> {
     kwargs
 }
 
-async fn trace(rig: &Rig) -> Trace {
+async fn trace(rig: &ProgressTest) -> Trace {
     let trace = rig.progress.trace(&rig.user, BAR, UID).await.expect("an answer");
     trace.expect("the trace")
 }

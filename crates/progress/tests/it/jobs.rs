@@ -7,7 +7,7 @@ use keyrack_jobs::hot::{
 use keyrack_progress::{CALC_PBAR_ETA, Error, HANDLE_COMPLETED_TRACE};
 use serde_json::{Map, Value, json};
 
-use crate::rig::{BAR, NOW, Rig, TRACE, everywhere};
+use crate::rig::{BAR, NOW, ProgressTest, TRACE, everywhere};
 
 const LEGS: &[(&str, u64, f64)] = &[("open", 0, 2.0), ("read", 4, 6.0)];
 
@@ -26,7 +26,7 @@ fn kwargs(value: Value) -> Map<String, Value> {
     map
 }
 
-async fn a_completed_trace_is_counted_by_its_job(rig: &Rig) {
+async fn a_completed_trace_is_counted_by_its_job(rig: &ProgressTest) {
     rig.report(TRACE, NOW, LEGS).await;
     let entry = rig.queued().await.pop().expect("the job is queued");
     let mut entry: Value = serde_json::from_str(&entry).expect("JSON");
@@ -39,7 +39,7 @@ async fn a_completed_trace_is_counted_by_its_job(rig: &Rig) {
     assert_eq!(rig.samples().await.traces.len(), 1);
 }
 
-async fn arguments_have_to_fit(rig: &Rig) {
+async fn arguments_have_to_fit(rig: &ProgressTest) {
     for (name, arguments) in [
         (HANDLE_COMPLETED_TRACE, json!({ "user_sub": "a", "pbar_name": "b" })),
         (HANDLE_COMPLETED_TRACE, json!({ "user_sub": 1, "pbar_name": "b", "trace_uid": "c" })),
@@ -54,7 +54,7 @@ async fn arguments_have_to_fit(rig: &Rig) {
     assert!(matches!(refused, Err(Error::Part(_))), "{refused:?}");
 }
 
-async fn whoever_asks_for_times_hears_them(rig: &Rig) {
+async fn whoever_asks_for_times_hears_them(rig: &ProgressTest) {
     rig.run(TRACE, NOW, LEGS).await;
     rig.ask::<()>("DEL", &crate::rig::hot_queue(), &[]).await;
     let progress = rig.progress.clone();

@@ -4,7 +4,7 @@ use keyrack_keys::Layout;
 use keyrack_progress::{BarSettings, NewTrace, Sampling, StepConfig, Update, keys};
 
 use crate::rig::{
-    BAR, NOW, Rig, TRACE, bar, done, everywhere, fields, iterated, starts, trace_uid, user,
+    BAR, NOW, ProgressTest, TRACE, bar, done, everywhere, fields, iterated, starts, trace_uid, user,
 };
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn bars_are_written_as_declared() {
     .await;
 }
 
-async fn a_bar_and_its_steps_are_one_hash_and_one_list(rig: &Rig) {
+async fn a_bar_and_its_steps_are_one_hash_and_one_list(rig: &ProgressTest) {
     let created =
         rig.progress.create_bar(&rig.user, BAR, BarSettings::default(), StepConfig::default());
     let created = created.await.expect("a bar");
@@ -50,7 +50,7 @@ async fn a_bar_and_its_steps_are_one_hash_and_one_list(rig: &Rig) {
     assert_eq!(listed, [("import".to_owned(), "1667950000".to_owned())]);
 }
 
-async fn an_age_that_is_not_set_is_not_there(rig: &Rig) {
+async fn an_age_that_is_not_set_is_not_there(rig: &ProgressTest) {
     let ageless = BarSettings {
         sampling_max_age_seconds: None,
         sampling_technique: Sampling::SimpleRandom,
@@ -68,7 +68,7 @@ async fn an_age_that_is_not_set_is_not_there(rig: &Rig) {
     assert_eq!(read, changed);
 }
 
-async fn retained_traces_are_indexed_by_time(rig: &Rig) {
+async fn retained_traces_are_indexed_by_time(rig: &ProgressTest) {
     rig.run(TRACE, NOW + 0.5, &[("read", 4, 2.0)]).await;
     let sample = rig.samples().await.traces.remove(0);
     assert!(sample.uid.starts_with("ep_pbt_") && sample.steps[0].uid.starts_with("ep_pbts_"));
@@ -88,7 +88,7 @@ async fn retained_traces_are_indexed_by_time(rig: &Rig) {
 }
 
 /// Four iterations, of which the last takes as long as the others together.
-async fn paces_come_and_go_with_the_retained_traces(rig: &Rig) {
+async fn paces_come_and_go_with_the_retained_traces(rig: &ProgressTest) {
     rig.wait_until(NOW);
     rig.create(&NewTrace { iterations: Some(4), ..starts("read") }).await.expect("created");
     for (iteration, after) in [(1, 1.0), (2, 2.0), (3, 3.0)] {
@@ -126,7 +126,7 @@ fn names_that_look_like_other_keys_share_nothing() {
     assert_eq!(stats.placed(Layout::Cluster), "stats:{alice}:a%3A1:2:arithmetic_mean");
 }
 
-async fn results_of_examples_are_kept_for_ten_minutes(rig: &Rig) {
+async fn results_of_examples_are_kept_for_ten_minutes(rig: &ProgressTest) {
     let uid = keys::ExampleUid::new("ep_t_1").expect("a uid");
     assert_eq!(rig.progress.example("ep_t_1").await.expect("an answer"), None);
     rig.progress.put_example("ep_t_1", 417).await.expect("kept");

@@ -2,7 +2,7 @@
 
 use keyrack_progress::{BarSettings, StepConfig, Update};
 
-use crate::rig::{BAR, NOW, Rig, everywhere, goes_on, starts};
+use crate::rig::{BAR, NOW, ProgressTest, everywhere, goes_on, starts};
 
 #[tokio::test]
 async fn all_rows_of_a_user_are_listed() {
@@ -14,7 +14,7 @@ async fn all_rows_of_a_user_are_listed() {
     .await;
 }
 
-async fn nothing_is_an_empty_list(rig: &Rig) {
+async fn nothing_is_an_empty_list(rig: &ProgressTest) {
     let (progress, user) = (&rig.progress, &rig.user);
     assert!(progress.list_bars(user).await.expect("bars").is_empty());
     for bar in [None, Some(BAR)] {
@@ -24,7 +24,7 @@ async fn nothing_is_an_empty_list(rig: &Rig) {
     }
 }
 
-async fn bars_steps_and_retained_traces_are_listed(rig: &Rig) {
+async fn bars_steps_and_retained_traces_are_listed(rig: &ProgressTest) {
     let (progress, user) = (&rig.progress, &rig.user);
     let settings = BarSettings {
         sampling_max_count: 10,
@@ -69,7 +69,7 @@ async fn bars_steps_and_retained_traces_are_listed(rig: &Rig) {
     assert_eq!(rows[3].progress_bar_trace_uid, traces[1].uid);
 }
 
-async fn more_bars_than_are_read_at_once_are_all_listed(rig: &Rig) {
+async fn more_bars_than_are_read_at_once_are_all_listed(rig: &ProgressTest) {
     for n in 0..120 {
         let name = format!("bar {n:03}");
         let new = keyrack_progress::NewTrace { pbar_name: name.clone(), ..starts("work") };

@@ -12,7 +12,7 @@ use keyrack_testkit::simulated_store;
 pub(crate) use self::random::Random;
 
 use self::facts::Facts;
-use crate::rig::{BAR, NOW_MS, Rig, everywhere, hot_queue, user};
+use crate::rig::{BAR, NOW_MS, ProgressTest, everywhere, hot_queue, user};
 
 const SEEDS: u64 = 300;
 const SEEDS_ON_EVERY_STORE: u64 = 3;
@@ -32,7 +32,7 @@ async fn any_updates_do_what_the_rules_say() {
     for seed in seeds.iter().copied() {
         let (store, clock) = simulated_store(NOW_MS, seed).await;
         let progress = Progress::seeded(store, hot_queue(), seed);
-        let rig = Rig { progress, clock, user: user("alice") };
+        let rig = ProgressTest { progress, clock, user: user("alice") };
         met.extend(run(&rig, seed, Expiry::ByOurClock).await);
         rig.assert_as_declared().await;
     }
@@ -73,7 +73,7 @@ enum Expiry {
 }
 
 /// Makes a run; returns the words for what happened.
-async fn run(rig: &Rig, seed: u64, expiry: Expiry) -> Vec<&'static str> {
+async fn run(rig: &ProgressTest, seed: u64, expiry: Expiry) -> Vec<&'static str> {
     let mut random = Random::new(seed);
     let mut facts = Facts::default();
     let mut words = Vec::new();
@@ -102,7 +102,7 @@ async fn run(rig: &Rig, seed: u64, expiry: Expiry) -> Vec<&'static str> {
 
 type Words = (&'static str, &'static str);
 
-async fn create(rig: &Rig, random: &mut Random, facts: &mut Facts, uid: &str) -> Words {
+async fn create(rig: &ProgressTest, random: &mut Random, facts: &mut Facts, uid: &str) -> Words {
     let new = NewTrace {
         pbar_name: BAR.into(),
         uid: uid.into(),
@@ -115,7 +115,7 @@ async fn create(rig: &Rig, random: &mut Random, facts: &mut Facts, uid: &str) ->
     (said.map_or_else(|error| error.code(), |()| "accepted"), expected)
 }
 
-async fn update(rig: &Rig, random: &mut Random, facts: &mut Facts, uid: &str) -> Words {
+async fn update(rig: &ProgressTest, random: &mut Random, facts: &mut Facts, uid: &str) -> Words {
     let mut update = Update {
         pbar_name: BAR.into(),
         trace_uid: uid.into(),
@@ -139,13 +139,13 @@ async fn update(rig: &Rig, random: &mut Random, facts: &mut Facts, uid: &str) ->
     (said.map_or_else(|error| error.code(), |()| "accepted"), expected)
 }
 
-async fn count(rig: &Rig, facts: &mut Facts, uid: &str) -> Words {
+async fn count(rig: &ProgressTest, facts: &mut Facts, uid: &str) -> Words {
     let handled = rig.count(uid).await;
     (facts::word_for(&handled), facts.count(uid, rig.progress.now()))
 }
 
 /// A client's clock, which is sometimes off.
-fn client_time(rig: &Rig, random: &mut Random) -> f64 {
+fn client_time(rig: &ProgressTest, random: &mut Random) -> f64 {
     let off = random.pick(&[0.0, 0.0, 0.25, -0.5, 299.0, -299.0, 301.0, -301.0]);
     rig.progress.now() + off
 }

@@ -8,7 +8,7 @@ use keyrack_store::{Options, Store};
 use keyrack_testkit::RedisServer;
 use serde_json::{Value, json};
 
-use crate::rig::{BAR, NOW, NOW_MS, Rig, TRACE, hot_queue, user};
+use crate::rig::{BAR, NOW, NOW_MS, ProgressTest, TRACE, hot_queue, user};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_outlasts_a_server_that_restarts() {
@@ -18,7 +18,7 @@ async fn a_job_outlasts_a_server_that_restarts() {
     let url = server.url().parse().expect("a good URL");
     let store = Store::open_with(url, options).await.expect("a store");
     let progress = Progress::seeded(store, hot_queue(), 1);
-    let rig = Rig { progress, clock, user: user("alice") };
+    let rig = ProgressTest { progress, clock, user: user("alice") };
     rig.report(TRACE, NOW, &[("work", 0, 3.0)]).await;
 
     server.kill();

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use keyrack_progress::NewTrace;
 
-use crate::rig::{BAR, NOW, Rig, TRACE, done, everywhere, goes_on, iterated, starts, user};
+use crate::rig::{
+    BAR, NOW, ProgressTest, TRACE, done, everywhere, goes_on, iterated, starts, user,
+};
 
 #[tokio::test]
 async fn all_users_are_looked_after() {
@@ -17,14 +19,14 @@ async fn all_users_are_looked_after() {
     .await;
 }
 
-async fn running(rig: &Rig) -> Vec<(String, String, f64)> {
+async fn running(rig: &ProgressTest) -> Vec<(String, String, f64)> {
     let all = rig.progress.running(0, 100).await.expect("a list");
     assert_eq!(rig.progress.running_count().await.expect("a count"), all.len() as u64);
     let own = all.into_iter().filter(|trace| trace.user == rig.user);
     own.map(|trace| (trace.bar, trace.trace, trace.heard_at - NOW)).collect()
 }
 
-async fn traces_are_listed_while_they_are_under_way(rig: &Rig) {
+async fn traces_are_listed_while_they_are_under_way(rig: &ProgressTest) {
     assert!(running(rig).await.is_empty());
     rig.start("read").await;
     let entry = |at| vec![(BAR.to_owned(), TRACE.to_owned(), at)];
@@ -38,7 +40,7 @@ async fn traces_are_listed_while_they_are_under_way(rig: &Rig) {
     assert!(running(rig).await.is_empty());
 }
 
-async fn users_of_this_month_and_the_last_are_all_found(rig: &Rig) {
+async fn users_of_this_month_and_the_last_are_all_found(rig: &ProgressTest) {
     for n in 0..300 {
         rig.of(&format!("user{n}")).start("read").await;
     }
@@ -58,7 +60,7 @@ async fn users_of_this_month_and_the_last_are_all_found(rig: &Rig) {
     }
 }
 
-async fn bars_are_told_in_lines_and_samples_newest_first(rig: &Rig) {
+async fn bars_are_told_in_lines_and_samples_newest_first(rig: &ProgressTest) {
     assert!(rig.progress.bar_lines(&user("nobody"), 10).await.expect("lines").is_empty());
     let begins = [NOW + 10.0, NOW + 20_000.0, NOW + 40_000.0];
     for (n, begin) in begins.iter().enumerate() {
@@ -75,7 +77,7 @@ async fn bars_are_told_in_lines_and_samples_newest_first(rig: &Rig) {
     assert!(rig.progress.recent_samples(&rig.user, "none", 2).await.expect("no bar").is_none());
 }
 
-async fn traces_that_fell_silent_leave_with_the_next(rig: &Rig) {
+async fn traces_that_fell_silent_leave_with_the_next(rig: &ProgressTest) {
     rig.start("read").await;
     rig.wait_until(NOW + 200_000.0);
     let other = rig.of("loud");

@@ -2,7 +2,7 @@
 
 use keyrack_progress::{Error, NewTrace, Quotas};
 
-use crate::rig::{BAR, NOW, Rig, done, everywhere, goes_on, starts};
+use crate::rig::{BAR, NOW, ProgressTest, done, everywhere, goes_on, starts};
 
 #[tokio::test]
 async fn a_user_has_no_more_traces_and_bars_than_the_quota_says() {
@@ -17,9 +17,9 @@ async fn a_user_has_no_more_traces_and_bars_than_the_quota_says() {
 }
 
 /// A user who may have two traces and one bar.
-fn of(rig: &Rig, sub: &str) -> Rig {
+fn of(rig: &ProgressTest, sub: &str) -> ProgressTest {
     let progress = rig.progress.clone().with_quotas(Quotas { bars: 1, traces: 2 });
-    Rig { progress, ..rig.of(sub) }
+    ProgressTest { progress, ..rig.of(sub) }
 }
 
 fn trace(uid: &str) -> NewTrace {
@@ -27,14 +27,14 @@ fn trace(uid: &str) -> NewTrace {
 }
 
 /// After how many seconds there is room for a trace that is refused now.
-async fn refused(rig: &Rig, uid: &str) -> u32 {
+async fn refused(rig: &ProgressTest, uid: &str) -> u32 {
     match rig.create(&trace(uid)).await {
         Err(Error::TooManyTraces { max: 2, retry_after_s }) => retry_after_s,
         other => panic!("not refused: {other:?}"),
     }
 }
 
-async fn at_most_so_many_traces_are_stored(rig: &Rig) {
+async fn at_most_so_many_traces_are_stored(rig: &ProgressTest) {
     rig.create(&trace("a")).await.expect("the first");
     rig.create(&trace("b")).await.expect("the second");
     let retry_after_s = refused(rig, "c").await;
@@ -46,7 +46,7 @@ async fn at_most_so_many_traces_are_stored(rig: &Rig) {
     rig.create(&trace("c")).await.expect("those who said nothing for a day are gone");
 }
 
-async fn a_counted_trace_makes_room_after_a_quarter_of_an_hour(rig: &Rig) {
+async fn a_counted_trace_makes_room_after_a_quarter_of_an_hour(rig: &ProgressTest) {
     rig.wait_until(NOW);
     rig.start("open").await;
     rig.create(&trace("other")).await.expect("the second");
@@ -57,7 +57,7 @@ async fn a_counted_trace_makes_room_after_a_quarter_of_an_hour(rig: &Rig) {
     rig.create(&trace("c")).await.expect("its time is over");
 }
 
-async fn a_trace_that_goes_on_counts_for_as_long(rig: &Rig) {
+async fn a_trace_that_goes_on_counts_for_as_long(rig: &ProgressTest) {
     rig.start("open").await;
     rig.create(&trace("failed")).await.expect("the second");
     for _ in 0..60 {
@@ -70,7 +70,7 @@ async fn a_trace_that_goes_on_counts_for_as_long(rig: &Rig) {
     refused(rig, "c").await;
 }
 
-async fn no_race_gets_round_the_quota(rig: &Rig) {
+async fn no_race_gets_round_the_quota(rig: &ProgressTest) {
     let mut creating = tokio::task::JoinSet::new();
     for n in 0..20 {
         let rig = rig.clone();
@@ -80,7 +80,7 @@ async fn no_race_gets_round_the_quota(rig: &Rig) {
     assert_eq!(created, 2);
 }
 
-async fn bars_have_a_quota_too(rig: &Rig) {
+async fn bars_have_a_quota_too(rig: &ProgressTest) {
     let create = async |name: &str| {
         let settings = keyrack_progress::BarSettings::default();
         let config = keyrack_progress::StepConfig::default();

@@ -3,7 +3,7 @@
 use keyrack_progress::CountOutcome;
 use keyrack_store::ServiceError as _;
 
-use crate::rig::{BAR, Rig, TRACE, done, everywhere, goes_on, iterated};
+use crate::rig::{BAR, ProgressTest, TRACE, done, everywhere, goes_on, iterated};
 
 #[tokio::test]
 async fn number_of_iterations_can_be_corrected_within_the_program() {
@@ -15,12 +15,16 @@ async fn number_of_iterations_can_be_corrected_within_the_program() {
     .await;
 }
 
-async fn recount(rig: &Rig, step: &str, iterations: Option<u64>) -> Result<(), &'static str> {
+async fn recount(
+    rig: &ProgressTest,
+    step: &str,
+    iterations: Option<u64>,
+) -> Result<(), &'static str> {
     let recounted = rig.progress.recount_step(&rig.user, BAR, TRACE, step, iterations).await;
     recounted.map_err(|error| error.code())
 }
 
-async fn a_step_becomes_iterated(rig: &Rig) {
+async fn a_step_becomes_iterated(rig: &ProgressTest) {
     rig.start("run").await;
     recount(rig, "run", Some(7)).await.expect("recounted");
     rig.accept(&iterated("run", 3, 7)).await;
@@ -31,7 +35,7 @@ async fn a_step_becomes_iterated(rig: &Rig) {
     assert_eq!(samples.traces[0].steps[0].iterations, Some(7));
 }
 
-async fn progress_beyond_the_new_number_is_cut(rig: &Rig) {
+async fn progress_beyond_the_new_number_is_cut(rig: &ProgressTest) {
     rig.start("open").await;
     rig.accept(&iterated("copy", 0, 10)).await;
     rig.accept(&iterated("copy", 9, 10)).await;
@@ -40,7 +44,7 @@ async fn progress_beyond_the_new_number_is_cut(rig: &Rig) {
     assert_eq!((trace.current().iteration, trace.current().iterations), (5, 5));
 }
 
-async fn only_the_current_step_can_be_corrected(rig: &Rig) {
+async fn only_the_current_step_can_be_corrected(rig: &ProgressTest) {
     assert_eq!(recount(rig, "open", Some(2)).await, Err("trace_not_found"));
     rig.start("open").await;
     rig.accept(&goes_on("close")).await;

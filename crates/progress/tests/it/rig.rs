@@ -19,17 +19,17 @@ pub(crate) const BAR: &str = "import";
 pub(crate) const TRACE: &str = "t1";
 
 #[derive(Clone)]
-pub(crate) struct Rig {
+pub(crate) struct ProgressTest {
     pub(crate) progress: Progress,
     pub(crate) clock: SimulatedHost,
     pub(crate) user: UserSub,
 }
 
 /// Runs a test on every kind of store, beginning at [`NOW`].
-pub(crate) async fn everywhere(test: impl AsyncFn(Rig)) {
+pub(crate) async fn everywhere(test: impl AsyncFn(ProgressTest)) {
     on_every_store_at(NOW_MS, async |store, clock| {
         let progress = Progress::seeded(store, hot_queue(), 1);
-        let rig = Rig { progress, clock, user: user("alice") };
+        let rig = ProgressTest { progress, clock, user: user("alice") };
         test(rig.clone()).await;
         rig.assert_as_declared().await;
     })
@@ -79,10 +79,10 @@ pub(crate) fn done(update: Update) -> Update {
 /// A step of a whole run: its name, its iterations (0 for a one-off step), and how long it takes.
 pub(crate) type Leg<'a> = (&'a str, u64, f64);
 
-impl Rig {
+impl ProgressTest {
     /// The same store, with a user who has nothing yet.
-    pub(crate) fn of(&self, sub: &str) -> Rig {
-        Rig { user: user(sub), ..self.clone() }
+    pub(crate) fn of(&self, sub: &str) -> ProgressTest {
+        ProgressTest { user: user(sub), ..self.clone() }
     }
 
     /// Moves the clock on to a time, unless it is later already.

@@ -2,7 +2,7 @@
 
 use keyrack_progress::{Error, NewTrace, STEPS_MAX, Update};
 
-use crate::rig::{NOW, Rig, done, everywhere, fields, goes_on, iterated, starts};
+use crate::rig::{NOW, ProgressTest, done, everywhere, fields, goes_on, iterated, starts};
 
 #[tokio::test]
 async fn a_trace_moves_on_by_the_rules() {
@@ -22,14 +22,14 @@ async fn a_trace_moves_on_by_the_rules() {
     .await;
 }
 
-async fn unknown_traces_are_not_found(rig: &Rig) {
+async fn unknown_traces_are_not_found(rig: &ProgressTest) {
     rig.refuse(&goes_on("open"), "trace_not_found").await;
     rig.of("somebody").start("open").await;
     rig.refuse(&goes_on("open"), "trace_not_found").await;
     assert_eq!(rig.find("t1").await, None);
 }
 
-async fn completed_traces_stay_as_they_are(rig: &Rig) {
+async fn completed_traces_stay_as_they_are(rig: &ProgressTest) {
     rig.start("open").await;
     rig.accept(&done(goes_on("open"))).await;
     for update in [goes_on("open"), done(goes_on("open")), goes_on("close")] {
@@ -37,7 +37,7 @@ async fn completed_traces_stay_as_they_are(rig: &Rig) {
     }
 }
 
-async fn a_lost_step_is_waited_for(rig: &Rig) {
+async fn a_lost_step_is_waited_for(rig: &ProgressTest) {
     rig.start("open").await;
     rig.ask::<()>("DEL", &rig.step_key(1), &[]).await;
     rig.refuse(&goes_on("open"), "step_missing").await;
@@ -45,7 +45,7 @@ async fn a_lost_step_is_waited_for(rig: &Rig) {
     assert_eq!(rig.find("t1").await, None, "a trace without its step is gone");
 }
 
-async fn a_step_cannot_end_or_go_on_before_it_begins(rig: &Rig) {
+async fn a_step_cannot_end_or_go_on_before_it_begins(rig: &ProgressTest) {
     rig.start("open").await;
     rig.refuse(&done(goes_on("read")), "missing_start_time").await;
     rig.refuse(&done(iterated("read", 3, 3)), "missing_start_time").await;
@@ -53,7 +53,7 @@ async fn a_step_cannot_end_or_go_on_before_it_begins(rig: &Rig) {
     rig.refuse(&iterated("read", 3, 3), "missing_start_time").await;
 }
 
-async fn another_name_begins_a_step(rig: &Rig) {
+async fn another_name_begins_a_step(rig: &ProgressTest) {
     rig.create(&NewTrace { iterations: Some(5), ..starts("read") }).await.expect("created");
     rig.accept(&iterated("read", 2, 5)).await;
     rig.accept(&Update { now: NOW + 1.5, ..goes_on("sort") }).await;
@@ -91,7 +91,7 @@ async fn another_name_begins_a_step(rig: &Rig) {
     assert_eq!(seen, expected);
 }
 
-async fn iterations_cannot_change(rig: &Rig) {
+async fn iterations_cannot_change(rig: &ProgressTest) {
     rig.create(&NewTrace { iterations: Some(5), ..starts("read") }).await.expect("created");
     rig.refuse(&iterated("read", 1, 6), "step_changed").await;
     rig.refuse(&goes_on("read"), "step_changed").await;
@@ -105,7 +105,7 @@ async fn iterations_cannot_change(rig: &Rig) {
     assert!(error.contains("began with no iterations"), "{error}");
 }
 
-async fn iterations_only_go_up(rig: &Rig) {
+async fn iterations_only_go_up(rig: &ProgressTest) {
     rig.create(&NewTrace { iterations: Some(5), ..starts("read") }).await.expect("created");
     rig.accept(&iterated("read", 3, 5)).await;
     rig.refuse(&iterated("read", 2, 5), "backwards_progress").await;
@@ -116,7 +116,7 @@ async fn iterations_only_go_up(rig: &Rig) {
     assert!(!rig.trace().await.done, "the last iteration is not the end");
 }
 
-async fn done_ends_the_step_and_the_trace(rig: &Rig) {
+async fn done_ends_the_step_and_the_trace(rig: &ProgressTest) {
     rig.create(&NewTrace { iterations: Some(5), ..starts("read") }).await.expect("created");
     let before = rig.queued().await.len();
     rig.accept(&Update { now: NOW + 9.0, ..done(iterated("read", 5, 5)) }).await;
@@ -135,7 +135,7 @@ async fn done_ends_the_step_and_the_trace(rig: &Rig) {
     assert_eq!(entry, expected);
 }
 
-async fn an_update_without_news_is_noted(rig: &Rig) {
+async fn an_update_without_news_is_noted(rig: &ProgressTest) {
     rig.start("one").await;
     rig.accept(&goes_on("two")).await;
     for key in [rig.trace_key(), rig.step_key(1), rig.step_key(2)] {
@@ -148,7 +148,7 @@ async fn an_update_without_news_is_noted(rig: &Rig) {
     }
 }
 
-async fn a_step_is_there_once(rig: &Rig) {
+async fn a_step_is_there_once(rig: &ProgressTest) {
     rig.start("one").await;
     rig.accept(&goes_on("two")).await;
     rig.refuse(&goes_on("one"), "step_repeated").await;
@@ -158,7 +158,7 @@ async fn a_step_is_there_once(rig: &Rig) {
     rig.refuse(&goes_on("two"), "step_repeated").await;
 }
 
-async fn steps_have_a_limit(rig: &Rig) {
+async fn steps_have_a_limit(rig: &ProgressTest) {
     rig.start("1").await;
     for step in 2..=STEPS_MAX {
         rig.accept(&goes_on(&step.to_string())).await;

@@ -2,7 +2,7 @@
 
 use keyrack_progress::{BarSettings, CountOutcome, Sampling, StepConfig};
 
-use crate::rig::{BAR, NOW, Rig, everywhere};
+use crate::rig::{BAR, NOW, ProgressTest, everywhere};
 
 const LEGS: &[(&str, u64, f64)] = &[("work", 0, 0.001)];
 
@@ -22,7 +22,7 @@ async fn a_bar_retains_what_its_sampling_says() {
 }
 
 /// Gives the bar its settings, and its one step by a first trace at the present time.
-async fn set_up(rig: &Rig, settings: BarSettings) {
+async fn set_up(rig: &ProgressTest, settings: BarSettings) {
     let config = StepConfig::default();
     rig.progress.create_bar(&rig.user, BAR, settings, config).await.expect("a bar");
     rig.progress.create_step(&rig.user, BAR, "work", false, config).await.expect("a step");
@@ -37,13 +37,13 @@ fn settings(count: u64, age: Option<u64>, technique: Sampling) -> BarSettings {
 }
 
 /// Completes a trace that began so many seconds after [`NOW`]; tells whether it was retained.
-async fn is_retained(rig: &Rig, at: f64) -> bool {
+async fn is_retained(rig: &ProgressTest, at: f64) -> bool {
     let handled = rig.run(&format!("t{}", (at * 1000.0) as i64), NOW + at, LEGS).await;
     let CountOutcome::Counted { version: 1, retained } = handled else { panic!("{handled:?}") };
     retained
 }
 
-async fn systematic_sampling_retains_one_in_each_stretch_of_time(rig: &Rig) {
+async fn systematic_sampling_retains_one_in_each_stretch_of_time(rig: &ProgressTest) {
     set_up(rig, settings(10, Some(100), Sampling::Systematic)).await;
     for (at, retained) in
         [(0.0, true), (5.0, false), (9.99, false), (10.0, true), (19.0, false), (20.5, true)]
@@ -53,14 +53,14 @@ async fn systematic_sampling_retains_one_in_each_stretch_of_time(rig: &Rig) {
     assert_eq!(rig.retained().await, [0.0, 10.0, 20.5]);
 }
 
-async fn a_newer_trace_blocks_an_older_one(rig: &Rig) {
+async fn a_newer_trace_blocks_an_older_one(rig: &ProgressTest) {
     set_up(rig, settings(10, Some(100), Sampling::Systematic)).await;
     assert!(is_retained(rig, 60.0).await);
     assert!(!is_retained(rig, 20.0).await);
     assert!(is_retained(rig, 70.0).await);
 }
 
-async fn random_sampling_retains_all_up_to_the_count(rig: &Rig) {
+async fn random_sampling_retains_all_up_to_the_count(rig: &ProgressTest) {
     set_up(rig, settings(10, Some(3600), Sampling::SimpleRandom)).await;
     for at in 0..10 {
         assert!(is_retained(rig, f64::from(at)).await, "{at}");
@@ -68,7 +68,7 @@ async fn random_sampling_retains_all_up_to_the_count(rig: &Rig) {
     assert_eq!(rig.retained().await.len(), 10);
 }
 
-async fn random_sampling_retains_each_with_the_same_chance(rig: &Rig) {
+async fn random_sampling_retains_each_with_the_same_chance(rig: &ProgressTest) {
     set_up(rig, settings(10, Some(3600), Sampling::SimpleRandom)).await;
     let mut retained = 0;
     for at in 0..100 {
@@ -81,7 +81,7 @@ async fn random_sampling_retains_each_with_the_same_chance(rig: &Rig) {
     assert!((1..=9).contains(&late), "{late} of the ten left are of the later half");
 }
 
-async fn without_an_age_stretches_are_those_of_a_week(rig: &Rig) {
+async fn without_an_age_stretches_are_those_of_a_week(rig: &ProgressTest) {
     // A week over this many is a hundred seconds.
     set_up(rig, settings(6048, None, Sampling::Systematic)).await;
     assert!(is_retained(rig, 100.0).await);
@@ -89,7 +89,7 @@ async fn without_an_age_stretches_are_those_of_a_week(rig: &Rig) {
     assert!(is_retained(rig, 200.0).await);
 }
 
-async fn a_lower_count_drops_the_oldest(rig: &Rig) {
+async fn a_lower_count_drops_the_oldest(rig: &ProgressTest) {
     set_up(rig, settings(1000, Some(1000), Sampling::Systematic)).await;
     for at in 200..215 {
         assert!(is_retained(rig, f64::from(at)).await);
@@ -103,7 +103,7 @@ async fn a_lower_count_drops_the_oldest(rig: &Rig) {
     assert_eq!(rig.retained().await, expected);
 }
 
-async fn hundred_traces_in_a_second_are_all_retained(rig: &Rig) {
+async fn hundred_traces_in_a_second_are_all_retained(rig: &ProgressTest) {
     set_up(rig, settings(10_000, Some(100), Sampling::Systematic)).await;
     for at in 0..100 {
         let at = 230.0 + f64::from(at) / 100.0;
@@ -111,7 +111,7 @@ async fn hundred_traces_in_a_second_are_all_retained(rig: &Rig) {
     }
 }
 
-async fn old_traces_are_dropped(rig: &Rig) {
+async fn old_traces_are_dropped(rig: &ProgressTest) {
     set_up(rig, settings(10, Some(60), Sampling::Systematic)).await;
     for at in [300.0, 310.0, 320.0] {
         assert!(is_retained(rig, at).await);

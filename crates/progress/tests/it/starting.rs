@@ -6,7 +6,9 @@ use keyrack_progress::{
 };
 use keyrack_store::Event;
 
-use crate::rig::{BAR, NOW, Rig, TRACE, bar, done, everywhere, fields, goes_on, starts, trace_uid};
+use crate::rig::{
+    BAR, NOW, ProgressTest, TRACE, bar, done, everywhere, fields, goes_on, starts, trace_uid,
+};
 
 #[tokio::test]
 async fn a_trace_begins_with_its_first_step() {
@@ -21,7 +23,7 @@ async fn a_trace_begins_with_its_first_step() {
     .await;
 }
 
-async fn the_keys_are_as_documented(rig: &Rig) {
+async fn the_keys_are_as_documented(rig: &ProgressTest) {
     let new = NewTrace { iterations: Some(7), now: NOW + 0.123456, ..starts("read") };
     rig.create(&new).await.expect("created");
     let expected = fields([
@@ -44,7 +46,7 @@ async fn the_keys_are_as_documented(rig: &Rig) {
     assert_eq!(rig.step_key(1).name(), "trace:keys:import:t1:step:1");
 }
 
-async fn a_clock_that_is_off_does_not_count(rig: &Rig) {
+async fn a_clock_that_is_off_does_not_count(rig: &ProgressTest) {
     for (client, expected) in [
         (NOW + 299.5, NOW + 299.5),
         (NOW - 299.5, NOW - 299.5),
@@ -65,7 +67,7 @@ async fn a_clock_that_is_off_does_not_count(rig: &Rig) {
     }
 }
 
-async fn a_trace_begins_anew_with_the_same_uid(rig: &Rig) {
+async fn a_trace_begins_anew_with_the_same_uid(rig: &ProgressTest) {
     rig.start("one").await;
     for step in ["two", "three"] {
         rig.accept(&goes_on(step)).await;
@@ -83,7 +85,7 @@ async fn a_trace_begins_anew_with_the_same_uid(rig: &Rig) {
     }
 }
 
-async fn the_uid_of_a_retained_trace_is_taken(rig: &Rig) {
+async fn the_uid_of_a_retained_trace_is_taken(rig: &ProgressTest) {
     rig.run(TRACE, NOW, &[("open", 0, 1.0)]).await;
     let retained = rig.samples().await.traces[0].uid.clone();
     let error = rig.create(&NewTrace { uid: retained.clone(), ..starts("open") }).await;
@@ -92,7 +94,7 @@ async fn the_uid_of_a_retained_trace_is_taken(rig: &Rig) {
     assert!(!rig.trace().await.done, "the uid of a completed trace is free");
 }
 
-async fn watchers_hear_of_every_change(rig: &Rig) {
+async fn watchers_hear_of_every_change(rig: &ProgressTest) {
     let channel = keys::trace_events(&rig.user, &bar(), &trace_uid(TRACE));
     assert_eq!(channel.name(), "ps:trace:watched:import:t1");
     let mut events = rig.store().subscribe(&[channel]).await.expect("a subscription");
@@ -108,7 +110,7 @@ async fn watchers_hear_of_every_change(rig: &Rig) {
     assert!(rig.trace().await.done, "what a message tells of can be read");
 }
 
-async fn traces_count_in_the_month_in_which_they_begin(rig: &Rig) {
+async fn traces_count_in_the_month_in_which_they_begin(rig: &ProgressTest) {
     let december = 1_669_852_800.0;
     rig.wait_until(december + 60.0);
     for (uid, now) in [("a", december - 1.0), ("b", december), ("c", december + 90.0)] {

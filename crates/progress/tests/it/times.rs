@@ -5,7 +5,7 @@ use keyrack_progress::{
     keys::{self, StepPosition, Version},
 };
 
-use crate::rig::{BAR, NOW, Rig, TRACE, bar, everywhere, fields, goes_on};
+use crate::rig::{BAR, NOW, ProgressTest, TRACE, bar, everywhere, fields, goes_on};
 
 #[tokio::test]
 async fn times_follow_from_the_samples() {
@@ -22,7 +22,7 @@ async fn times_follow_from_the_samples() {
 }
 
 /// Two runs: a one-off step of 1 s and 4 s, then 2 and 6 iterations in 5 s and 13 s.
-async fn two_runs(rig: &Rig) {
+async fn two_runs(rig: &ProgressTest) {
     rig.run("a", NOW, &[("open", 0, 1.0), ("read", 2, 5.0)]).await;
     let often = BarSettings {
         sampling_max_count: 100_000,
@@ -34,11 +34,11 @@ async fn two_runs(rig: &Rig) {
     rig.run("b", NOW + 30.0, &[("open", 0, 4.0), ("read", 6, 13.0)]).await;
 }
 
-async fn eta(rig: &Rig) -> Eta {
+async fn eta(rig: &ProgressTest) -> Eta {
     rig.progress.eta(&rig.user, BAR).await.expect("times")
 }
 
-fn stats_keys(rig: &Rig, version: u64) -> [keyrack_keys::Key; 3] {
+fn stats_keys(rig: &ProgressTest, version: u64) -> [keyrack_keys::Key; 3] {
     let technique = |name: &str| keys::Technique::new(name).expect("a technique");
     let version = Version::new(version).expect("a version");
     let step = |position, name| {
@@ -52,7 +52,7 @@ fn stats_keys(rig: &Rig, version: u64) -> [keyrack_keys::Key; 3] {
     ]
 }
 
-async fn nothing_is_known_of_an_unknown_bar(rig: &Rig) {
+async fn nothing_is_known_of_an_unknown_bar(rig: &ProgressTest) {
     let eta = eta(rig).await;
     assert_eq!(eta, Eta::unknown());
     let expected = serde_json::json!({
@@ -64,7 +64,7 @@ async fn nothing_is_known_of_an_unknown_bar(rig: &Rig) {
     assert_eq!((live.remaining_eta_seconds, &*live.step_name), (-2.0, "open"));
 }
 
-async fn nothing_is_known_without_samples(rig: &Rig) {
+async fn nothing_is_known_without_samples(rig: &ProgressTest) {
     two_runs(rig).await;
     for trace in rig.samples().await.traces {
         rig.progress.delete_trace(&rig.user, BAR, &trace.uid).await.expect("deleted");
@@ -78,7 +78,7 @@ async fn nothing_is_known_without_samples(rig: &Rig) {
     }
 }
 
-async fn each_technique_has_its_number(rig: &Rig) {
+async fn each_technique_has_its_number(rig: &ProgressTest) {
     two_runs(rig).await;
     let set = async |technique, percentile| {
         let config = StepConfig {
@@ -109,7 +109,7 @@ async fn each_technique_has_its_number(rig: &Rig) {
     assert!((overall - 204.0 / 23.0).abs() < 1e-9 && (open - 1.6).abs() < 1e-9);
 }
 
-async fn times_are_cached_as_documented(rig: &Rig) {
+async fn times_are_cached_as_documented(rig: &ProgressTest) {
     two_runs(rig).await;
     let worked_out = eta(rig).await;
     assert_eq!((worked_out.eta, worked_out.steps[0].eta_a), (17.0, 4.0));
@@ -132,7 +132,7 @@ async fn times_are_cached_as_documented(rig: &Rig) {
     assert_eq!(rig.ask::<String>("GET", &overall, &[]).await, "17.0");
 }
 
-async fn what_changes_the_times_drops_the_cache(rig: &Rig) {
+async fn what_changes_the_times_drops_the_cache(rig: &ProgressTest) {
     let assert_dropped = async |what: &str| {
         for key in stats_keys(rig, 0) {
             assert!(!rig.exists(&key).await, "{what} leaves {key}");
@@ -165,7 +165,7 @@ async fn what_changes_the_times_drops_the_cache(rig: &Rig) {
     assert!(!rig.exists(&overall).await && !rig.exists(&open).await);
 }
 
-async fn what_others_put_into_the_cache_is_not_believed(rig: &Rig) {
+async fn what_others_put_into_the_cache_is_not_believed(rig: &ProgressTest) {
     two_runs(rig).await;
     let right = eta(rig).await;
     let [overall, open, read] = stats_keys(rig, 0);
@@ -190,7 +190,7 @@ async fn what_others_put_into_the_cache_is_not_believed(rig: &Rig) {
     assert_eq!(rig.ask::<String>("GET", &overall, &[]).await, "17.0");
 }
 
-async fn nothing_is_cached_for_a_bar_that_has_changed_meanwhile(rig: &Rig) {
+async fn nothing_is_cached_for_a_bar_that_has_changed_meanwhile(rig: &ProgressTest) {
     two_runs(rig).await;
     let mut work = tokio::task::JoinSet::new();
     for n in 0..10_u32 {

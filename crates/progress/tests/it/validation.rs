@@ -3,7 +3,7 @@
 use keyrack_progress::{Error, ITERATIONS_MAX, NewTrace, Update};
 use keyrack_store::{Class, ServiceError as _};
 
-use crate::rig::{Rig, done, everywhere, goes_on, iterated, starts};
+use crate::rig::{ProgressTest, done, everywhere, goes_on, iterated, starts};
 
 #[tokio::test]
 async fn messages_that_make_no_sense_change_nothing() {
@@ -15,7 +15,7 @@ async fn messages_that_make_no_sense_change_nothing() {
     .await;
 }
 
-async fn traces_need_a_bar_a_uid_and_a_step(rig: &Rig) {
+async fn traces_need_a_bar_a_uid_and_a_step(rig: &ProgressTest) {
     let long_uid = "u".repeat(156);
     let (long_name, wide_name) = ("n".repeat(256), "🐝".repeat(65));
     let new = starts("open");
@@ -45,7 +45,7 @@ async fn traces_need_a_bar_a_uid_and_a_step(rig: &Rig) {
     rig.create(&longest).await.expect("as long as can be");
 }
 
-async fn iterations_have_to_fit_together(rig: &Rig) {
+async fn iterations_have_to_fit_together(rig: &ProgressTest) {
     rig.create(&NewTrace { iterations: Some(3), ..starts("read") }).await.expect("created");
     let update = iterated("read", 1, 3);
     let without = |iteration, iterations| Update { iteration, iterations, ..update.clone() };
@@ -73,7 +73,7 @@ async fn iterations_have_to_fit_together(rig: &Rig) {
     rig.accept(&done(without(Some(3), Some(3)))).await;
 }
 
-async fn names_can_be_almost_anything(rig: &Rig) {
+async fn names_can_be_almost_anything(rig: &ProgressTest) {
     for name in ["a:b", "x:y:step", "{tag}", "100 %", "🐝 é", "*?[]\\^", "\u{0}\u{7f}", ":"] {
         let new = NewTrace { pbar_name: name.into(), ..starts(name) };
         rig.create(&new).await.expect("created");

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn heard(events: &mut EventStream) -> Event {
     match tokio::time::timeout(PATIENCE, events.next()).await {
-        Ok(Some(Heard::Event(event))) => *event,
+        Ok(Some(StreamItem::Event(event))) => *event,
         other => panic!("heard {other:?}"),
     }
 }

@@ -2,7 +2,7 @@ use keyrack_testkit::on_every_store;
 
 use super::*;
 use crate::bee::{
-    Blocked, Care, EventKind, Heard, Submission,
+    Blocked, Care, EventKind, StreamItem, Submission,
     test_support::{completed, queue, simulated_hive},
 };
 
@@ -24,7 +24,7 @@ async fn a_paused_queue_starts_nothing_until_it_is_resumed() {
         hive.resume(&queue()).await.expect("resumed");
         let heard = events.next().await;
         assert!(
-            matches!(&heard, Some(Heard::Event(event)) if event.kind == EventKind::Resumed),
+            matches!(&heard, Some(StreamItem::Event(event)) if event.kind == EventKind::Resumed),
             "idle workers are woken, but {heard:?}"
         );
         assert_eq!(hive.take(&worker, 1).await.len(), 1);

@@ -22,7 +22,7 @@ async fn hive() -> Hive {
     Hive::open(store).await.expect("a hive")
 }
 
-fn ids(caught: Caught) -> Vec<String> {
+fn ids(caught: ClaimGuard) -> Vec<String> {
     caught.keep().jobs.iter().map(|job| job.jid().to_owned()).collect()
 }
 

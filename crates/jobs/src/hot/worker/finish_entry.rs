@@ -33,7 +33,7 @@ impl Settings {
         let taken = keys::taken(&self.id);
         let mut cmd = redis::cmd("LREM");
         cmd.arg(&*self.store.place(&taken)).arg(1).arg(entry);
-        let mut patience = Patience::new(self, "noting the end of a job");
+        let mut patience = RetryDeadline::new(self, "noting the end of a job");
         let result = loop {
             let result = cmd.exec_async(&mut self.store.connection()).await.map_err(Error::from);
             if patience.is_over(&result).await {
@@ -49,7 +49,7 @@ impl Settings {
 
     /// Keeps an entry that this worker cannot run where an operator finds it.
     pub(super) async fn set_aside(&self, entry: &[u8]) {
-        let mut patience = Patience::new(self, "setting an entry aside");
+        let mut patience = RetryDeadline::new(self, "setting an entry aside");
         let result = loop {
             let result = self.put(&keys::unknown(), End::Tail, UNKNOWN_MAX, entry).await;
             if patience.is_over(&result).await {
@@ -97,7 +97,7 @@ impl Settings {
     /// When the connection is lost on the way, the entry may be there already. Where the worker's own list does not tell, that
     /// has to do: twice would be too often.
     async fn give_back(&self, end: End, entry: &[u8]) {
-        let mut patience = Patience::new(self, "putting a job back");
+        let mut patience = RetryDeadline::new(self, "putting a job back");
         let result = loop {
             let result = self.put(&keys::hot(), end, 0, entry).await;
             let is_done = matches!(result, Err(Error::Lost(_))) && !self.reliable;
@@ -132,16 +132,16 @@ impl Settings {
 }
 
 /// Repeating what fails for a reason that passes.
-struct Patience<'a> {
+struct RetryDeadline<'a> {
     worker: &'a str,
     outage: Outage,
     deadline: Instant,
 }
 
-impl Patience<'_> {
-    fn new<'a>(settings: &'a Settings, doing: &'static str) -> Patience<'a> {
+impl RetryDeadline<'_> {
+    fn new<'a>(settings: &'a Settings, doing: &'static str) -> RetryDeadline<'a> {
         let deadline = Instant::now() + PATIENCE;
-        Patience { worker: settings.id.as_str(), outage: Outage::new(doing), deadline }
+        RetryDeadline { worker: settings.id.as_str(), outage: Outage::new(doing), deadline }
     }
 
     /// Whether this result has to do; if not, waits a little.

@@ -77,21 +77,21 @@ fn whatever_happens_no_job_is_lost_or_ends_twice() {
 }
 
 /// What went wrong, and at which step.
-struct Trouble {
+struct ModelFailure {
     at: usize,
     what: String,
 }
 
 /// Makes a run from an empty store.
-fn run(plan: &Plan, seed: u64) -> Result<(), Trouble> {
+fn run(plan: &Plan, seed: u64) -> Result<(), ModelFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let mut world = World::new(plan, seed).await;
         for (at, step) in plan.steps.iter().enumerate() {
-            world.step(step).await.map_err(|what| Trouble { at, what })?;
+            world.step(step).await.map_err(|what| ModelFailure { at, what })?;
         }
         let at = plan.steps.len();
-        finale::finale(&mut world).await.map_err(|what| Trouble { at, what })
+        finale::finale(&mut world).await.map_err(|what| ModelFailure { at, what })
     })
 }
 
@@ -111,7 +111,7 @@ fn judge(seed: u64) {
 }
 
 /// Leaves out steps as long as the run still fails.
-fn shrink(mut plan: Plan, seed: u64, mut trouble: Trouble) -> (Plan, Trouble) {
+fn shrink(mut plan: Plan, seed: u64, mut trouble: ModelFailure) -> (Plan, ModelFailure) {
     plan.steps.truncate(trouble.at + 1);
     let (mut chunk, mut n_runs) = (plan.steps.len() / 2, 0);
     while chunk > 0 && n_runs < SHRINK_RUNS_MAX {

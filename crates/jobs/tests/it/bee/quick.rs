@@ -1,6 +1,6 @@
 //! Completed jobs whose worker says what it was told of them: less is read, and the same is stored.
 
-use keyrack_jobs::bee::{Blocked, End, Heard, Job, Limits, Outcome, Status, Verdict, keys};
+use keyrack_jobs::bee::{Blocked, End, Job, Limits, Outcome, Status, StreamItem, Verdict, keys};
 
 use super::fixture::{
     CARE, FAILED_TTL_MS, Fixture, LOCK_MS, TTL_MS, completed, everywhere, failed_for_good, jid,
@@ -79,7 +79,7 @@ async fn it_is_heard_by_who_listens(fixture: &Fixture) {
     let job = fixture.claim_one().await;
     assert_eq!(fixture.settle(&job, quick("7")).await, Verdict::Ok);
     loop {
-        let Some(Heard::Event(event)) = events.next().await else { continue };
+        let Some(StreamItem::Event(event)) = events.next().await else { continue };
         if let Some(job) = &event.job {
             assert_eq!((job.jid(), job.status()), ("heard", Status::Completed));
             return assert_eq!(job.result(), Some("7"));

@@ -9,22 +9,22 @@ use super::*;
 const SEEDS: u64 = 60;
 
 /// Checks a claim for many seeds; the one that fails is told.
-fn for_seeds(claim: impl Fn(&mut Dice) + panic::RefUnwindSafe) {
+fn for_seeds(claim: impl Fn(&mut TestRandom) + panic::RefUnwindSafe) {
     let setting = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seeds = match setting("KEYRACK_SEED") {
         Some(seed) => seed..seed + 1,
         None => 1..setting("KEYRACK_SEEDS").unwrap_or(SEEDS) + 1,
     };
     for seed in seeds {
-        let held = panic::catch_unwind(|| claim(&mut Dice(seed)));
+        let held = panic::catch_unwind(|| claim(&mut TestRandom(seed)));
         assert!(held.is_ok(), "the claim failed, as told above; repeat with KEYRACK_SEED={seed}");
     }
 }
 
 /// SplitMix64.
-struct Dice(u64);
+struct TestRandom(u64);
 
-impl Dice {
+impl TestRandom {
     fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -57,12 +57,12 @@ impl Dice {
 struct Bar(Vec<(f64, bool)>);
 
 impl Bar {
-    fn any(dice: &mut Dice) -> Bar {
+    fn any(dice: &mut TestRandom) -> Bar {
         let steps = 1 + dice.below(6);
         Bar((0..steps).map(|_| (dice.seconds(), dice.share() < 0.5)).collect())
     }
 
-    fn run(&self, dice: &mut Dice) -> Vec<FinishedStep> {
+    fn run(&self, dice: &mut TestRandom) -> Vec<FinishedStep> {
         let speed = dice.share() - 0.5;
         let spread = dice.share();
         let steps = self.0.iter().enumerate().map(|(at, (seconds, is_iterated))| {
@@ -80,7 +80,7 @@ impl Bar {
     }
 
     /// Up to 30 past runs, and one that has come to some place.
-    fn any_moment(dice: &mut Dice) -> (Vec<PastRun>, Running) {
+    fn any_moment(dice: &mut TestRandom) -> (Vec<PastRun>, Running) {
         let bar = Bar::any(dice);
         let runs = 1 + dice.below(30);
         let past = (0..runs).map(|_| PastRun { steps: bar.run(dice) }).collect();
@@ -113,7 +113,7 @@ fn estimates_make_sense_whatever_is_put_in() {
     for_seeds(|dice| {
         let bar = Bar::any(dice);
         let runs = dice.below(12);
-        let broken = |dice: &mut Dice| {
+        let broken = |dice: &mut TestRandom| {
             let mut steps = bar.run(dice);
             for step in &mut steps {
                 if dice.share() < 0.2 {
@@ -182,7 +182,7 @@ fn expected_end_of_an_ordinary_loop_hardly_moves() {
     for_seeds(|dice| {
         let each = dice.seconds();
         // Of very uneven runs, short ones may be slow by chance, which looks like a set-up.
-        let run = |dice: &mut Dice, unevenness: f64| {
+        let run = |dice: &mut TestRandom, unevenness: f64| {
             let n = 20 + dice.below(300);
             let seconds = each * n as f64 * (1.0 + unevenness * (dice.share() - 0.5));
             FinishedStep { name: "copy".into(), iterations: Some(n), seconds, pace: Vec::new() }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keyrack_progress::{CountOutcome, Marks, NewTrace, Trace, TraceStep, Update};
 
-use crate::rig::{BAR, Rig};
+use crate::rig::{BAR, ProgressTest};
 
 /// A week over a hundred samples: what a bar begins with.
 const INTERVAL: f64 = 6048.0;
@@ -30,7 +30,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) async fn read(rig: &Rig) -> (Seen, usize, u64) {
+    pub(super) async fn read(rig: &ProgressTest) -> (Seen, usize, u64) {
         let samples = rig.progress.samples(&rig.user, BAR).await.expect("an answer");
         let seen = samples.map_or_else(Seen::default, |samples| Seen {
             version: Some(samples.bar.version),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyrack_jobs::bee::{EventStream, Heard, Hive, keys};
+use keyrack_jobs::bee::{EventStream, Hive, StreamItem, keys};
 
 use super::{check::same, seen::Entry, world::queue_name};
 
@@ -31,7 +31,7 @@ impl Listener {
         let told = hive.store().publish(&channel, message.to_string()).await;
         told.map_err(|error| error.to_string())?;
         loop {
-            let Some(Heard::Event(event)) = self.stream.next().await else {
+            let Some(StreamItem::Event(event)) = self.stream.next().await else {
                 return Err("events were missed".into());
             };
             if event.jid == mark {
