@@ -1,6 +1,9 @@
 //! Where servers are and how to log in there.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use redis::{
     AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, RedisError, RedisResult,
@@ -12,6 +15,7 @@ use crate::{
     link::Connect,
     open::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT, cluster_client},
     reply::{self, ErrorMeaning},
+    store::Options,
 };
 
 /// One server.
@@ -58,16 +62,26 @@ impl Connect for Address {
     }
 }
 
+/// A slot with 100,000 keys moves in about this time, and a failover takes half of it. It is as long as any reply may take.
+pub(crate) const SLOT_WAIT_DEFAULT: Duration = Duration::from_secs(10);
+
 /// Some nodes of a cluster, which know the others.
 #[derive(Clone)]
 pub(crate) struct ClusterNodes {
     nodes: Vec<ConnectionInfo>,
     password_file: Option<PathBuf>,
+    slot_wait: Duration,
 }
 
 impl ClusterNodes {
-    pub(crate) fn new(nodes: Vec<ConnectionInfo>, password_file: Option<PathBuf>) -> ClusterNodes {
-        ClusterNodes { nodes, password_file }
+    pub(crate) fn new(nodes: Vec<ConnectionInfo>, options: &Options) -> ClusterNodes {
+        let slot_wait = options.slot_wait.unwrap_or(SLOT_WAIT_DEFAULT);
+        ClusterNodes { nodes, password_file: options.password_file.clone(), slot_wait }
+    }
+
+    /// How long a call waits for a slot that moves.
+    pub(crate) fn slot_wait(&self) -> Duration {
+        self.slot_wait
     }
 
     /// The nodes with the password of this moment.

@@ -12,10 +12,6 @@ use crate::{
     sentinel::Primary,
 };
 
-/// How long a call waits for a slot of a cluster that moves or fails over; beyond that its caller is told to come back.
-/// A slot with 100,000 keys moves in about this time, and a failover takes half of it. It is as long as any reply may take.
-const SLOT_WAIT_MAX: Duration = Duration::from_secs(10);
-
 /// A connection to the store. Cheap to clone; clones share what is behind it.
 ///
 /// It comes back by itself when it was lost. Commands that were under way then fail, because nobody can know whether
@@ -59,7 +55,7 @@ impl ConnectionLike for Connection {
                 result
             }),
             Backend::Cluster(cluster) => Box::pin(async move {
-                let mut wait = SlotWait::new();
+                let mut wait = SlotWait::within(cluster.address().slot_wait());
                 loop {
                     let result = cluster.command(cmd).await;
                     if !(is_slot_moving(&result) && wait.again().await) {
@@ -88,7 +84,7 @@ impl ConnectionLike for Connection {
                 result
             }),
             Backend::Cluster(cluster) => Box::pin(async move {
-                let mut wait = SlotWait::new();
+                let mut wait = SlotWait::within(cluster.address().slot_wait());
                 loop {
                     let result = cluster.pipeline(pipeline, offset, count).await;
                     if !(is_every_slot_moving(&result) && wait.again().await) {
@@ -133,8 +129,8 @@ struct SlotWait {
 }
 
 impl SlotWait {
-    fn new() -> SlotWait {
-        SlotWait { deadline: Instant::now() + SLOT_WAIT_MAX, pause: RETRY_DELAY_MIN }
+    fn within(bound: Duration) -> SlotWait {
+        SlotWait { deadline: Instant::now() + bound, pause: RETRY_DELAY_MIN }
     }
 
     /// Waits for a while; `false` when there was enough of it.
@@ -179,13 +175,14 @@ impl std::fmt::Debug for Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::SLOT_WAIT_DEFAULT;
 
     #[tokio::test(start_paused = true)]
     async fn a_slot_that_does_not_come_to_rest_is_waited_for_within_the_bound() {
-        let (start, mut wait) = (Instant::now(), SlotWait::new());
+        let (start, mut wait) = (Instant::now(), SlotWait::within(SLOT_WAIT_DEFAULT));
         while wait.again().await {}
         let waited = start.elapsed();
-        assert!(waited <= SLOT_WAIT_MAX, "{waited:?}");
-        assert!(waited > SLOT_WAIT_MAX - RETRY_DELAY_MAX, "{waited:?}");
+        assert!(waited <= SLOT_WAIT_DEFAULT, "{waited:?}");
+        assert!(waited > SLOT_WAIT_DEFAULT - RETRY_DELAY_MAX, "{waited:?}");
     }
 }

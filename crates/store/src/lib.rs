@@ -19,6 +19,7 @@ mod clock;
 mod connection;
 mod error;
 mod info;
+mod joined;
 mod keys;
 mod keyspace;
 mod link;
@@ -42,6 +43,7 @@ pub use self::{
     connection::Connection,
     error::Error,
     info::{DatabaseInfo, Info},
+    joined::joined,
     keys::FAMILIES,
     keyspace::Keyspace,
     replicas::{ReplicasAcknowledge, Writing},

@@ -1,6 +1,6 @@
 //! Making the connections that a URL asks for, and looking whether what answers will do.
 
-use std::{panic, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use keyrack_engine::{Engine, log};
 use redis::{
@@ -12,6 +12,7 @@ use redis::{
 use crate::{
     address::{Address, ClusterNodes},
     error::{Error, text},
+    joined::joined,
     link::{ClusterLink, Link, ServerLink},
     sentinel::Primary,
     store::Options,
@@ -52,7 +53,7 @@ pub(crate) async fn open(url: &StoreUrl, options: &mut Options) -> Result<Opened
             let (builder, dir) = (engine_builder(options).fsync(*fsync), dir.clone());
             // A long log takes minutes, in which the program has other things to do.
             let opened = tokio::task::spawn_blocking(move || builder.open(dir)).await;
-            let opened = opened.unwrap_or_else(|error| panic::resume_unwind(error.into_panic()));
+            let opened = joined(opened).await;
             Ok(OpenedBackend::Embedded(opened.map_err(|error| folder_error(&error))?))
         }
         Target::Server(info) => {
@@ -66,7 +67,7 @@ pub(crate) async fn open(url: &StoreUrl, options: &mut Options) -> Result<Opened
             Ok(OpenedBackend::Sentinel(primary))
         }
         Target::Cluster { nodes } => {
-            let nodes = ClusterNodes::new(nodes.clone(), options.password_file.clone());
+            let nodes = ClusterNodes::new(nodes.clone(), options);
             let cluster = Link::open(nodes).await.map_err(|error| opening(url, 0, &error))?;
             Ok(OpenedBackend::Cluster(cluster))
         }

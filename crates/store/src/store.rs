@@ -1,6 +1,6 @@
 //! The store itself.
 
-use std::{borrow::Cow, path::PathBuf, sync::Arc};
+use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use keyrack_engine::{
     Engine, Host, Loading, SteadyClock, SystemHost, SystemTimeSource, TimeSource,
@@ -76,6 +76,9 @@ pub struct Options {
     pub password_file: Option<PathBuf>,
     /// How many replicas have to have a [`Writing`](crate::Writing) before it succeeds.
     pub replicas_acknowledge: Option<ReplicasAcknowledge>,
+    /// How long a call waits for a slot of a cluster that moves or fails over before it ends as
+    /// [`Error::Unavailable`]; 10 s unless set.
+    pub slot_wait: Option<Duration>,
 }
 
 impl std::fmt::Debug for Options {

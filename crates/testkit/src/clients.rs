@@ -35,6 +35,24 @@ pub fn node() -> Command {
     command
 }
 
+/// A Go that finds go-redis (`gopkg.in/redis.v5`), and the packages under `src` of a folder.
+///
+/// # Panics
+/// When the set-up has not run.
+#[track_caller]
+pub fn go(folder: &Path) -> Command {
+    present(Path::new(GO_LIBRARIES).join("src/gopkg.in/redis.v5"));
+    let mut command = Command::new("go");
+    // No module proxy: packages are those of the folder and of the system.
+    command.env("GO111MODULE", "off").env("GOFLAGS", "");
+    command.env("GOPATH", format!("{}:{GO_LIBRARIES}", folder.display()));
+    command.env("GOCACHE", self::folder().join("go"));
+    command
+}
+
+/// Where Debian puts libraries of Go.
+const GO_LIBRARIES: &str = "/usr/share/gocode";
+
 /// The script that looks through a page for barriers.
 ///
 /// # Panics

@@ -203,6 +203,10 @@ fn what_one_script_changes_shares_a_slot_on_a_cluster() {
         recurring::keys::rjobs(),
         recurring::keys::digest(),
         recurring::keys::purgatory(),
+        recurring::keys::defined(),
+        recurring::keys::defined_due(),
+        recurring::keys::defined_version(),
+        recurring::keys::defined_events(),
     ];
     assert!(keys.iter().all(|key| key.tag() == Some("jobs")));
 }

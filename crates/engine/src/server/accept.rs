@@ -15,6 +15,7 @@ use super::{
     connection::{Connection, Times},
     files,
     input::Input,
+    lookout::{Lookout, Traffic},
     output::Output,
     peer::Peer,
     registration::Registration,
@@ -71,6 +72,7 @@ pub(super) struct Acceptor {
     /// As they were when the state could last be read.
     config: Config,
     auth_throttle: Arc<AuthThrottle>,
+    traffic: Arc<Traffic>,
     /// More cannot be let in whatever the settings say.
     room: usize,
     /// Given up for a moment to tell a client that there is no room.
@@ -94,6 +96,7 @@ impl Acceptor {
             connections: JoinSet::new(),
             mailboxes: HashMap::new(),
             auth_throttle: Arc::default(),
+            traffic: Arc::default(),
             room: files::clients_max(),
             spare: files::spare(),
         }
@@ -160,7 +163,9 @@ impl Acceptor {
         };
         let times = Times::new(self.config.auth_timeout_s);
         let shared = self.shared.clone();
-        let connection = Connection { shared, stream, input: Input::default(), peer, times };
+        let lookout = Lookout::new(self.traffic.clone());
+        let connection =
+            Connection { shared, stream, input: Input::default(), peer, times, lookout };
         let task = match &self.security {
             Security::Plain => self.connections.spawn(connection.run()),
             #[cfg(feature = "tls")]

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     input::Input,
+    lookout::Lookout,
     output::Closed,
     peer::{Next, Peer},
     stream::Stream,
@@ -24,6 +25,7 @@ pub(super) struct Connection<S> {
     pub(super) input: Input,
     pub(super) peer: Peer,
     pub(super) times: Times,
+    pub(super) lookout: Lookout,
 }
 
 /// What a client may not take longer for.
@@ -78,14 +80,21 @@ impl<S: Stream> Connection<S> {
     }
 
     async fn serve(&mut self) -> Result<(), Closed> {
+        let mut is_busy = false;
         loop {
             let event = match self.deadline() {
-                None => poll_fn(|cx| self.poll_event(cx)).await?,
+                None => self.next_event(is_busy).await?,
                 Some(deadline) => self.event_before(deadline).await?,
             };
             match event {
-                Event::Received(n) => self.peer.n_received += n,
-                Event::Delivered(delivery) => self.peer.deliver(delivery),
+                Event::Received(n) => {
+                    self.peer.n_received += n;
+                    is_busy = self.lookout.note_received();
+                }
+                Event::Delivered(delivery) => {
+                    self.peer.deliver(delivery);
+                    is_busy = false;
+                }
             }
             self.peer.take_deliveries();
             self.take_turns().await?;
@@ -124,6 +133,21 @@ impl<S: Stream> Connection<S> {
             return Err(Closed);
         }
         timeout_at(deadline, poll_fn(|cx| self.poll_event(cx))).await.unwrap_or(Err(Closed))
+    }
+
+    /// Waits for what comes next; looks for it before the thread goes to sleep, if it `is_busy`.
+    async fn next_event(&mut self, is_busy: bool) -> Result<Event, Closed> {
+        if is_busy && let Some(mut watch) = self.lookout.begin() {
+            while watch.goes_on() {
+                tokio::task::yield_now().await;
+                let polled = poll_fn(|cx| Poll::Ready(self.poll_event(cx))).await;
+                if let Poll::Ready(event) = polled {
+                    watch.note_found();
+                    return event;
+                }
+            }
+        }
+        poll_fn(|cx| self.poll_event(cx)).await
     }
 
     /// Runs what is there, with pauses for others.

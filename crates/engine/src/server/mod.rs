@@ -2,8 +2,8 @@
 //!
 //! One task listens ([`accept`]) and one task per client reads, runs and answers ([`connection`]). Whatever has
 //! arrived is run under one lock ([`peer`]) and answered with one write. Buffers are borrowed from a pool while there
-//! is something in them ([`pool`]), so an idle client costs little more than its socket. What is said about a socket holds
-//! for TLS too ([`stream`]).
+//! is something in them ([`pool`]), so an idle client costs little more than its socket. While many clients send, the
+//! thread does not sleep between two requests ([`lookout`]). What is said about a socket holds for TLS too ([`stream`]).
 
 mod accept;
 mod auth_throttle;
@@ -12,6 +12,7 @@ mod busy;
 mod connection;
 mod files;
 mod input;
+mod lookout;
 mod output;
 mod peer;
 mod pool;

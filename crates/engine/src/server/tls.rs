@@ -26,9 +26,9 @@ const PLAIN: &[u8] = b"-ERR this port takes TLS only, as with redis-cli --tls\r\
 impl Connection<TcpStream> {
     /// Agrees on keys, and serves the client until one side hangs up.
     pub(super) async fn run_over_tls(self, acceptor: TlsAcceptor) {
-        let Connection { shared, stream, input, mut peer, times } = self;
+        let Connection { shared, stream, input, mut peer, times, lookout } = self;
         if let Some(stream) = agree(&acceptor, stream, &mut peer.inbox).await {
-            Connection { shared, stream, input, peer, times }.run().await;
+            Connection { shared, stream, input, peer, times, lookout }.run().await;
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) const COMMANDS: &[Group] = &[
     },
     Group {
         purpose: "telling how the store is doing, and walking through it for the lint",
-        commands: &["info", "time", "dbsize", "scan", "type", "memory|usage"],
+        commands: &["info", "time", "dbsize", "scan", "type", "memory|usage", "object|idletime"],
     },
     Group { purpose: "scripts", commands: &["eval", "evalsha"] },
     Group { purpose: "waiting until replicas have what was written", commands: &["wait"] },

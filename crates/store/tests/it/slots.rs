@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_store::{Error, Script, Store, script};
+use keyrack_store::{Error, Options, Script, Store, script};
 use keyrack_testkit::RedisCluster;
 use redis::AsyncCommands;
 
@@ -10,6 +10,8 @@ use crate::keys::{account, alice, moved};
 
 static TRANSFER: Script = script!("transfer.lua", "amounts.lua");
 static DERIVE: Script = script!("derive.lua");
+
+const NAMES: [&str; 3] = ["giro", "savings", "derived"];
 
 /// Long enough for a call to have been refused, had it not waited.
 const NO_REFUSAL_WITHIN: Duration = Duration::from_millis(700);
@@ -27,7 +29,7 @@ async fn derive(store: &Store) -> Result<i64, Error> {
 async fn waits_for_its_slot(call: impl AsyncFn(&Store) -> Result<i64, Error>) {
     let cluster = RedisCluster::start();
     let store = Store::open(&cluster.url()).await.expect("a store");
-    for name in ["giro", "savings", "derived"] {
+    for name in NAMES {
         let key = store.place(&account(name)).into_owned();
         let _: () = store.connection().set(&key, 100).await.expect("a first amount");
     }
@@ -60,4 +62,43 @@ async fn a_script_waits_until_its_slot_has_moved() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_whose_derived_key_is_on_the_other_node_waits_until_its_slot_has_moved() {
     waits_for_its_slot(derive).await;
+}
+
+async fn is_refused_in_an_open_slot(call: impl AsyncFn(&Store) -> Result<i64, Error>) {
+    let cluster = RedisCluster::start();
+    let options = Options { slot_wait: Some(NO_REFUSAL_WITHIN), ..Options::default() };
+    let url = cluster.url().parse().expect("a URL");
+    let store = Store::open_with(url, options).await.expect("a store");
+    for name in NAMES {
+        let key = store.place(&account(name)).into_owned();
+        let _: () = store.connection().set(&key, 100).await.expect("a first amount");
+    }
+    let slot = cluster.key_slot(&store.place(&account("giro")));
+    let to = (cluster.owner(slot) + 1) % 3;
+    let moving = cluster.begin_slot_move(slot, to);
+    migrate(&cluster, &store, "derived", to);
+    migrate(&cluster, &store, "savings", to);
+
+    let refused = call(&store).await;
+
+    assert!(matches!(refused, Err(Error::Unavailable { .. })), "{refused:?}");
+    moving.move_keys();
+    moving.finish();
+    for name in NAMES {
+        let key = store.place(&account(name)).into_owned();
+        let amount: i64 = store.connection().get(&key).await.expect("an amount");
+        assert_eq!(amount, 100, "{name} has changed");
+    }
+    assert_eq!(call(&store).await.expect("the slot has arrived"), 99);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_in_a_slot_that_stays_open_is_unavailable_and_changes_nothing() {
+    is_refused_in_an_open_slot(transfer).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_with_a_derived_key_in_a_slot_that_stays_open_is_unavailable_and_changes_nothing()
+{
+    is_refused_in_an_open_slot(derive).await;
 }
