@@ -57,8 +57,10 @@ fn explained(parsed: Parsed) -> Option<Explanation> {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let family = self.family;
-        writeln!(f, "{}", self.name)?;
-        writeln!(f, "\n{}\n", family.text())?;
+        writeln!(f, "{}\n", self.name)?;
+        if !family.prose.trim().is_empty() {
+            writeln!(f, "{}\n", family.text())?;
+        }
         writeln!(f, "family      {}", family.id())?;
         writeln!(f, "template    {}", family.template)?;
         writeln!(f, "type        {}", family.content.noun())?;
@@ -68,10 +70,24 @@ impl fmt::Display for Explanation {
         if !family.removed.is_empty() {
             writeln!(f, "removed     {}", family.removed)?;
         }
+        if let Some(max) = family.items_max {
+            writeln!(f, "holds       at most {max}")?;
+        }
+        if let Some(max) = family.bytes_max {
+            writeln!(f, "bytes       at most {max}")?;
+        }
         if family.secret {
             writeln!(f, "secret      {}", SECRET)?;
         }
-        writeln!(f, "owner       {}", family.owner_crate())?;
+        match family.team {
+            "" => writeln!(f, "owner       {}", family.owner_crate())?,
+            team => writeln!(f, "owner       {team}")?,
+        }
+        for (label, programs) in [("written by", family.writers), ("read by", family.readers)] {
+            if !programs.is_empty() {
+                writeln!(f, "{label:10}  {}", programs.join(", "))?;
+            }
+        }
         writeln!(f, "from        {}", family.origin)?;
         writeln!(f, "on cluster  {}", self.cluster)?;
         if !self.parts.is_empty() {
@@ -80,14 +96,16 @@ impl fmt::Display for Explanation {
         let widths = self.parts.iter().map(|part| (part.name.len(), part.value.chars().count()));
         let (names, values) = widths.fold((0, 0), |(a, b), (c, d)| (a.max(c), b.max(d)));
         for ExplainedPart { name, value, meaning } in &self.parts {
-            writeln!(f, "  {name:names$}  {value:values$}  {meaning}")?;
+            let row = format!("  {name:names$}  {value:values$}  {meaning}");
+            writeln!(f, "{}", row.trim_end())?;
         }
         writeln!(f, "\ncontent")?;
         let names = self.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
         for Row { name, encoding, optional, secret, prose } in &self.rows {
             let optional = if *optional { " (optional)" } else { "" };
             let secret = if *secret { " (secret)" } else { "" };
-            writeln!(f, "  {name:names$}  {encoding}{optional}{secret}: {prose}")?;
+            let colon = if prose.is_empty() { "" } else { ": " };
+            writeln!(f, "  {name:names$}  {encoding}{optional}{secret}{colon}{prose}")?;
         }
         Ok(())
     }

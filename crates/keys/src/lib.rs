@@ -7,7 +7,8 @@
 //!
 //! In reading order: `part` and `coding` say what may stand in a key; `family`, `encoding`, `json` and `python` what is declared and how it is written;
 //! `macros` how; `key` and `template` build and match names; `registry` collects all families; `overlap` proves that
-//! no two of them share a key; `file` is the notation for other programs, `check` and `diff` judge it; `describe`, `docs` and `explain` put it into words.
+//! no two of them share a key; `file` is the notation for other programs, `check` and `diff` judge it,
+//! `generate` makes code of it; `describe`, `docs` and `explain` put it into words.
 
 mod coding;
 mod macros;
@@ -31,6 +32,7 @@ pub mod file;
 
 mod check;
 mod diff;
+mod generate;
 mod import;
 
 mod describe;
@@ -48,6 +50,7 @@ pub use family::{
     By, Content, Database, Family, Field, Holds, KnownBy, LateFamily, Listed, Origin, Referent,
     Shard, Slot, Ttl, Value,
 };
+pub use generate::{Generated, Language, generate, module_name};
 pub use html::html;
 pub use import::import;
 pub use key::{Key, Layout};
@@ -58,6 +61,8 @@ pub use template::RenderError;
 
 #[doc(hidden)]
 pub use key::Builder;
+#[doc(hidden)]
+pub use serde;
 
 /// Everything a `keys.rs` file needs.
 pub mod declare {

@@ -2,6 +2,9 @@
 
 /// Declares part types: the typed values that may stand in a key.
 ///
+/// Each parses from text (`FromStr`, `TryFrom<&str>`), prints, and goes through serde: numbers as numbers, all others as text.
+/// Whatever way it takes, a value that may not stand in a key is refused.
+///
 /// ```
 /// keyrack_keys::parts! {
 ///     /// The name of a queue.
@@ -19,6 +22,7 @@
 /// assert_eq!(QueueName::new("emails")?.as_str(), "emails");
 /// assert_eq!("weeks".parse::<Interval>()?, Interval::Weeks);
 /// assert!(Month::new(13).is_err());
+/// assert!(QueueName::try_from("").is_err());
 /// # Ok::<(), keyrack_keys::PartError>(())
 /// ```
 #[macro_export]
@@ -59,6 +63,27 @@ macro_rules! parts {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 <Self as $crate::Part>::KIND.check(text)?;
                 Ok(Self(text.bytes().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'))))
+            }
+        }
+
+        impl ::std::convert::TryFrom<u64> for $name {
+            type Error = $crate::PartError;
+
+            fn try_from(number: u64) -> Result<Self, Self::Error> {
+                Self::new(number)
+            }
+        }
+
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_u64(self.0)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let number = <u64 as $crate::serde::Deserialize>::deserialize(deserializer)?;
+                Self::new(number).map_err($crate::serde::de::Error::custom)
             }
         }
 
@@ -104,6 +129,7 @@ macro_rules! parts {
             }
         }
 
+        $crate::parts!(@from_text $name);
         $crate::parts!(
             @part [$($prose)+] $name $crate::Shape::Words(Self::WORDS),
             |word, out| word.as_str(), out.push_str(word.as_str())
@@ -138,10 +164,49 @@ macro_rules! parts {
             }
         }
 
+        impl ::std::convert::TryFrom<String> for $name {
+            type Error = $crate::PartError;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::new(text)
+            }
+        }
+
+        impl ::std::convert::AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        $crate::parts!(@from_text $name);
         $crate::parts!(
             @part [$($prose)+] $name $shape,
             |text, out| text.0, <Self as $crate::Part>::KIND.encode(&text.0, out)
         );
+    };
+
+    // What every part has that is written as text, in programs and in JSON.
+    (@from_text $name:ident) => {
+        impl ::std::convert::TryFrom<&str> for $name {
+            type Error = $crate::PartError;
+
+            fn try_from(text: &str) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as $crate::serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err($crate::serde::de::Error::custom)
+            }
+        }
     };
 
     (@part [$($prose:literal)+] $name:ident $shape:expr, |$value:ident, $out:ident| $shown:expr, $write:expr) => {

@@ -113,7 +113,7 @@ impl Automaton {
     }
 
     /// These states and all that follow without a byte.
-    fn closure(&self, states: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    pub(crate) fn closure(&self, states: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut found: Vec<usize> = Vec::new();
         let mut open: Vec<usize> = states.into_iter().collect();
         while let Some(state) = open.pop() {

@@ -47,6 +47,10 @@ impl Pattern {
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
     }
+
+    pub(crate) fn automaton(&self) -> &Automaton {
+        &self.automaton
+    }
 }
 
 impl fmt::Debug for Pattern {

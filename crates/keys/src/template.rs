@@ -199,7 +199,7 @@ fn fits(pieces: &[Piece], raw: &[u8], at: usize, found: &mut Captures) -> bool {
 }
 
 /// A glob that matches this text only.
-fn glob_of(text: &str) -> String {
+pub(crate) fn glob_of(text: &str) -> String {
     let mut glob = String::with_capacity(text.len());
     for letter in text.chars() {
         if "*?[]\\^".contains(letter) {

@@ -23,7 +23,7 @@ pub use shape::{Kind, Piece, Shape};
 use crate::finding::printable;
 use crate::lint::Progress;
 use crate::recognise::Recogniser;
-use crate::walk::{WalkRate, batches};
+use crate::walk::{WalkRate, walk_keys};
 
 /// What to look at.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +166,7 @@ async fn take_down(
     let keys_total = keyspaces.iter().map(Keyspace::keys).sum();
     let mut keys = Vec::new();
     for (at, keyspace) in keyspaces.iter().enumerate() {
-        let mut batches = pin!(batches(keyspace, None, options.pace));
+        let mut batches = pin!(walk_keys(keyspace, None, options.pace));
         while let Some(batch) = batches.try_next().await? {
             if keys.len() >= options.keys_max {
                 inference.truncated = true;
@@ -255,7 +255,7 @@ async fn propose(
     let common: Vec<&SampledKey> =
         members.iter().copied().filter(|met| met.kind == types[0].0).collect();
     Ok(Proposal {
-        held: hold(keyspaces, options, &types[0].0, &common, targets).await?,
+        held: hold(keyspaces, options, &types[0].0, shape.last_word(), &common, targets).await?,
         example: common[0].name.clone(),
         keys: members.len() as u64,
         expiring: ttls.clone().count() as u64,
@@ -271,6 +271,7 @@ async fn hold(
     keyspaces: &[Keyspace],
     options: &InferOptions,
     kind: &str,
+    name: &str,
     members: &[&SampledKey],
     targets: &[guess::Target],
 ) -> Result<ContentShape, Error> {
@@ -287,5 +288,5 @@ async fn hold(
             }
         }
     }
-    Ok(held.finish(targets))
+    Ok(held.finish(name, targets))
 }

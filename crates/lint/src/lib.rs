@@ -7,7 +7,7 @@
 //! In reading order: `rule` says what can be wrong; `finding` and `report` how it is told; `lint` is the walk over all
 //! keyspaces, `walk` over one; `recognise` says whose a key is, `subject` judges names, `read_key` what is behind them,
 //! `content` a chunk of it, `listed` who has to name them, `undeclared` groups keys that nobody declares;
-//! `infer` has the other way.
+//! `infer` has the other way, and `memory` measures.
 
 mod rule;
 
@@ -26,13 +26,16 @@ mod undeclared;
 
 mod infer;
 
+mod memory;
+
 pub use finding::{Finding, printable};
 pub use infer::{
     ContentShape, Guess, InferOptions, Inference, Kind, Piece, Proposal, Shape, declarations,
     infer, more_declarations,
 };
 pub use lint::{Options, Progress, lint};
+pub use memory::{Measure, MemoryGroup, MemoryOptions, MemoryReport, Spread, memory};
 pub use recognise::Recogniser;
 pub use report::{Report, Tally};
 pub use rule::{Rule, Severity};
-pub use walk::WalkRate;
+pub use walk::{WalkRate, walk_keys};

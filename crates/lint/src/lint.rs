@@ -15,7 +15,7 @@ use crate::recognise::Recogniser;
 use crate::report::{Report, Tallies};
 use crate::subject::{Location, Subject};
 use crate::undeclared::Undeclared;
-use crate::walk::{WalkRate, batches};
+use crate::walk::{WalkRate, walk_keys};
 
 /// What to look at, and how fast.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ pub async fn lint(
         let place = Location { layout: store.layout(), main_db: store.db(), db: keyspace.db() };
         let looker = KeyReader { keyspace, registry, place };
         let pattern = options.family.map(|family| family.pattern(store.layout()));
-        let batches = batches(keyspace, pattern.as_deref(), options.pace);
+        let batches = walk_keys(keyspace, pattern.as_deref(), options.pace);
         let mut checked = pin!(
             batches
                 .map_ok(|keys| check(looker, &recogniser, options, keys))
@@ -217,7 +217,7 @@ fn is(family: Option<&'static Family>, wanted: &'static Family) -> bool {
 }
 
 /// Whether this key is among the sample, by its name alone.
-fn is_chosen(raw: &[u8], sample: NonZeroU64) -> bool {
+pub(crate) fn is_chosen(raw: &[u8], sample: NonZeroU64) -> bool {
     if sample == NonZeroU64::MIN {
         return true;
     }

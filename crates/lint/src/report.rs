@@ -21,6 +21,8 @@ pub struct Report {
     pub unknown: Tally,
     /// How often each rule was broken, whether listed or not.
     pub counts: BTreeMap<Rule, u64>,
+    /// How many problems the keys of each family have, whether listed or not; those without are left out.
+    pub family_problems: BTreeMap<String, u64>,
     /// The findings by database, key and rule: the first ones, up to the limit.
     pub findings: BTreeSet<Finding>,
 }
@@ -99,6 +101,7 @@ impl Report {
     /// Adds a finding; keeps the first `max` in order, however the walk came upon them.
     pub(crate) fn add(&mut self, finding: Finding, max: usize) {
         let rule = finding.rule;
+        let family = finding.family.clone().filter(|_| rule.severity() == Severity::Problem);
         let is_new = if self.findings.len() < max
             || self.findings.last().is_some_and(|last| finding < *last)
         {
@@ -109,6 +112,9 @@ impl Report {
         };
         if is_new {
             *self.counts.entry(rule).or_default() += 1;
+            if let Some(family) = family {
+                *self.family_problems.entry(family).or_default() += 1;
+            }
         }
         if self.findings.len() > max {
             self.findings.pop_last();

@@ -28,7 +28,7 @@ impl WalkRate {
 }
 
 /// The keys of a keyspace in batches; some keys may come twice.
-pub(crate) fn batches<'a>(
+pub fn walk_keys<'a>(
     keyspace: &'a Keyspace,
     pattern: Option<&'a str>,
     pace: WalkRate,

@@ -75,3 +75,30 @@ fn unknown_shard_stays_a_placeholder() {
     assert_eq!(registry.explain(b"job:1").unwrap().cluster, "{<queue>}job:1");
     assert!(registry.explain(b"jobs:1").is_none());
 }
+
+#[test]
+fn a_family_of_a_file_shows_its_programs_and_no_empty_text() {
+    let text = "[document]\nname = \"shop\"\nowner = \"checkout team\"\nwriters = [\"shop\"]\n[parts]\nuser = \"text\"\n\
+                [keys.basket]\ntemplate = \"basket:<user>\"\ntype = \"set\"\nmember = \"integer\"\nttl = \"1d\"\n\
+                max_items = 50\nreaders = [\"mailer\", \"shop page\"]\n";
+    let documents =
+        crate::file::read(&[crate::file::Source { name: "shop.keys.toml", text }]).unwrap();
+    let registry = Registry::new(&[&documents[0].families]);
+    let explained = registry.explain(b"basket:ann").unwrap().to_string();
+    let expected = "\
+holds       at most 50
+owner       checkout team
+written by  shop
+read by     mailer, shop page
+from        a keys file
+on cluster  basket:ann
+
+parts
+  user  ann
+
+content
+  member  integer
+";
+    assert!(explained.ends_with(expected), "{explained}");
+    assert!(explained.starts_with("basket:ann\n\nfamily "), "{explained}");
+}

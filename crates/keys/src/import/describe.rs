@@ -1,5 +1,6 @@
 //! What the words beside a name say about type, fields and lifetime. Everything here is a guess.
 
+use super::life;
 use super::page::Entry;
 use super::template::Template;
 use crate::encoding::Encoding;
@@ -42,14 +43,9 @@ pub(super) fn read(entry: &Entry, template: &Template, legend: &[(String, String
         "hyperloglog" => Content::HyperLogLog(value(Encoding::Bytes)),
         _ => Content::String(value(encoding(&words))),
     };
-    let ttl = if words.contains("expir") && !words.contains("never expire") {
-        unsure.push("the page speaks of expiry; \"always\" is a guess".to_owned());
-        Ttl::Required
-    } else {
-        Ttl::Undeclared
-    };
-    if matches!(ttl, Ttl::Undeclared) && !matches!(content, Content::Channel(_)) {
-        unsure.push("the page does not say whether keys expire".to_owned());
+    let (ttl, doubt) = life::ttl(&words);
+    if !matches!(content, Content::Channel(_)) {
+        unsure.extend(doubt.map(str::to_owned));
     }
     Description { content, ttl, unsure }
 }

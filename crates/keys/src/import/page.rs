@@ -90,6 +90,10 @@ impl PageReader {
             self.start(name, "", indent);
         } else if let Some((label, rest)) = labelled(trimmed) {
             self.labelled(label, rest, indent);
+        } else if let Some((name, rest, is_channel)) = introduced(trimmed) {
+            let in_section = std::mem::replace(&mut self.is_channel, is_channel);
+            self.start(name, rest, indent);
+            self.is_channel = in_section;
         } else if let Some(item) = bullet(trimmed) {
             self.item(item, indent);
         } else if self.open
@@ -220,6 +224,18 @@ fn labelled(line: &str) -> Option<(&'static str, &str)> {
     let known = ["name", "key", "channel", "fields", "score", "value", "type", "ttl", "members"];
     let label = label.trim_matches(['*', '_', ' ']).to_lowercase();
     known.iter().find(|word| **word == label).map(|word| (*word, rest.trim()))
+}
+
+/// ``Channel `name` …`` or ``Key `name` …``, and whether it is a channel.
+fn introduced(line: &str) -> Option<(&str, &str, bool)> {
+    let (word, _) = line.split_once(" `")?;
+    let is_channel = match word.to_lowercase().as_str() {
+        "channel" => true,
+        "key" => false,
+        _ => return None,
+    };
+    let (name, rest) = code(line).filter(|(name, _)| looks_like_a_key(name))?;
+    Some((name, rest, is_channel))
 }
 
 fn bullet(line: &str) -> Option<&str> {

@@ -62,3 +62,61 @@ fn colons_and_angles_mark_names_too() {
         ["string session:<token>", "list cart/<user>/lines", "hash <tenant>:quota"]
     );
 }
+
+#[test]
+fn a_page_with_all_four_placeholders_loses_no_key_and_no_channel() {
+    let page = "\
+# What is in Redis
+
+## Keys
+
+- `cart:{user}`: a hash
+  - `opened_at`: unix time
+* `seat:<hall>:<seat>` - string
+- `visits:DAY` (sorted set)
+* rooms/:room/guests (a list)
+
+```
+set:HALL:rows
+```
+
+A set of rows.
+
+Name: `z:LINE_NAME` - Sorted set of who waits
+Score: time
+
+redis_key = {user_id}_seen
+redis_type = set
+
+## Pub/sub channels
+
+- `ps:cart:{user}`: sent when it changes
+- `ps:hall:<hall>` - a seat was taken
+- `ps:line:LINE_NAME`
+";
+    assert_eq!(
+        drafted(page),
+        [
+            "hash cart:<user>",
+            "string seat:<hall>:<seat>",
+            "sorted set visits:<day>",
+            "list rooms/<room>/guests",
+            "set set:<hall>:rows",
+            "sorted set z:<line_name>",
+            "set <user_id>_seen",
+            "pub/sub channel ps:cart:<user>",
+            "pub/sub channel ps:hall:<hall>",
+            "pub/sub channel ps:line:<line_name>",
+        ]
+    );
+}
+
+#[test]
+fn keys_and_channels_are_also_introduced_by_a_word() {
+    let page = "```\nsession:SESSION_ID   string\n```\nChannel `news:{user}`: what is new\nKey `cart:<user>` a list, TTL 2 days\n";
+    assert_eq!(
+        drafted(page),
+        ["string session:<session_id>", "pub/sub channel news:<user>", "list cart:<user>"]
+    );
+    assert_eq!(import("page", page)[2].family.ttl, Ttl::Within(2 * 86_400));
+}

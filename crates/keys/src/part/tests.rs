@@ -123,3 +123,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn parts_go_through_serde_as_text_and_numbers() {
+    let id: AnyId = serde_json::from_str(r#""a b""#).unwrap();
+    assert_eq!((id.as_ref(), serde_json::to_string(&id).unwrap().as_str()), ("a b", r#""a b""#));
+    assert_eq!(serde_json::from_str::<Unit>(r#""weeks""#).unwrap(), Unit::Weeks);
+    assert_eq!(serde_json::to_string(&Unit::Days).unwrap(), r#""days""#);
+    assert_eq!(serde_json::from_str::<Month>("12").unwrap(), Month::new(12).unwrap());
+    assert_eq!(serde_json::to_string(&Month::new(7).unwrap()).unwrap(), "7");
+}
+
+#[test]
+fn what_serde_or_try_from_brings_is_checked() {
+    let refused = |error: serde_json::Error| error.to_string();
+    let error = refused(serde_json::from_str::<AnyId>(r#""""#).unwrap_err());
+    assert!(error.starts_with("the any id is empty"), "{error}");
+    let error = refused(serde_json::from_str::<Unit>(r#""years""#).unwrap_err());
+    assert!(error.contains("use one of"), "{error}");
+    let error = refused(serde_json::from_str::<Month>("13").unwrap_err());
+    assert!(error.contains("from 1 to 12"), "{error}");
+    assert!(ChildId::try_from("tags").is_err());
+    assert!(ChildId::try_from("x".repeat(257)).is_err());
+    assert!(Month::try_from(0).is_err());
+    assert_eq!(Unit::try_from("days"), Ok(Unit::Days));
+}

@@ -159,8 +159,9 @@ impl Evidence {
         }
     }
 
-    pub(super) fn finish(self, targets: &[Target]) -> ContentShape {
-        let members = || Guess::of(&self.values).refer("", &self.values, targets);
+    /// What it comes to; `name` is what the keys are called.
+    pub(super) fn finish(self, name: &str, targets: &[Target]) -> ContentShape {
+        let members = || Guess::of(&self.values).refer(name, &self.values, targets);
         match self.kind.as_str() {
             "string" if is_hyperloglog(&self.values) => ContentShape::HyperLogLog,
             "string" => ContentShape::String { value: Guess::of(&self.values) },
@@ -273,6 +274,7 @@ impl Guess {
         let fits = |target: &&Target| {
             let says_so = {
                 let name = name.to_ascii_lowercase();
+                let name = name.strip_suffix('s').unwrap_or(&name);
                 let name = name.trim_end_matches("_id").trim_end_matches("id");
                 !name.is_empty() && name.trim_end_matches('_') == target.word
             };
@@ -418,6 +420,25 @@ mod tests {
         check(&["-4", "7"], "\"integer\"");
         check(&["0.5", "1e9"], "\"number\"");
         check(&["0", "1", "1"], r#"{ is = "boolean", no = "0", yes = "1" }"#);
+    }
+
+    #[test]
+    fn numbers_refer_to_keys_that_the_name_says() {
+        let ids = ["1", "2", "3"].map(str::to_owned);
+        let target = Target {
+            template: "order:<order>".to_owned(),
+            word: "order".to_owned(),
+            ids: ids.clone().into_iter().collect(),
+        };
+        let targets = [target];
+        let refers = |name: &str, values: &[String]| {
+            Guess::of(values).refer(name, values, &targets).refers.is_some()
+        };
+        for name in ["orders", "order", "order_id", "order_ids", "orderId"] {
+            assert!(refers(name, &ids[..2]), "{name}");
+        }
+        assert!(!refers("counts", &ids) && !refers("", &ids));
+        assert!(!refers("orders", &["1".to_owned(), "9".to_owned()]), "there is no order 9");
     }
 
     #[test]

@@ -3,10 +3,14 @@
 //! Names are compared segment by segment, from the left. What looks like an id varies. Words are fixed as long as there
 //! are few of them, and vary when many of them lead to the same kinds of keys.
 
+mod mixed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyrack_keys::Shape as PartShape;
 use serde::{Serialize, Serializer};
+
+use mixed::is_attached;
 
 /// A name with its varying places.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +90,14 @@ impl Shape {
         found
     }
 
+    /// The word that a name ends with, which tells what is in the key: `user:7:orders`. Empty if it ends with an id.
+    pub(super) fn last_word(&self) -> &str {
+        match self.pieces.last() {
+            Some(Piece::Fixed(word)) => word,
+            _ => "",
+        }
+    }
+
     /// The name with placeholders in angle brackets.
     pub fn template(&self) -> String {
         let segments = self.pieces.iter().map(|piece| match piece {
@@ -108,8 +120,8 @@ const WORDS_MAX: usize = 8;
 const FIRST_WORDS_MAX: usize = 24;
 /// So few words do not make a pattern, whatever they lead to.
 const WORDS_MIN: usize = 3;
-/// A first segment that varies has few keys under each value.
-const KEYS_PER_FIRST_WORD: usize = 5;
+/// What varies has few keys under each value, where nothing else tells it from names of different things.
+const KEYS_PER_WORD: usize = 5;
 
 /// Whether a byte may stand in the name of a declared key.
 pub(super) fn can_stand(byte: u8) -> bool {
@@ -160,12 +172,20 @@ impl<'r> Grouper<'r, '_> {
                 None => words.entry(segment).or_default().push(i),
             }
         }
+        self.join_mixed_ids(at, &mut words, &mut varying);
         self.settle_single_values(at, &mut words, &mut varying);
         if self.are_values(at, &words) {
-            let values = std::mem::take(&mut words).into_values().flatten();
+            let mut values: Vec<usize> =
+                std::mem::take(&mut words).into_values().flatten().collect();
+            // Among values of any form, "u1" is another of them.
+            values.extend(
+                varying
+                    .extract_if(.., |around, _| is_attached(around))
+                    .flat_map(|(_, members)| members),
+            );
             varying.entry(("", "")).or_default().extend(values);
         }
-        let except: Vec<String> = words.keys().map(|word| (*word).to_owned()).collect();
+        let fixed: Vec<&str> = words.keys().copied().collect();
         for (word, members) in words {
             self.go_on(&pieces, Piece::Fixed(word.to_owned()), members);
         }
@@ -176,12 +196,9 @@ impl<'r> Grouper<'r, '_> {
             });
             let kind = Kind::of(texts);
             let name = name_for(&pieces, prefix);
+            let except =
+                if kind == Kind::Text { inside(&fixed, prefix, suffix) } else { Vec::new() };
             let (prefix, suffix) = (prefix.to_owned(), suffix.to_owned());
-            let except = if kind != Kind::Text || !(prefix.is_empty() && suffix.is_empty()) {
-                Vec::new()
-            } else {
-                except.clone()
-            };
             self.go_on(&pieces, Piece::Varies { name, prefix, suffix, kind, except }, members);
         }
     }
@@ -223,18 +240,31 @@ impl<'r> Grouper<'r, '_> {
             .next()
             .is_some_and(|members| self.rows[members[0]].segments.len() == at + 1);
         if at == 0 {
-            return words.len() > FIRST_WORDS_MAX && n_keys < words.len() * KEYS_PER_FIRST_WORD;
+            return words.len() > FIRST_WORDS_MAX && n_keys < words.len() * KEYS_PER_WORD;
         }
         if words.len() < WORDS_MIN || (is_last && words.len() <= WORDS_MAX) {
             return false;
         }
+        self.common_signature(at, words.values()).is_some()
+    }
+
+    /// What most of these groups lead to, if most lead to the same.
+    fn common_signature<'m>(
+        &self,
+        at: usize,
+        groups: impl Iterator<Item = &'m Vec<usize>>,
+    ) -> Option<BTreeSet<Signature<'r>>> {
         let mut signatures: BTreeMap<BTreeSet<Signature<'_>>, usize> = BTreeMap::new();
-        for members in words.values() {
-            let signature = members.iter().map(|&i| self.signature(i, at)).collect();
-            *signatures.entry(signature).or_default() += 1;
+        for members in groups {
+            *signatures.entry(self.signatures(at, members)).or_default() += 1;
         }
-        let most = signatures.values().copied().max().unwrap_or(0);
-        most * 5 >= words.len() * 4
+        let n_groups: usize = signatures.values().sum();
+        let (most, n) = signatures.into_iter().max_by_key(|(_, n)| *n)?;
+        (n * 5 >= n_groups * 4).then_some(most)
+    }
+
+    fn signatures(&self, at: usize, members: &[usize]) -> BTreeSet<Signature<'r>> {
+        members.iter().map(|&i| self.signature(i, at)).collect()
     }
 
     /// What comes after a segment, roughly: the type, and each further segment if it is a word.
@@ -246,6 +276,14 @@ impl<'r> Grouper<'r, '_> {
 }
 
 type Signature<'a> = (&'a str, Vec<Option<&'a str>>);
+
+/// What these words have between a prefix and a suffix, where they have both.
+fn inside(words: &[&str], prefix: &str, suffix: &str) -> Vec<String> {
+    let texts = words.iter().filter_map(|word| {
+        word.strip_prefix(prefix)?.strip_suffix(suffix).filter(|text| !text.is_empty())
+    });
+    texts.map(str::to_owned).collect()
+}
 
 /// The fixed text around what looks like an id, if anything does.
 fn affixes(segment: &str) -> Option<(&str, &str)> {

@@ -12,3 +12,5 @@ mod walking;
 
 mod infer;
 mod keysets;
+mod memory;
+mod planted;

@@ -67,3 +67,32 @@ fn number_that_never_changes_is_part_of_the_word() {
 fn placeholders_of_one_name_are_told_apart() {
     assert_eq!(shapes(&owned(&["pair:1:2", "pair:3:4"])), ["2 pair:<pair>:<pair_2>"]);
 }
+
+#[test]
+fn short_ids_of_letters_and_digits_are_not_taken_apart() {
+    let hex: Vec<String> = (0x1000..0x1100).map(|n| format!("basket:u{n:x}")).collect();
+    assert_eq!(shapes(&hex), ["256 basket:<basket>"]);
+    // Of random ids some have no digit, and some begin with a letter.
+    let ids = ["k9x2", "aaab", "7f3a", "x1yz", "0q8r", "zz9a", "qwer", "1abc", "m2n3"];
+    let names: Vec<String> = ids.iter().map(|id| format!("job:task-{id}:state")).collect();
+    assert_eq!(shapes(&names), ["9 job:task-<task>:state"]);
+    let mut names: Vec<String> = ids.iter().map(|id| format!("job:{id}")).collect();
+    names.push("job:settings".to_owned());
+    assert_eq!(shapes(&names), ["1 job:settings", "9 job:<job>"]);
+}
+
+#[test]
+fn numbered_things_of_different_names_stay_apart() {
+    let names: Vec<String> = ["page", "item", "user", "post"]
+        .iter()
+        .flat_map(|thing| (1..40).map(move |n| format!("cache:{thing}{n}")))
+        .collect();
+    assert_eq!(shapes(&names).len(), 4);
+}
+
+#[test]
+fn a_number_among_names_is_one_of_them() {
+    let names = ["ann", "bob", "cat", "dan", "eva", "fay", "gus", "hal", "ida", "u1", "u2"];
+    let names: Vec<String> = names.iter().map(|name| format!("basket:{name}")).collect();
+    assert_eq!(shapes(&names), ["11 basket:<basket>"]);
+}
