@@ -3,9 +3,9 @@
 //! The keys are those of the Node program of that name, so its workers and ours can share one queue.
 //!
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
-//! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, tags, retry, heartbeat,
+//! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
 //! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
-//! and stats; events tell what happens. For workers that speak HTTP there is wait, and keeper looks after their queues.
+//! and stats; times how long it took; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -19,6 +19,8 @@ macro_rules! bee_script {
             "include/keys.lua",
             "include/history.lua",
             "include/events.lua",
+            "include/rate.lua",
+            "include/tenants.lua",
             "include/enter.lua",
             "include/ready.lua",
             "include/stopping.lua",
@@ -29,12 +31,22 @@ macro_rules! bee_script {
             "include/give_back.lua",
             "include/reserved.lua",
             "include/claim.lua",
+            "include/retries.lua",
+            "include/attempt.lua",
+            "include/timeouts.lua",
+            "include/withdraw.lua",
+            "include/unstarted.lua",
+            "include/unique.lua",
+            "include/times.lua",
+            "include/fold.lua",
         )
     };
 }
 
+mod backoff;
 mod bulk;
 mod cancel;
+mod change;
 mod claim;
 mod duplicates;
 mod events;
@@ -48,6 +60,8 @@ pub mod json_compat;
 mod keeper;
 pub mod keys;
 mod list;
+mod move_time;
+mod outcome;
 mod progress;
 mod quarantine;
 mod queue;
@@ -61,12 +75,15 @@ mod sweep;
 mod tags;
 #[cfg(test)]
 mod test_support;
+pub mod times;
 mod wait;
 mod why;
 pub mod worker;
 
 pub use self::{
+    backoff::{Backoff, BackoffKind},
     bulk::{BULK_MAX, Bulk, BulkDone},
+    change::Change,
     claim::{Blocked, Claimed},
     duplicates::Checked,
     events::{Event, EventKind, EventStream, StreamItem},
@@ -77,13 +94,14 @@ pub use self::{
     },
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
-    queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX},
+    queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX, TENANT_WEIGHT_MAX},
     reservation::{ReservationEnd, SettleAndClaim},
-    settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict},
+    settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict, with_sources},
     stats::{Minute, SILENT_MS, Stats, WorkerStats},
     submit::{
-        DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, JOBS_AS_A_WHOLE_MAX, PRIORITY_MAX,
-        RefusedList, StoredJob, Submission, SubmissionBody, TAGS_MAX, checked_priority,
+        BackoffWish, DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, JOBS_AS_A_WHOLE_MAX,
+        PRIORITY_MAX, RefusedList, StoredJob, Submission, SubmissionBody, SubmitOutcome, TAGS_MAX,
+        UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest, UniqueUntil, checked_priority,
     },
     sweep::{Care, Swept},
     wait::{Claim, ClaimGuard, Waiters},

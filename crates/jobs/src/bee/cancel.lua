@@ -11,7 +11,8 @@
 --- @include "ready"
 --- @include "die"
 --- @include "unlock"
---- @include "reserved"
+--- @include "withdraw"
+--- @include "timeouts"
 --- @include "stopping"
 
 local canceled, seen = {}, {}
@@ -24,19 +25,6 @@ local function take_from_worker(job)
   if job[TENANT] then left_worker(job[JID], job[QUEUE], job[TENANT]) end
 end
 
-local function take_from_queue(job)
-  local jid, queue, tenant = job[JID], job[QUEUE], job[TENANT]
-  call('ZREM', delayed_key(queue), jid)
-  if call('ZREM', queue_key(queue), jid) == 0 and job[STATUS] == 'queued' then leave_reservation(job) end
-  call('ZREM', waiting_key(queue), jid)
-  unrank(jid, queue, table_of(job[OPTIONS]).priority)
-  if tenant then
-    call('ZREM', parked_key(queue, tenant), jid)
-    left_queue(jid, queue, tenant)
-    feed(queue, tenant)
-  end
-end
-
 local function is_kept(status) return status == 'completed' and also_completed ~= '1' end
 
 local function cancel(jid)
@@ -45,10 +33,12 @@ local function cancel(jid)
   seen[jid] = true
   local keeps_result = is_kept(job[STATUS])
   if not keeps_result then
-    if job[STATUS] == 'running' then take_from_worker(job) else take_from_queue(job) end
+    forget_deadlines(jid, job[QUEUE])
+    if job[STATUS] == 'running' then take_from_worker(job) else withdraw(job) end
     job[HISTORY] = with_entry(job[HISTORY], entry('canceled'))
     call('HSET', job_key(jid), 'history', job[HISTORY])
     die(jid, job, 'canceled')
+    count(job[QUEUE], 'canceled', 1)
   end
   for _, child in ipairs(call('SMEMBERS', children_key(jid))) do cancel(child) end
   if keeps_result then return end
@@ -58,4 +48,5 @@ local function cancel(jid)
 end
 
 if not is_kept(call('HGET', KEYS[1], 'status')) then cancel(jid) end
+write_counts()
 return canceled

@@ -12,6 +12,7 @@
 --- @include "fence"
 --- @include "unlock"
 --- @include "die"
+--- @include "timeouts"
 
 
 -- Whether a job failed longer ago than its result would be kept. It is kept for longer so that somebody can run it again,
@@ -49,6 +50,7 @@ end
 local function end_as_duplicate(job, original_jid)
   local jid = job[JID]
   unlock(jid, queue, worker)
+  end_timeout(jid, queue)
   job[STATUS], job[DUPLICATE] = 'duplicate', original_jid
   job[HISTORY] = with_entry(job[HISTORY],
     entry('duplicate', ',"worker":' .. quoted(worker) .. ',"duplicateJid":' .. quoted(original_jid)))

@@ -1,9 +1,7 @@
-//! What happens to jobs, as it happens, and waiting for the end of one.
+//! What happens to jobs, as it happens.
 //!
 //! Events are messages: nothing is stored, and who does not listen misses them. A [`StreamItem::Gap`] says that this may
 //! have happened; whoever needs the present state reads it then.
-
-use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream::SelectAll};
 use keyrack_store::{Event as Published, Subscription};
@@ -12,13 +10,10 @@ use serde_json::{Map, Value as Json};
 
 use super::{
     hive::Hive,
-    job::{Job, Status},
-    keys::{self, Jid, QueueName},
+    job::Job,
+    keys::{self, QueueName},
 };
 use crate::Error;
-
-/// How soon a store that was lost is asked again.
-const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// What kind of thing happened to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,7 +57,7 @@ impl EventKind {
         }
     }
 
-    fn from_word(word: &str) -> EventKind {
+    pub(super) fn from_word(word: &str) -> EventKind {
         match word {
             "new" => EventKind::New,
             "duplicate" => EventKind::Duplicate,
@@ -94,7 +89,7 @@ pub struct Event {
 
 impl Event {
     /// Reads a message; what is no event is nothing, since anybody can publish.
-    fn parse(payload: &[u8]) -> Option<Event> {
+    pub(super) fn parse(payload: &[u8]) -> Option<Event> {
         let mut message: Map<String, Json> = serde_json::from_slice(payload).ok()?;
         let kind = EventKind::from_word(message.get("type")?.as_str()?);
         let mut text = |name: &str| match message.remove(name) {
@@ -171,130 +166,11 @@ impl Hive {
         Ok(stream)
     }
 
-    async fn subscribe(&self, queues: &[QueueName]) -> Result<Subscription, Error> {
+    pub(super) async fn subscribe(&self, queues: &[QueueName]) -> Result<Subscription, Error> {
         let channels: Vec<_> =
             queues.iter().map(|queue| keys::queue_events(queue, &queue.group())).collect();
         Ok(self.store().subscribe(&channels).await?)
     }
-
-    /// Waits until a job has ended, and returns it; `None` when that has not happened in time.
-    ///
-    /// A duplicate ends as its original does, so that one is waited for and returned.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchJob`], or when the store fails.
-    pub async fn outcome(&self, jid: &Jid, patience: Duration) -> Result<Option<Job>, Error> {
-        // Whoever has no patience at all still learns of an end that has come.
-        let job = match self.look_again(jid).await? {
-            Observed::Ended(job) => return Ok(Some(job)),
-            Observed::Waits(job) => job,
-        };
-        match tokio::time::timeout(patience, self.wait_for_end(job)).await {
-            Ok(ended) => ended.map(Some),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// A store that comes back within the caller's patience is as good as one that was there all the time.
-    async fn wait_for_end(&self, job: Job) -> Result<Job, Error> {
-        loop {
-            match self.follow(job.clone()).await {
-                Err(error) if error.is_transient() => tokio::time::sleep(RETRY_PAUSE).await,
-                ended => return ended,
-            }
-        }
-    }
-
-    /// Listens to the queue of a job until it ends.
-    async fn follow(&self, mut job: Job) -> Result<Job, Error> {
-        let Some(queue) = job.queue_name() else { return Ok(job) };
-        let mut messages = self.subscribe(&[queue]).await?;
-        loop {
-            // What happened before the subscription stood, or in a gap, is told by the job alone.
-            let Some(jid) = job.id() else { return Ok(job) };
-            job = match self.look_again(&jid).await? {
-                Observed::Ended(job) => return Ok(job),
-                Observed::Waits(job) => job,
-            };
-            if let Some(last) = next_end(&mut messages, job.jid()).await? {
-                // The store knows more than the message, unless the job was told to run again meanwhile.
-                let Some(jid) = job.id() else { return Ok(last) };
-                return Ok(self.job(&jid).await.ok().filter(is_over).unwrap_or(last));
-            }
-        }
-    }
-
-    async fn look_again(&self, jid: &Jid) -> Result<Observed, Error> {
-        self.look(self.job(jid).await?).await
-    }
-
-    /// Whether a job has ended, or which one is to be waited for.
-    async fn look(&self, job: Job) -> Result<Observed, Error> {
-        if job.status() != Status::Duplicate {
-            return Ok(if is_over(&job) { Observed::Ended(job) } else { Observed::Waits(job) });
-        }
-        let Some(original) = job.duplicate_of().and_then(|jid| Jid::new(jid).ok()) else {
-            return Ok(Observed::Ended(job));
-        };
-        match self.job(&original).await {
-            Ok(original) if is_over(&original) => Ok(Observed::Ended(original)),
-            Ok(original) => Ok(Observed::Waits(original)),
-            Err(Error::NoSuchJob { .. }) => Ok(Observed::Ended(job)),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-enum Observed {
-    Ended(Job),
-    Waits(Job),
-}
-
-fn is_over(job: &Job) -> bool {
-    job.status().is_final()
-}
-
-/// The job at its end; `None` when it has to be looked at again.
-async fn next_end(messages: &mut Subscription, jid: &str) -> Result<Option<Job>, Error> {
-    let piece = longest_plain_piece(jid);
-    let mentions = |payload: &[u8]| {
-        piece.is_empty() || payload.windows(piece.len()).any(|window| window == piece)
-    };
-    loop {
-        let payload = match messages.next().await {
-            Some(Published::Message(message)) => message.payload,
-            Some(Published::Gap) => return Ok(None),
-            None => return Err(gone()),
-        };
-        // Of a busy queue nearly all messages are about other jobs, and not worth parsing.
-        if !mentions(&payload) {
-            continue;
-        }
-        let Some(event) = Event::parse(&payload).filter(|event| event.jid == jid) else { continue };
-        match event.kind {
-            EventKind::Completed | EventKind::Failed | EventKind::Canceled => return Ok(event.job),
-            EventKind::Duplicate => return Ok(None),
-            EventKind::New
-            | EventKind::Progress
-            | EventKind::Delayed
-            | EventKind::Resumed
-            | EventKind::Other => {}
-        }
-    }
-}
-
-/// A part of the id that reads the same in every way of writing JSON.
-fn longest_plain_piece(jid: &str) -> &[u8] {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
-    let pieces = jid.as_bytes().split(|byte| !is_plain(byte));
-    pieces.max_by_key(|piece| piece.len()).unwrap_or_default()
-}
-
-fn gone() -> Error {
-    Error::Store(keyrack_store::Error::Unreachable {
-        target: "the store".into(),
-        reason: "its subscriptions have ended".into(),
-    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ use parking_lot::Mutex;
 use super::{
     ids,
     keys::{self, Group, Jid, QueueName},
+    outcome::Ends,
+    times::SlowestFilter,
 };
 use crate::Error;
 
@@ -46,6 +48,8 @@ struct Inner {
     owes_options: AtomicBool,
     /// Queues that are on the list of all queues already, and since when that is known.
     listed: Mutex<HashMap<QueueName, u64>>,
+    ends: Ends,
+    slowest: SlowestFilter,
 }
 
 impl Hive {
@@ -68,6 +72,8 @@ impl Hive {
             clock_offset_ms: AtomicI64::new(0),
             owes_options: AtomicBool::new(false),
             listed: Mutex::new(HashMap::new()),
+            ends: Ends::default(),
+            slowest: SlowestFilter::default(),
         };
         Hive { inner: Arc::new(inner) }
     }
@@ -75,6 +81,16 @@ impl Hive {
     /// The store it works on.
     pub fn store(&self) -> &Store {
         &self.inner.store
+    }
+
+    /// Those who wait for the ends of its jobs.
+    pub(super) fn ends(&self) -> &Ends {
+        &self.inner.ends
+    }
+
+    /// Which attempts are slow enough to tell of.
+    pub(super) fn slowest(&self) -> &SlowestFilter {
+        &self.inner.slowest
     }
 
     /// Its id, as it stands in the history of jobs.

@@ -1,5 +1,6 @@
 //! A job as it is stored, and as listeners get it.
 
+mod options;
 mod wire;
 
 use std::sync::{Arc, LazyLock};
@@ -8,6 +9,8 @@ use redis::{FromRedisValue, ParsingError, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use self::options::plain_number;
+pub use self::options::{DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, DEFAULT_TTL_MS, Options};
 use super::{
     json_compat,
     keys::{Jid, QueueName, WorkerId},
@@ -135,115 +138,6 @@ impl std::str::FromStr for Status {
     }
 }
 
-/// How a job is to be run. Times are in milliseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the key's documentation says what they mean")]
-pub struct Options {
-    #[serde(serialize_with = "plain_number")]
-    pub priority: f64,
-    #[serde(serialize_with = "plain_number")]
-    pub delay: f64,
-    pub dependencies: Vec<String>,
-    pub dependencies_on_tags: bool,
-    #[serde(serialize_with = "text_or_false")]
-    pub preferred_hostname: Option<String>,
-    pub retries: u32,
-    #[serde(serialize_with = "plain_number")]
-    pub retry_delay: f64,
-    pub progressive_delay: bool,
-    pub ttl: u64,
-    /// For how long the job is kept if it fails; as its queue says unless set. Added by keyrack.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_ttl: Option<u64>,
-}
-
-/// How often a job is tried again after failures, unless it says otherwise.
-pub const DEFAULT_RETRIES: u32 = 5;
-/// How long a failed job waits before it is tried again, unless it says otherwise.
-pub const DEFAULT_RETRY_DELAY_MS: f64 = 30_000.0;
-/// For how long the result of a job is kept, unless it says otherwise.
-pub const DEFAULT_TTL_MS: u64 = 1_800_000;
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            priority: 0.0,
-            delay: 0.0,
-            dependencies: Vec::new(),
-            dependencies_on_tags: false,
-            preferred_hostname: None,
-            retries: DEFAULT_RETRIES,
-            retry_delay: DEFAULT_RETRY_DELAY_MS,
-            progressive_delay: false,
-            ttl: DEFAULT_TTL_MS,
-            failed_ttl: None,
-        }
-    }
-}
-
-fn text_or_false<S: serde::Serializer>(text: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
-    match text {
-        Some(text) => to.serialize_str(text),
-        None => to.serialize_bool(false),
-    }
-}
-
-/// Whole numbers without a fraction, as every other program writes them.
-fn plain_number<S: serde::Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
-    if number.fract() == 0.0 && number.abs() < 1e15 {
-        to.serialize_i64(*number as i64)
-    } else {
-        to.serialize_f64(*number)
-    }
-}
-
-impl Options {
-    /// Reads what is stored; what is missing or makes no sense has its default, as other programs write here too.
-    pub fn parse(text: &str) -> Options {
-        // Nearly all jobs have these, and reading JSON for each would be felt.
-        static DEFAULT: LazyLock<String> = LazyLock::new(|| Options::default().to_json());
-        if text == *DEFAULT {
-            return Options::default();
-        }
-        let stored: Map<String, Json> = serde_json::from_str(text).unwrap_or_default();
-        let default = Options::default();
-        let number = |name: &str| match stored.get(name) {
-            Some(Json::Number(number)) => number.as_f64(),
-            Some(Json::String(text)) => text.parse().ok(),
-            _ => None,
-        };
-        let flag = |name: &str| stored.get(name).and_then(Json::as_bool).unwrap_or(false);
-        let at_least_zero = |name: &str| number(name).filter(|number| *number >= 0.0);
-        Options {
-            priority: number("priority").unwrap_or(default.priority),
-            delay: number("delay").unwrap_or(default.delay),
-            dependencies: texts(stored.get("dependencies")),
-            dependencies_on_tags: flag("dependenciesOnTags"),
-            preferred_hostname: stored
-                .get("preferredHostname")
-                .and_then(Json::as_str)
-                .filter(|name| !name.is_empty())
-                .map(Into::into),
-            retries: at_least_zero("retries").map_or(default.retries, |number| number as u32),
-            retry_delay: at_least_zero("retryDelay").unwrap_or(default.retry_delay),
-            progressive_delay: flag("progressiveDelay"),
-            ttl: at_least_zero("ttl").map_or(default.ttl, |number| number as u64),
-            failed_ttl: at_least_zero("failedTtl").map(|number| number as u64),
-        }
-    }
-
-    /// As it is stored: always all nine, since Node's scripts fail without.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("plain data is JSON")
-    }
-}
-
-fn texts(list: Option<&Json>) -> Vec<String> {
-    let items = list.and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
-    items.iter().filter_map(|item| item.as_str().map(Into::into)).collect()
-}
-
 /// One thing that happened to a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
@@ -345,6 +239,11 @@ impl Job {
     /// How it is to be run.
     pub fn options(&self) -> Options {
         Options::parse(self.options_json())
+    }
+
+    /// How many bytes its fields have.
+    pub(super) fn stored_bytes(&self) -> usize {
+        self.stored.fields.iter().flatten().map(String::len).sum()
     }
 
     /// How it is to be run, as it is stored.
@@ -561,18 +460,4 @@ pub(crate) fn names_for_reservations() -> impl Iterator<Item = &'static str> {
 /// The names of the fields in the order of the scripts, for reads without a script.
 pub(crate) fn field_names() -> impl Iterator<Item = &'static str> {
     FIELDS.into_iter().chain(std::iter::once("moreDependants"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scripts_have_the_same_defaults() {
-        let line = format!(
-            "local OPTION_DEFAULTS = {{ delay = 0, retries = {DEFAULT_RETRIES}, \
-             retryDelay = {DEFAULT_RETRY_DELAY_MS}, ttl = {DEFAULT_TTL_MS} }}"
-        );
-        assert!(include_str!("include/events.lua").contains(&line), "not in events.lua: {line}");
-    }
 }

@@ -23,6 +23,8 @@ parts! {
     text Hostname;
     /// On whose behalf a job runs: the tenants of a queue take turns.
     text Tenant;
+    /// The time of a rate limit, in milliseconds.
+    number RateMs 1..=86_400_000;
 }
 
 /// The id of a job that must exist.
@@ -53,6 +55,12 @@ const OPTIONS: json::Schema = json::Object(&[
     ("progressiveDelay", json::Any),
     ("ttl", json::Number),
     ("failedTtl", json::Maybe(&json::Number)),
+    ("ownRetries", json::Maybe(&json::Bool)),
+    ("backoff", json::Maybe(&json::String)),
+    ("retryDelayMax", json::Maybe(&json::Number)),
+    ("retryJitter", json::Maybe(&json::Number)),
+    ("timeout", json::Maybe(&json::Number)),
+    ("startBy", json::Maybe(&json::Number)),
 ]);
 
 const HISTORY: json::Schema = json::LuaArray(&json::Object(&[
@@ -70,6 +78,12 @@ const WORKER: json::Schema = json::Object(&[
     ("stop_ms", json::Maybe(&json::Number)),
 ]);
 
+const UNIQUE: json::Schema = json::Object(&[
+    ("jid", json::String),
+    ("at", json::Number),
+    ("next", json::Maybe(&json::String)),
+]);
+
 const EVENT: json::Schema = json::Object(&[
     ("type", json::String),
     ("queue", json::String),
@@ -85,6 +99,26 @@ const ORDER: json::Schema = json::Object(&[
     ("jid", json::String),
     ("attempt", json::Number),
 ]);
+
+/// Numbers by their names.
+const RECORD: json::Schema = json::Map(&json::Number);
+
+const SLOWEST: json::Schema = json::Object(&[
+    ("over", json::Maybe(&json::Number)),
+    (
+        "jobs",
+        json::Array(&json::Object(&[
+            ("jid", json::String),
+            ("run_ms", json::Number),
+            ("at", json::Number),
+        ])),
+    ),
+]);
+
+/// For how long the records of hours are kept.
+const RECORDED_S: u64 = 90 * 86_400;
+/// A key of records lives so much longer than the last of them.
+const RECORDS_SPARE_S: u64 = 7_200;
 
 /// Jobs that wait to run are named by one of these.
 const WAITING_BY: &[By] = &[
@@ -168,7 +202,10 @@ keys! {
             queue: Id(&QueueName::KIND),
             /// The arguments of the call.
             data: Json(&json::LuaArray(&json::Any)),
-            /// Priority, delay, dependencies, retries and ttl; times in milliseconds.
+            /// Priority, delay, dependencies, retries and ttl; times in milliseconds. keyrack also writes, for jobs that have them:
+            /// `failedTtl`; `backoff` (`fixed`, `linear` or `exponential`) with `retryDelayMax` and `retryJitter`, the share of
+            /// a wait that is left to chance; `ownRetries`, that `retries` is not its queue's to say; `timeout` of an attempt;
+            /// `startBy`, the unix time by which it has to start.
             options: Json(&OPTIONS),
             /// The worker that took it last; empty before the first.
             worker: OrEmpty(&Id(&WorkerId::KIND)),
@@ -275,6 +312,38 @@ keys! {
         removed = "an entry goes when the worker tells of the job; the sweep takes what nobody told of in time",
         example = "bee:ss:stopping:emails";
 
+    /// Running jobs whose attempt may take so long and no longer.
+    timeouts(queue: QueueName) in group: Group = "bee:ss:timeouts:<queue>"
+        => sorted_set(PAST_JOB.means("a running job"), UnixMs.means("when the attempt has to have ended")),
+        origin = Added,
+        removed = "a job leaves when it runs no longer; the sweep fails the attempt of one whose worker has not stopped it in time",
+        example = "bee:ss:timeouts:emails";
+
+    /// Jobs that have to start by some time, and have not started yet.
+    start_by(queue: QueueName) in group: Group = "bee:ss:start-by:<queue>"
+        => sorted_set(PAST_JOB.means("a waiting job"), UnixMs.means("when it has to have started")),
+        origin = Added,
+        removed = "a job leaves when it starts or is cancelled; claims and the sweep end those whose time is over as expired",
+        example = "bee:ss:start-by:emails";
+
+    /// The jobs that stand for equal submissions. Written by submissions that say what makes them equal, and by nobody else: who
+    /// submits the next one looks up what the job does.
+    unique(queue: QueueName) in group: Group = "bee:h:unique:<queue>"
+        => map(
+            Text.means("what equal submissions have in common, as JSON: `key` or `args`, the key or a digest, and the tenant"),
+            Json(&UNIQUE).means("the job and when it was submitted; `next` is the one that later ones were folded into"),
+        ),
+        origin = Added,
+        removed = "the sweep takes out entries whose time is over and whose jobs have ended",
+        example = "bee:h:unique:emails";
+
+    /// When the sweep looks at the entries of jobs that stand for others.
+    unique_looks(queue: QueueName) in group: Group = "bee:ss:unique:<queue>"
+        => sorted_set(Text.means("what equal submissions have in common"), UnixMs.means("when to look at the entry")),
+        origin = Added,
+        removed = "goes with its entry",
+        example = "bee:ss:unique:emails";
+
     /// How often a worker let the lock of a job expire; the fourth time the job goes to another worker.
     lock_waits(worker: WorkerId, jid: Jid) in group: Group = "bee:str:lock-waits:<worker>:<jid>"
         => string(POSITIVE.means("missed expiries in a row")),
@@ -308,10 +377,16 @@ keys! {
     /// What an operator has set for a queue; an absent field is no limit. Node workers do not look at it.
     ///
     /// `paused` is `1`; `concurrency` the most jobs that may run at once; `rate_max` jobs may start in `rate_ms`;
-    /// `tenant_concurrency` is the most that may run for one tenant, `tenant_concurrency:NAME` for that one;
-    /// `completed_max` and `failed_max` jobs are kept, failed ones for `failed_ttl_ms`.
+    /// `tenant_concurrency` is the most that may run for one tenant, `tenant_concurrency:NAME` for that one; `tenant_rate_max`
+    /// and `tenant_rate_ms` are its rate, likewise, and `tenant_rates` is `1` if there is one; `tenant_weight:NAME` is how many
+    /// turns a tenant has for one of others; `tenant_paused:NAME` is `1`;
+    /// `completed_max` and `failed_max` jobs are kept, failed ones for `failed_ttl_ms`. For jobs that say nothing about it:
+    /// `retries`; `backoff` with `retry_delay_ms`, `retry_delay_max_ms` and `retry_jitter`; `timeout_ms` of an attempt.
     settings(queue: QueueName) in group: Group = "bee:h:settings:<queue>"
-        => map(Text.means("the setting"), COUNT.means("its value")),
+        => map(
+            Text.means("the setting"),
+            AnyOf(&[Float, Words(&["fixed", "linear", "exponential"])]).means("its value"),
+        ),
         origin = Added,
         removed = "a setting goes when it is unset",
         example = "bee:h:settings:emails";
@@ -327,17 +402,62 @@ keys! {
         removed = "expires when the limit is unused",
         example = "bee:ss:rate:emails";
 
-    /// How many jobs were submitted, started, completed and failed in each of the last minutes, and how many ended ones were
-    /// `dropped` because the queue keeps no more.
+    /// What happened in each of the last minutes: how many jobs were `submitted`, `started`, `completed`, `failed`, `retried`,
+    /// `canceled` and `expired`, and how many ended ones were `dropped` because the queue keeps no more.
+    ///
+    /// `t5.7` is how many attempts ended that had waited for a time in bucket 5 and run for one in bucket 7; bucket i ends at
+    /// 2^(i/2) ms. `wait_ms` and `run_ms` are the sums of these times. `folded` is the minute in which the sweep last made records
+    /// of minutes that are over, and took them out here.
     minutes(queue: QueueName) in group: Group = "bee:h:minutes:<queue>"
         => map(
             Text.means("the minute since the epoch, a colon, and what is counted: `29911823:completed`; `first` is how many milliseconds into the minute the first job started"),
             COUNT.means("how many"),
         ),
         origin = Added,
-        ttl = Ttl::Within(7_200),
-        removed = "the sweep drops minutes older than an hour or so; all expire two hours after the last",
+        ttl = Ttl::Within(RECORDED_S),
+        removed = "the sweep makes records of minutes older than ten; where nobody sweeps, all expire 90 days after the last",
         example = "bee:h:minutes:emails";
+
+    /// Records of minutes: counts and times. Written by the sweep from the counters of the minute.
+    ///
+    /// `w5` is how many attempts had waited for a time in bucket 5 when they ended, `r7` how many had run for one in bucket 7;
+    /// bucket i ends at 2^(i/2) ms. `wait_ms` and `run_ms` are sums; other numbers are counts of jobs.
+    times_minutes(queue: QueueName) in group: Group = "bee:h:times-minutes:<queue>"
+        => map(COUNT.means("the minute since the epoch"), Json(&RECORD).means("its numbers")),
+        origin = Added,
+        ttl = Ttl::Within(86_400 + RECORDS_SPARE_S),
+        removed = "the sweep drops records older than a day; all expire two hours after the last has become so old",
+        example = "bee:h:times-minutes:emails";
+
+    /// Records of quarters of an hour, like those of minutes.
+    times_quarters(queue: QueueName) in group: Group = "bee:h:times-quarters:<queue>"
+        => map(COUNT.means("the quarter of an hour since the epoch"), Json(&RECORD).means("its numbers")),
+        origin = Added,
+        ttl = Ttl::Within(7 * 86_400 + RECORDS_SPARE_S),
+        removed = "the sweep drops records older than seven days; all expire two hours after the last has become so old",
+        example = "bee:h:times-quarters:emails";
+
+    /// Records of hours, like those of minutes, and `total`, the sum of all there ever were.
+    times_hours(queue: QueueName) in group: Group = "bee:h:times-hours:<queue>"
+        => map(
+            AnyOf(&[COUNT, Words(&["total"])]).means("the hour since the epoch, or `total`"),
+            Json(&RECORD).means("its numbers"),
+        ),
+        origin = Added,
+        ttl = Ttl::Within(RECORDED_S + RECORDS_SPARE_S),
+        removed = "the sweep drops records older than 90 days; all expire two hours after the last has become so old",
+        example = "bee:h:times-hours:emails";
+
+    /// The ten slowest attempts of each of the last 24 hours. Written when they end.
+    slowest(queue: QueueName) in group: Group = "bee:h:slowest:<queue>"
+        => map(
+            COUNT.means("the hour since the epoch"),
+            Json(&SLOWEST).means("the attempts, slowest first; `over` is what a further one has to exceed"),
+        ),
+        origin = Added,
+        ttl = Ttl::Within(90_000),
+        removed = "the first attempt of an hour drops hours older than 24; all expire 25 hours after the first of the last",
+        example = "bee:h:slowest:emails";
 
     /// What keyrack's workers tell about themselves.
     workers(queue: QueueName) in group: Group = "bee:h:workers:<queue>"
@@ -353,13 +473,32 @@ keys! {
     tenants(queue: QueueName) in group: Group = "bee:h:tenants:<queue>"
         => map(
             Id(&Tenant::KIND).means("a tenant"),
-            OrEmpty(&PAST_JOB).means("its one job in the working queue, or nothing"),
+            OrEmpty(&Text).means("its jobs in the working queue, a space between them: one, or as many as its weight says"),
         ),
         origin = Added,
         removed = "a tenant leaves with its last job",
         example = "bee:h:tenants:emails";
 
-    /// The jobs of a tenant that wait for its turn. Only one job of a tenant stands in the working queue.
+    /// When tenants are looked at that have started as many jobs as they may in their time, and have more. Written when that is
+    /// found out.
+    tenant_wakes(queue: QueueName) in group: Group = "bee:ss:tenant-wakes:<queue>"
+        => sorted_set(Id(&Tenant::KIND).means("a tenant"), UnixMs.means("when it may start the next")),
+        origin = Added,
+        removed = "the first claim or sweep after that time takes it out",
+        example = "bee:ss:tenant-wakes:emails";
+
+    /// The jobs of a tenant that have started in the time of its rate limit. Written by claims.
+    tenant_rate(queue: QueueName, tenant: Tenant, rate_ms: RateMs) in group: Group = "bee:ss:tenant-rate:<queue>:<tenant>:<rate_ms>"
+        => sorted_set(
+            COUNT.means("how many have started up to the end of the slot"),
+            COUNT.means("the slot: the unix time in thousandths of the limit's time, at least of a millisecond"),
+        ),
+        origin = Added,
+        ttl = Ttl::Optional,
+        removed = "expires when the limit is unused",
+        example = "bee:ss:tenant-rate:emails:acme:60000";
+
+    /// The jobs of a tenant that wait for its turn. As many as its weight says stand in the working queue, mostly one.
     parked(queue: QueueName, tenant: Tenant) in group: Group = "bee:ss:parked:<queue>:<tenant>"
         => sorted_set(
             JOB.means("the parked job"),

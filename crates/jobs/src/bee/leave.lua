@@ -10,11 +10,13 @@
 --- @include "give_back"
 --- @include "reserved"
 --- @include "unlock"
+--- @include "timeouts"
 
 local given_back = {}
 for _, jid in ipairs(call('SMEMBERS', worker_locks_key(worker))) do
   local job = read_job(jid)
   unlock(jid, queue, worker)
+  end_timeout(jid, queue)
   if not refusal(job, queue, worker, '') then
     give_back(job)
     if job[TENANT] then left_worker(jid, queue, job[TENANT]) end

@@ -1,14 +1,16 @@
 //! Whole queues: which there are, pausing them, and what limits them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyrack_store::Script;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    backoff::{Backoff, BackoffKind},
     hive::Hive,
+    job::DEFAULT_RETRY_DELAY_MS,
     keys::{self, QueueName, Tenant},
-    submit::DELAY_MS_MAX,
+    submit::{DELAY_MS_MAX, check_time},
 };
 use crate::Error;
 
@@ -20,12 +22,19 @@ pub const TENANT_LIMITS_MAX: usize = 1000;
 /// The longest time over which starts can be limited: a day.
 pub const RATE_MS_MAX: u64 = 86_400_000;
 
+/// The most turns that a tenant can have for one of others: so many of its jobs stand in the working queue.
+pub const TENANT_WEIGHT_MAX: u64 = 100;
+
 /// In the settings, what stands before the name of a tenant with a limit of its own.
 const OF_TENANT: &str = "tenant_concurrency:";
+const RATE_MAX_OF: &str = "tenant_rate_max:";
+const RATE_MS_OF: &str = "tenant_rate_ms:";
+const WEIGHT_OF: &str = "tenant_weight:";
+const PAUSED_OF: &str = "tenant_paused:";
 
 /// What may run at once or start in some time, and how much is kept of what has ended; what is not set is not limited, or
 /// has its default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Limits {
@@ -39,6 +48,14 @@ pub struct Limits {
     pub tenant_concurrency: Option<u64>,
     /// The same for tenants who have a limit of their own, by name.
     pub tenants: BTreeMap<String, u64>,
+    /// How many jobs of one tenant may start in some time.
+    pub tenant_rate: Option<Rate>,
+    /// The same for tenants who have a rate of their own, by name.
+    pub tenant_rates: BTreeMap<String, Rate>,
+    /// How many turns a tenant has for one of others, by name; 1 unless set, 100 at most.
+    pub tenant_weights: BTreeMap<String, u64>,
+    /// Tenants of whom no more jobs start.
+    pub paused_tenants: BTreeSet<String>,
     /// How many completed jobs are kept; 100,000 unless set. Beyond that, those that would expire first are deleted.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub completed_max: Option<u64>,
@@ -48,6 +65,13 @@ pub struct Limits {
     /// For how many milliseconds failed jobs are kept that do not say so themselves; 7 days unless set, 0 for as long as
     /// they would be if they were completed.
     pub failed_ttl_ms: Option<u64>,
+    /// How often jobs are tried again that do not say so themselves; 5 unless set.
+    pub retries: Option<u32>,
+    /// How long jobs that do not say so themselves wait before they are tried again; half a minute unless set.
+    pub backoff: Option<Backoff>,
+    /// How many milliseconds an attempt may take at jobs that do not say so themselves; as their worker says unless set.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub timeout_ms: Option<u64>,
 }
 
 /// A number of starts in some time.
@@ -68,17 +92,28 @@ impl Limits {
     pub(super) fn from_settings(settings: &BTreeMap<String, String>) -> Limits {
         let number = |name: &str| settings.get(name).and_then(|text| text.parse::<u64>().ok());
         let rate = number("rate_max").zip(number("rate_ms"));
-        let tenants = settings.iter().filter_map(|(name, value)| {
-            Some((name.strip_prefix(OF_TENANT)?.to_owned(), value.parse().ok()?))
-        });
+        let tenant_rate = number("tenant_rate_max").zip(number("tenant_rate_ms"));
+        let tenants = of_tenants(settings, OF_TENANT);
+        let tenant_rates =
+            of_tenants(settings, RATE_MAX_OF).into_iter().filter_map(|(tenant, max)| {
+                let per_ms = number(&format!("{RATE_MS_OF}{tenant}"))?;
+                Some((tenant, Rate { max, per_ms }))
+            });
         Limits {
             concurrency: number("concurrency"),
             rate: rate.map(|(max, per_ms)| Rate { max, per_ms }),
             tenant_concurrency: number("tenant_concurrency"),
-            tenants: tenants.collect(),
+            tenants,
+            tenant_rate: tenant_rate.map(|(max, per_ms)| Rate { max, per_ms }),
+            tenant_rates: tenant_rates.collect(),
+            tenant_weights: of_tenants(settings, WEIGHT_OF),
+            paused_tenants: of_tenants(settings, PAUSED_OF).into_keys().collect(),
             completed_max: number("completed_max"),
             failed_max: number("failed_max"),
             failed_ttl_ms: number("failed_ttl_ms"),
+            retries: number("retries").and_then(|retries| retries.try_into().ok()),
+            backoff: backoff_from(settings),
+            timeout_ms: number("timeout_ms"),
         }
     }
 
@@ -98,40 +133,119 @@ impl Limits {
             let reason = format!("more than {DELAY_MS_MAX} milliseconds");
             return Err(Error::invalid("failed_ttl_ms", reason));
         }
-        at_least_1("rate.max", self.rate.map(|rate| rate.max))?;
-        if let Some(Rate { per_ms, .. }) = self.rate
-            && !(1..=RATE_MS_MAX).contains(&per_ms)
-        {
-            let reason = format!("{per_ms}; give 1 to {RATE_MS_MAX} milliseconds");
-            return Err(Error::invalid("rate.per_ms", reason));
+        if let Some(backoff) = &self.backoff {
+            backoff.check(["backoff.delay_ms", "backoff.max_ms", "backoff.jitter"])?;
         }
-        if self.tenants.len() > TENANT_LIMITS_MAX {
-            let reason =
-                format!("{} of them; at most {TENANT_LIMITS_MAX} are taken", self.tenants.len());
-            return Err(Error::invalid("tenants", reason));
-        }
-        for (tenant, limit) in &self.tenants {
-            Tenant::new(tenant.as_str())?;
+        check_time("timeout_ms", self.timeout_ms)?;
+        check_rate(["rate.max", "rate.per_ms"], self.rate)?;
+        check_rate(["tenant_rate.max", "tenant_rate.per_ms"], self.tenant_rate)?;
+        for limit in self.tenants.values() {
             at_least_1("tenants", Some(*limit))?;
+        }
+        for rate in self.tenant_rates.values() {
+            check_rate(["tenant_rates.max", "tenant_rates.per_ms"], Some(*rate))?;
+        }
+        for weight in self.tenant_weights.values() {
+            if !(1..=TENANT_WEIGHT_MAX).contains(weight) {
+                let reason = format!("{weight}; give 1 to {TENANT_WEIGHT_MAX}");
+                return Err(Error::invalid("tenant_weights", reason));
+            }
+        }
+        self.check_tenants()
+    }
+
+    fn check_tenants(&self) -> Result<(), Error> {
+        let named: [(_, Vec<&String>); 4] = [
+            ("tenants", self.tenants.keys().collect()),
+            ("tenant_rates", self.tenant_rates.keys().collect()),
+            ("tenant_weights", self.tenant_weights.keys().collect()),
+            ("paused_tenants", self.paused_tenants.iter().collect()),
+        ];
+        for (field, names) in named {
+            if names.len() > TENANT_LIMITS_MAX {
+                let reason =
+                    format!("{} of them; at most {TENANT_LIMITS_MAX} are taken", names.len());
+                return Err(Error::invalid(field, reason));
+            }
+            for name in names {
+                Tenant::new(name.as_str())?;
+            }
         }
         Ok(())
     }
 
     /// Names and numbers as they are stored.
     fn to_settings(&self) -> Vec<String> {
+        let has_rates = self.tenant_rate.is_some() || !self.tenant_rates.is_empty();
         let numbers = [
             ("concurrency", self.concurrency),
             ("rate_max", self.rate.map(|rate| rate.max)),
             ("rate_ms", self.rate.map(|rate| rate.per_ms)),
             ("tenant_concurrency", self.tenant_concurrency),
+            ("tenant_rate_max", self.tenant_rate.map(|rate| rate.max)),
+            ("tenant_rate_ms", self.tenant_rate.map(|rate| rate.per_ms)),
+            ("tenant_rates", has_rates.then_some(1)),
             ("completed_max", self.completed_max),
             ("failed_max", self.failed_max),
             ("failed_ttl_ms", self.failed_ttl_ms),
+            ("retries", self.retries.map(u64::from)),
+            ("timeout_ms", self.timeout_ms),
         ];
         let named = numbers.into_iter().filter_map(|(name, n)| Some((name.to_owned(), n?)));
         let own = self.tenants.iter().map(|(tenant, n)| (format!("{OF_TENANT}{tenant}"), *n));
-        named.chain(own).flat_map(|(name, n)| [name, n.to_string()]).collect()
+        let rates = self.tenant_rates.iter().flat_map(|(tenant, rate)| {
+            [(RATE_MAX_OF, rate.max), (RATE_MS_OF, rate.per_ms)]
+                .map(|(name, n)| (format!("{name}{tenant}"), n))
+        });
+        let weights = self.tenant_weights.iter();
+        let weights = weights.map(|(tenant, n)| (format!("{WEIGHT_OF}{tenant}"), *n));
+        let paused = self.paused_tenants.iter().map(|tenant| (format!("{PAUSED_OF}{tenant}"), 1));
+        let own = own.chain(rates).chain(weights).chain(paused);
+        let numbers = named.chain(own).flat_map(|(name, n)| [name, n.to_string()]);
+        let waits = self.backoff.iter().flat_map(backoff_settings);
+        numbers.chain(waits).collect()
     }
+}
+
+/// The numbers that tenants have of their own under a name.
+fn of_tenants(settings: &BTreeMap<String, String>, name: &str) -> BTreeMap<String, u64> {
+    let own = settings.iter().filter_map(|(field, value)| {
+        Some((field.strip_prefix(name)?.to_owned(), value.parse().ok()?))
+    });
+    own.collect()
+}
+
+/// `names` are what the caller calls the two numbers.
+fn check_rate([max, per_ms]: [&'static str; 2], rate: Option<Rate>) -> Result<(), Error> {
+    let Some(rate) = rate else { return Ok(()) };
+    if rate.max == 0 {
+        let reason = "0; give at least 1, leave it out for no limit, or pause the queue";
+        return Err(Error::invalid(max, reason));
+    }
+    if !(1..=RATE_MS_MAX).contains(&rate.per_ms) {
+        let reason = format!("{}; give 1 to {RATE_MS_MAX} milliseconds", rate.per_ms);
+        return Err(Error::invalid(per_ms, reason));
+    }
+    Ok(())
+}
+
+/// A backoff as it is stored.
+fn backoff_settings(backoff: &Backoff) -> Vec<String> {
+    let words = [
+        ("backoff", Some(backoff.kind.to_string())),
+        ("retry_delay_ms", Some(backoff.delay_ms.to_string())),
+        ("retry_delay_max_ms", backoff.max_ms.map(|ms| ms.to_string())),
+        ("retry_jitter", backoff.jitter.map(|share| share.to_string())),
+    ];
+    words.into_iter().filter_map(|(name, word)| Some([name.to_owned(), word?])).flatten().collect()
+}
+
+fn backoff_from(settings: &BTreeMap<String, String>) -> Option<Backoff> {
+    let number = |name: &str| settings.get(name).and_then(|text| text.parse::<f64>().ok());
+    let kind = settings.get("backoff").and_then(|word| word.parse::<BackoffKind>().ok())?;
+    let delay_ms = number("retry_delay_ms").unwrap_or(DEFAULT_RETRY_DELAY_MS);
+    let (max_ms, jitter) = (number("retry_delay_max_ms"), number("retry_jitter"));
+    Some(Backoff { kind, delay_ms, max_ms, jitter })
 }
 
 impl Hive {

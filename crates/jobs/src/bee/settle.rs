@@ -15,6 +15,7 @@ use super::{
     job::Job,
     keys::{QueueName, WorkerId},
     reservation::SettleAndClaim,
+    submit::DELAY_MS_MAX,
 };
 use crate::Error;
 
@@ -47,6 +48,11 @@ pub enum End {
     },
     /// The work failed.
     Failed(Failure),
+    /// The job is to be run later, and this attempt does not count as a failure.
+    Snoozed {
+        /// In so many milliseconds.
+        delay_ms: f64,
+    },
     /// The worker gives the job back unfinished.
     Released,
 }
@@ -66,12 +72,33 @@ pub struct Failure {
     /// Whether to wait longer with each try; the job's own unless set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progressive_delay: Option<bool>,
+    /// Run it in so many milliseconds, and do not count this as a failure.
+    #[serde(skip)]
+    pub snooze_ms: Option<f64>,
 }
 
 impl Failure {
     /// A failure after which the job is tried again, by its own options.
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure { message: message.into(), retry: true, retry_delay: None, progressive_delay: None }
+        Failure {
+            message: message.into(),
+            retry: true,
+            retry_delay: None,
+            progressive_delay: None,
+            snooze_ms: None,
+        }
+    }
+
+    /// The job is tried again in just this time, whatever it says itself; the failure counts.
+    pub fn retry_in(mut self, wait: Duration) -> Failure {
+        (self.retry_delay, self.progressive_delay) = (Some(wait.as_millis() as f64), Some(false));
+        self
+    }
+
+    /// No failure: the job cannot be run now, and is to be run again in this time. No retry is used up.
+    pub fn snooze(time: Duration) -> Failure {
+        let snooze_ms = Some(time.as_millis() as f64);
+        Failure { snooze_ms, ..Failure::new("snoozed") }
     }
 
     /// A failure that trying again would not mend.
@@ -83,18 +110,23 @@ impl Failure {
 /// Any error of a handler is a failure after which the job is tried again. The message has its sources too.
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            // Many errors say what their source says.
-            let cause_text = cause.to_string();
-            if !message.contains(&cause_text) {
-                message = format!("{message}: {cause_text}");
-            }
-            source = cause.source();
-        }
-        Failure::new(message)
+        Failure::new(with_sources(&error))
     }
+}
+
+/// What an error says, and then what its sources say.
+pub fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        // Many errors say what their source says.
+        let cause_text = cause.to_string();
+        if !message.contains(&cause_text) {
+            message = format!("{message}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    message
 }
 
 impl Outcome {
@@ -119,7 +151,11 @@ impl Outcome {
         self.options.as_deref().map_or(Ok(()), check_options)?;
         match &self.end {
             End::Completed { result, .. } => check_result(result),
-            End::Failed(_) | End::Released => Ok(()),
+            End::Snoozed { delay_ms } if !(0.0..=DELAY_MS_MAX).contains(delay_ms) => {
+                let reason = format!("{delay_ms} ms; give 0 to {DELAY_MS_MAX} milliseconds");
+                Err(Error::invalid("delay", reason))
+            }
+            End::Failed(_) | End::Snoozed { .. } | End::Released => Ok(()),
         }
     }
 }
@@ -226,9 +262,11 @@ impl Hive {
         request: &SettleAndClaim<'_>,
     ) -> Result<Settled, Error> {
         let SettleAndClaim { outcomes, max, lock, reserve, closes } = request;
-        let now = self.now_ms().to_string();
+        let now_ms = self.now_ms();
+        let now = now_ms.to_string();
         let completed = self.writes_history().then(|| entry("completed", &now, self.id()));
-        let mut batch = Batch::new(outcomes, closes.as_ref(), queue, completed.as_deref());
+        let mut batch = Batch::new(outcomes, closes.as_ref(), queue, now_ms, completed.as_deref());
+        let plain_times = self.slowest().with(queue, now_ms, |passes| batch.times().text(passes));
         let number = |reservation: Option<u64>| {
             reservation.map(|reservation| reservation.to_string()).unwrap_or_default()
         };
@@ -244,11 +282,13 @@ impl Hive {
             .arg("n_reserved", batch.n_reserved())
             .arg("n_plain", batch.n_plain())
             .arg("n_begun", batch.n_begun())
+            .arg("plain_times", plain_times)
             .many_args("values", batch.take_args());
-        let (refused, jobs, blocked, again_at, reserved, not_begun): Reply = call.run().await?;
+        let (refused, jobs, blocked, again_at, timeout_ms, reserved, not_begun): Reply =
+            call.run().await?;
         Ok(Settled {
             verdicts: batch.verdicts(&refused),
-            claimed: Claimed::from_reply(queue, worker, (jobs, blocked, again_at)),
+            claimed: Claimed::from_reply(queue, worker, (jobs, blocked, again_at, timeout_ms)),
             reserved,
             not_begun,
         })
@@ -260,7 +300,8 @@ impl Hive {
     }
 }
 
-type Reply = (Vec<(usize, String)>, Vec<Option<Vec<u8>>>, String, String, Vec<String>, Vec<String>);
+type Reply =
+    (Vec<(usize, String)>, Vec<Option<Vec<u8>>>, String, String, u64, Vec<String>, Vec<String>);
 
 /// The most bytes a result may have.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;

@@ -5,7 +5,7 @@
   ARGV  1 tag   2 hive   3 now   4 queue
   Derives the keys of the queue, its workers and its tenants under the same hash tag.
   Returns numbers (queued, delayed, waiting, running, ended, failed, tenants, parked), the score of the first queued
-  job, when the next delayed one is due, the settings, the counters of the last minutes, and for each worker its id,
+  job, when the next delayed one is due, the settings, the counters of the open minutes and the records of the minutes of the last hour before, and for each worker its id,
   its last heartbeat, how many jobs it has, and what it tells about itself.
 ]]
 --- @include "reserved"
@@ -13,7 +13,7 @@
 -- With more tenants than this the number of parked jobs is told from a sample.
 local TENANTS_MAX = 500
 local WORKERS_MAX = 1000
-
+local MINUTES_TOLD = 60
 
 local function parked(tenants)
   if tenants == 0 then return 0 end
@@ -47,6 +47,18 @@ local function workers()
   return list
 end
 
+-- What is recorded of the last hour: each minute, and its record as JSON.
+local function recorded()
+  local fields, found = {}, {}
+  local minute = math.floor(now / 60000)
+  for back = MINUTES_TOLD - 1, 0, -1 do fields[#fields + 1] = string.format('%d', minute - back) end
+  local records = call('HMGET', times_minutes_key(queue), unpack(fields))
+  for at = 1, #fields do
+    if records[at] then found[#found + 1], found[#found + 2] = fields[at], records[at] end
+  end
+  return found
+end
+
 local tenants = call('HLEN', tenants_key(queue))
 local counts = {
   call('ZCARD', queue_key(queue)), call('ZCARD', delayed_key(queue)), call('ZCARD', waiting_key(queue)),
@@ -59,5 +71,6 @@ return {
   call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2] or '',
   call('HGETALL', settings_key(queue)),
   call('HGETALL', minutes_key(queue)),
+  recorded(),
   workers(),
 }

@@ -11,6 +11,7 @@ use super::{
     keys::{self, QueueName, WorkerId},
     list::Place,
     queue::Limits,
+    times::Minutes,
 };
 use crate::Error;
 
@@ -125,7 +126,8 @@ type Reply = (
     String,
     String,
     BTreeMap<String, String>,
-    BTreeMap<String, u64>,
+    Vec<(String, String)>,
+    Vec<(String, String)>,
     Vec<(String, f64, u64, String)>,
 );
 
@@ -136,10 +138,10 @@ impl Hive {
     /// When the store fails.
     pub async fn stats(&self, queue: &QueueName) -> Result<Stats, Error> {
         let now = self.now_ms();
-        let (counts, head, due, settings, minutes, workers): Reply =
+        let (counts, head, due, settings, counters, recorded, workers): Reply =
             self.call_on_queue(&STATS, queue).run().await?;
         let [queued, delayed, waiting, running, ended, failed, tenants, parked] = counts;
-        let minutes = minutes_of(&minutes, now);
+        let minutes = minutes_of(Minutes::new(&counters, &recorded), now);
         let moment = |text: &str| text.parse::<f64>().ok().map(|at| at.max(0.0) as u64);
         Ok(Stats {
             queue: queue.to_string(),
@@ -186,27 +188,19 @@ impl WorkerStats {
     }
 }
 
-/// The counters of the last hour; a minute in which nothing happened is left out.
-fn minutes_of(counters: &BTreeMap<String, u64>, now: u64) -> Vec<Minute> {
-    let mut minutes: BTreeMap<u64, Minute> = BTreeMap::new();
-    for (field, n) in counters {
-        let Some((minute, what)) = field.split_once(':') else { continue };
-        let Ok(minute) = minute.parse::<u64>() else { continue };
-        if minute.saturating_add(MINUTES_MAX) <= now / MINUTE_MS {
-            continue;
-        }
-        let at = minute.saturating_mul(MINUTE_MS);
-        let counted = minutes.entry(at).or_insert(Minute { at, ..Minute::default() });
-        match what {
-            "submitted" => counted.submitted = *n,
-            "started" => counted.started = *n,
-            "completed" => counted.completed = *n,
-            "failed" => counted.failed = *n,
-            "dropped" => counted.dropped = *n,
-            _ => {}
-        }
-    }
-    minutes.into_values().collect()
+/// What is known of the last hour; a minute in which nothing happened is left out.
+fn minutes_of(minutes: Minutes, now: u64) -> Vec<Minute> {
+    let is_old = |minute: u64| minute.saturating_add(MINUTES_MAX) <= now / MINUTE_MS;
+    let recent = minutes.0.into_iter().filter(|(minute, _)| !is_old(*minute));
+    let minutes = recent.map(|(minute, record)| Minute {
+        at: minute.saturating_mul(MINUTE_MS),
+        submitted: record.submitted,
+        started: record.started,
+        completed: record.completed,
+        failed: record.failed,
+        dropped: record.dropped,
+    });
+    minutes.collect()
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@
   ARGV  1 tag   2 hive   3 now   4 queue   5 whole   6 jobs...
         If whole is 1, all jobs are stored or none.
         A job is six values: jid, data as JSON, options as JSON, priority, tags as JSON, and the rest as a JSON object
-        that may have delay, dependencies, on_tags, parent, host, tenant and digest; empty when it has none.
+        that may have delay, dependencies, on_tags, parent, host, tenant, digest, start_by and unique; empty when it has none.
   Derives the keys of the queue, the jobs and their tags under the same hash tag.
-  Returns a word for each job: ok, EXISTS, PARENT_CANCELED. As a whole, SAME is a job that was submitted before with the same
+  Returns a word for each job: ok, EXISTS, PARENT_CANCELED; EXISTING or REPLACED with the id of the job that stands for it. As a whole, SAME is a job that was submitted before with the same
   digest, and ok says nothing if another job is refused.
 ]]
 --- @include "ready"
 --- @include "reserved"
+--- @include "unique"
 
 local NOTHING = {}
 local ENDED = { completed = true, failed = true, canceled = true, duplicate = true, expired = true }
@@ -91,6 +92,7 @@ local function store(jid, data, options, priority, tags_text, rest)
     call('SADD', children_key(rest.parent), jid)
   end
   if rest.tenant then fields[#fields + 1], fields[#fields + 2] = 'tenant', rest.tenant end
+  if rest.start_by then call('ZADD', start_by_key(queue), rest.start_by, jid) end
   if rest.digest then fields[#fields + 1], fields[#fields + 2] = 'digest', rest.digest end
   for _, name in ipairs(tags) do call('SADD', tags_key(name), jid) end
   local status, placed = place(jid, priority, rest)
@@ -100,9 +102,17 @@ end
 
 local function rest_at(at) return ARGV[at + 5] == '' and NOTHING or cjson.decode(ARGV[at + 5]) end
 
+-- Whether the job that has the id may stand for this one.
+local function is_unique_id(rest) return rest.unique and not rest.unique.field end
+
 -- Why a job cannot be stored, if so.
 local function objection(jid, rest)
-  if call('EXISTS', job_key(jid)) == 1 then return 'EXISTS' end
+  if is_unique_id(rest) then
+    local of = call('HGET', job_key(jid), 'queue')
+    if of and of ~= queue then return 'EXISTS' end
+  elseif call('EXISTS', job_key(jid)) == 1 then
+    return 'EXISTS'
+  end
   if rest.parent and call('HGET', job_key(rest.parent), 'status') == 'canceled' then return 'PARENT_CANCELED' end
 end
 
@@ -112,12 +122,23 @@ local function is_repeat(jid, rest)
   return digest and digest == rest.digest
 end
 
+local function store_at(at, rest)
+  return store(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], rest)
+end
+
+-- Stores a job, unless another one stands for it.
+local function submit_at(at, rest)
+  if not rest.unique then return store_at(at, rest) end
+  return submit_unique(queue, ARGV[at], ARGV[at + 1], rest, function() return store_at(at, rest) end)
+end
+
 -- A word for each job, and whether one of them is refused.
 local function check_all()
   local words, seen, is_refused = {}, {}, false
   for at = JOBS_AT, #ARGV, 6 do
     local jid, rest = ARGV[at], rest_at(at)
-    local word = seen[jid] and 'EXISTS' or objection(jid, rest) or 'ok'
+    local is_taken = seen[jid] and not is_unique_id(rest)
+    local word = is_taken and 'EXISTS' or objection(jid, rest) or 'ok'
     if word == 'EXISTS' and not seen[jid] and is_repeat(jid, rest) then word = 'SAME' end
     seen[jid] = true
     is_refused = is_refused or (word ~= 'ok' and word ~= 'SAME')
@@ -133,11 +154,12 @@ for at = JOBS_AT, #ARGV, 6 do
   local jid, rest, place_of = ARGV[at], rest_at(at), (at - JOBS_AT) / 6 + 1
   local word = words[place_of]
   if not word or word == 'ok' then
-    word = objection(jid, rest) or store(jid, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], rest)
+    word = objection(jid, rest) or submit_at(at, rest)
   end
   if word == 'ok' then stored = stored + 1 end
   words[place_of] = word
 end
 store_dependants()
 if stored > 0 then count(queue, 'submitted', stored) end
+write_counts()
 return words

@@ -2,11 +2,13 @@
 
 mod batch;
 mod body;
+mod check;
 mod digest;
 mod plain;
+mod unique;
 mod whole;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use keyrack_keys::PartError;
 use keyrack_store::Script;
@@ -14,14 +16,17 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, value::RawValue};
 use tokio::task::JoinSet;
 
-use self::batch::{Batch, Calls, take};
+use self::batch::{Answer, Batch, Calls, take};
+pub(super) use self::check::check_time;
 pub use self::{
-    body::SubmissionBody,
-    whole::{JOBS_AS_A_WHOLE_MAX, RefusedList, StoredJob},
+    body::{BackoffWish, SubmissionBody},
+    unique::{UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest, UniqueUntil},
+    whole::{JOBS_AS_A_WHOLE_MAX, RefusedList, StoredJob, SubmitOutcome},
 };
 use super::{
+    backoff::{Backoff, BackoffKind},
     hive::Hive,
-    job::{Job, Options},
+    job::{DEFAULT_RETRIES, Job, Options},
     json_compat,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
@@ -77,6 +82,8 @@ pub struct Submission {
     tags: Vec<Tag>,
     parent: Option<Jid>,
     tenant: Option<Tenant>,
+    start_within_ms: Option<u64>,
+    unique: Option<Unique>,
     /// Whether a digest of it is stored.
     is_remembered: bool,
 }
@@ -102,6 +109,8 @@ impl Submission {
             tags: Vec::new(),
             parent: None,
             tenant: None,
+            start_within_ms: None,
+            unique: None,
             is_remembered: false,
         }
     }
@@ -196,15 +205,41 @@ impl Submission {
         self
     }
 
-    /// How often it is tried again after a failure; 5 unless set.
+    /// How often it is tried again after a failure; as its queue says unless set, which is 5 by default.
     pub fn retries(mut self, retries: u32) -> Self {
         self.options.retries = retries;
+        self.options.own_retries = retries == DEFAULT_RETRIES;
         self
     }
 
     /// Milliseconds before it is tried again; with `progressive` times the number of the retry.
-    pub fn retry_delay_ms(mut self, delay: f64, progressive: bool) -> Self {
-        (self.options.retry_delay, self.options.progressive_delay) = (delay, progressive);
+    pub fn retry_delay_ms(self, delay: f64, progressive: bool) -> Self {
+        let kind = if progressive { BackoffKind::Linear } else { BackoffKind::Fixed };
+        self.backoff(Backoff { kind, delay_ms: delay, ..Backoff::default() })
+    }
+
+    /// How long it waits before each retry; as its queue says unless set, which is half a minute by default.
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.options.choose_backoff(backoff);
+        self
+    }
+
+    /// How long an attempt may take. Then it is stopped and has failed; without it, its queue or its worker says so.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(whole_ms(timeout));
+        self
+    }
+
+    /// Within what time it has to start. If it has not, it ends as expired and is never run.
+    pub fn start_within(mut self, time: Duration) -> Self {
+        self.start_within_ms = Some(whole_ms(time));
+        self
+    }
+
+    /// Which other submissions are for the same job. [`Hive::submit`] returns the id of the job that stands for this one, and
+    /// [`Hive::submit_unique`] also whether it is new.
+    pub fn unique(mut self, unique: Unique) -> Self {
+        self.unique = Some(unique);
         self
     }
 
@@ -221,9 +256,10 @@ impl Submission {
         self
     }
 
-    /// Whether other jobs decide when it may run.
-    fn waits(&self) -> bool {
-        !self.dependencies.is_empty() || self.options.dependencies_on_tags
+    /// Whether those before it in a list have to be submitted before it.
+    fn needs_order(&self) -> bool {
+        let waits = !self.dependencies.is_empty() || self.options.dependencies_on_tags;
+        waits || self.unique.is_some()
     }
 
     /// The arguments as a JSON list.
@@ -236,12 +272,17 @@ impl Submission {
     /// # Errors
     /// What is wrong with it.
     pub fn validate(&self) -> Result<(), Error> {
-        self.clone().prepare().map(drop)
+        self.clone().prepare(0).map(drop)
     }
 
     /// The id that it is to have, if it says so.
     pub fn asked_id(&self) -> Option<&Jid> {
         self.jid.as_ref()
+    }
+
+    /// Whether another job may stand for it.
+    pub fn is_unique(&self) -> bool {
+        self.unique.is_some()
     }
 
     /// The job that submits it, if one does.
@@ -269,31 +310,22 @@ impl Submission {
         // A worker may change the others, and the tags.
         let is_untouched = job.attempts() == 0;
         let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();
-        let rest = (asked.retries, asked.retry_delay, asked.progressive_delay);
-        let stored_rest = (stored.retries, stored.retry_delay, stored.progressive_delay);
+        let retries = |options: &Options| (options.retries, options.own_backoff(), options.timeout);
+        let (rest, stored_rest) = (retries(asked), retries(&stored));
         let kept = (asked.ttl, asked.failed_ttl) == (stored.ttl, stored.failed_ttl);
         is_same && (!is_untouched || (tags == job.tags() && rest == stored_rest && kept))
     }
 
-    /// The six values that the script takes for it.
-    fn prepare(mut self) -> Result<Prepared, Error> {
+    /// The six values that the script takes for it at this time.
+    fn prepare(mut self, now_ms: u64) -> Result<Prepared, Error> {
         self.check()?;
         let digest = self.is_remembered.then(|| self.digest());
         let group = self.queue.group();
         let is_fresh = self.jid.is_none();
         let jid = self.jid.take().unwrap_or_else(|| Jid::fresh(&group));
-        let data = self.data_json();
-        if data.len() > DATA_BYTES_MAX {
-            let reason = format!(
-                "{} bytes; at most {DATA_BYTES_MAX} are taken, so store it elsewhere and pass its name",
-                data.len()
-            );
-            return Err(Error::invalid("data", reason));
-        }
-        let data = json_compat::cjson_order(&data)
-            .map_err(|error| Error::invalid("data", error.to_string()))?
-            .into_owned();
+        let data = self.stored_data()?;
         self.options.dependencies = self.dependencies.iter().map(ToString::to_string).collect();
+        self.options.start_by = self.start_within_ms.map(|within| now_ms + within);
         let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();
         Ok(Prepared {
             data,
@@ -309,73 +341,19 @@ impl Submission {
         })
     }
 
-    fn check(&self) -> Result<(), Error> {
-        let options = &self.options;
-        if let Some(reason) = &self.wrong_arg {
-            return Err(Error::invalid("data", reason.clone()));
-        }
-        if !options.priority.is_finite() {
-            return Err(Error::invalid("priority", "not a number; give one up to 10"));
-        }
-        if !(0.0..=DELAY_MS_MAX).contains(&options.delay) {
-            let reason = format!("{} ms; give 0 to {DELAY_MS_MAX} milliseconds", options.delay);
-            return Err(Error::invalid("delay", reason));
-        }
-        if !(0.0..=DELAY_MS_MAX).contains(&options.retry_delay) {
-            let reason =
-                format!("{} ms; give 0 to {DELAY_MS_MAX} milliseconds", options.retry_delay);
-            return Err(Error::invalid("retryDelay", reason));
-        }
-        for (field, ttl) in [("ttl", Some(options.ttl)), ("failedTtl", options.failed_ttl)] {
-            if ttl.is_some_and(|ttl| ttl as f64 > DELAY_MS_MAX) {
-                return Err(Error::invalid(
-                    field,
-                    format!("more than {DELAY_MS_MAX} milliseconds"),
-                ));
-            }
-        }
-        if options.dependencies_on_tags && self.tags.is_empty() {
-            return Err(Error::invalid(
-                "dependenciesOnTags",
-                "the job has no tags; give it the tags to wait for",
-            ));
-        }
-        if self.tags.len() > TAGS_MAX {
-            return Err(Error::invalid(
-                "tags",
-                format!("{} of them; at most {TAGS_MAX} are taken", self.tags.len()),
-            ));
-        }
-        if self.dependencies.len() > DEPENDENCIES_MAX {
+    /// The arguments as they are stored.
+    pub(super) fn stored_data(&self) -> Result<String, Error> {
+        let data = self.data_json();
+        if data.len() > DATA_BYTES_MAX {
             let reason = format!(
-                "{} of them; at most {DEPENDENCIES_MAX} are taken, so use a tag",
-                self.dependencies.len()
+                "{} bytes; at most {DATA_BYTES_MAX} are taken, so store it elsewhere and pass its name",
+                data.len()
             );
-            return Err(Error::invalid("dependencies", reason));
+            return Err(Error::invalid("data", reason));
         }
-        let named = self.dependencies.iter().map(|jid| ("dependencies", jid));
-        let named = named.chain(self.parent.iter().map(|jid| ("parent", jid)));
-        named
-            .chain(self.jid.iter().map(|jid| ("jid", jid)))
-            .try_for_each(|(field, jid)| self.check_jid(field, jid))
-    }
-
-    fn check_jid(&self, field: &'static str, jid: &Jid) -> Result<(), Error> {
-        if !jid.is_plain() {
-            let reason =
-                format!("\"{jid}\" has characters other than letters, digits and -_.~/+=@,");
-            return Err(Error::invalid(field, reason));
-        }
-        let (theirs, ours) = (jid.group(), self.queue.group());
-        if theirs != ours {
-            let reason = format!(
-                "\"{jid}\" belongs to the group \"{theirs}\", the queue \"{}\" to \"{ours}\"; only jobs of one group can \
-                 know each other",
-                self.queue
-            );
-            return Err(Error::invalid(field, reason));
-        }
-        Ok(())
+        let data = json_compat::cjson_order(&data)
+            .map_err(|error| Error::invalid("data", error.to_string()))?;
+        Ok(data.into_owned())
     }
 
     /// What few jobs have, as the script's JSON object; empty when it has nothing.
@@ -391,6 +369,12 @@ impl Submission {
         if options.dependencies_on_tags {
             rest.insert("on_tags".into(), true.into());
         }
+        if let Some(start_by) = options.start_by {
+            rest.insert("start_by".into(), start_by.into());
+        }
+        if let Some(unique) = &self.unique {
+            rest.insert("unique".into(), unique.for_script(self));
+        }
         let texts = [
             ("parent", self.parent.as_ref().map(Jid::as_str)),
             ("host", options.preferred_hostname.as_deref()),
@@ -404,6 +388,11 @@ impl Submission {
         }
         if rest.is_empty() { String::new() } else { Json::Object(rest).to_string() }
     }
+}
+
+/// So many milliseconds that a check refuses them, if there are more than a number can hold.
+fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A submission as the script takes it.
@@ -427,11 +416,18 @@ impl Prepared {
     }
 
     /// What became of it, by the script's word.
-    fn outcome(self, word: &str, is_repeat: bool) -> Result<Jid, Error> {
+    fn outcome(self, word: &str, is_repeat: bool) -> Result<StoredJob, Error> {
+        let created = |jid| Ok(StoredJob { jid, outcome: SubmitOutcome::Created });
+        if let Some((word, jid)) = word.split_once(' ') {
+            let is_replaced = word == "REPLACED";
+            let outcome =
+                if is_replaced { SubmitOutcome::Replaced } else { SubmitOutcome::Existing };
+            return Ok(StoredJob { jid: Jid::new(jid)?, outcome });
+        }
         match word {
-            "ok" => Ok(self.jid),
+            "ok" => created(self.jid),
             // An earlier call was carried out and its answer lost. A cluster's client may have repeated it by itself.
-            "EXISTS" if is_repeat || self.is_fresh => Ok(self.jid),
+            "EXISTS" if is_repeat || self.is_fresh => created(self.jid),
             "EXISTS" => Err(Error::Exists { jid: self.jid.to_string() }),
             _ => Err(Error::ParentCanceled {
                 parent: self.parent.map(|jid| jid.to_string()).unwrap_or_default(),
@@ -446,7 +442,15 @@ impl Hive {
     /// # Errors
     /// When the job makes no sense, its id is taken, its parent was cancelled, or the store fails.
     pub async fn submit(&self, job: Submission) -> Result<Jid, Error> {
-        self.submit_many(vec![job]).await?.pop().expect("one answer for one job")
+        self.submit_unique(job).await.map(|stored| stored.jid)
+    }
+
+    /// Submits a job. Returns which job stands for it, and what has become of the submission.
+    ///
+    /// # Errors
+    /// As for [`Hive::submit`].
+    pub async fn submit_unique(&self, job: Submission) -> Result<StoredJob, Error> {
+        self.submit_each(vec![job]).await?.pop().expect("one answer for one job")
     }
 
     /// Submits many jobs, each for itself: one that is refused does not stop the others.
@@ -459,14 +463,26 @@ impl Hive {
         &self,
         jobs: Vec<Submission>,
     ) -> Result<Vec<Result<Jid, Error>>, Error> {
-        let mut answers: Vec<Option<Result<Jid, Error>>> = Vec::with_capacity(jobs.len());
+        let answers = self.submit_each(jobs).await?;
+        Ok(answers.into_iter().map(|answer| answer.map(|stored| stored.jid)).collect())
+    }
+
+    /// The same, with what has become of each submission.
+    ///
+    /// # Errors
+    /// As for [`Hive::submit_many`].
+    pub async fn submit_each(
+        &self,
+        jobs: Vec<Submission>,
+    ) -> Result<Vec<Result<StoredJob, Error>>, Error> {
+        let mut answers: Vec<Option<Answer>> = Vec::with_capacity(jobs.len());
         let mut batches: HashMap<QueueName, Batch> = HashMap::new();
         // What a job waits for must be there before it: a job that is not counts as ended.
-        let in_order = jobs.iter().any(Submission::waits);
+        let (in_order, now_ms) = (jobs.iter().any(Submission::needs_order), self.now_ms());
         let mut calls = Calls { set: JoinSet::new(), most: if in_order { 1 } else { CALLS_MAX } };
         for (at, job) in jobs.into_iter().enumerate() {
             answers.push(None);
-            let job = match job.prepare() {
+            let job = match job.prepare(now_ms) {
                 Ok(job) => job,
                 Err(error) => {
                     answers[at] = Some(Err(error));
@@ -488,7 +504,7 @@ impl Hive {
             self.send(&mut calls, batch, &mut answers).await?;
         }
         while let Some(call) = calls.set.join_next().await {
-            take(call, &mut answers)?;
+            take(call, &mut answers).await?;
         }
         Ok(answers.into_iter().map(|answer| answer.expect("every job was answered")).collect())
     }
@@ -498,14 +514,14 @@ impl Hive {
         &self,
         calls: &mut Calls,
         batch: Batch,
-        answers: &mut [Option<Result<Jid, Error>>],
+        answers: &mut [Option<Answer>],
     ) -> Result<(), Error> {
         let Some(queue) = batch.jobs.first().map(|job| job.queue.clone()) else { return Ok(()) };
         self.list_queue(&queue).await?;
         if calls.set.len() >= calls.most
             && let Some(call) = calls.set.join_next().await
         {
-            take(call, answers)?;
+            take(call, answers).await?;
         }
         let hive = self.clone();
         calls.set.spawn(async move {
@@ -519,7 +535,7 @@ impl Hive {
         &self,
         queue: &QueueName,
         jobs: Vec<Prepared>,
-    ) -> Result<Vec<Result<Jid, Error>>, Error> {
+    ) -> Result<Vec<Answer>, Error> {
         let (words, is_repeat) = self.store_batch(queue, &jobs, false).await?;
         Ok(jobs.into_iter().zip(words).map(|(job, word)| job.outcome(&word, is_repeat)).collect())
     }

@@ -11,10 +11,11 @@
   Returns how many results expired, how many jobs were taken from their workers, the next cursor, and the ids of the jobs that
   failed because they have lost their workers.
 ]]
---- @include "fail"
---- @include "die"
---- @include "reserved"
+--- @include "attempt"
+--- @include "unstarted"
 --- @include "unlock"
+--- @include "unique"
+--- @include "fold"
 
 -- Entries looked at in one call; the next sweep goes on.
 local SWEPT_MAX = 1000
@@ -22,9 +23,6 @@ local TENANTS_MAX = 100
 local RANKED_LOOKED_AT = 100
 local LOCK_WAITS_S = 86400
 local ALIVE = { new = true, queued = true, running = true, retried = true }
-local MINUTES_KEPT = 60
--- Enough fields for the minutes kept and those of some sweeps more.
-local MINUTES_FIELDS_MAX = 6 * (MINUTES_KEPT + 30)
 -- Entries that are gone through for completed jobs among failed ones.
 local SEARCHED_MAX = 10000
 
@@ -112,6 +110,7 @@ local function take_away(job)
   local jid, old_worker = job[JID], job[WORKER]
   taken = taken + 1
   unlock(jid, queue, old_worker)
+  end_timeout(jid, queue)
   tell_worker('lost', job)
   job[HISTORY] = with_entry(job[HISTORY], entry('expiredLock', ',"old_worker":' .. quoted(old_worker)))
   local deaths, retries = tonumber(job[DEATHS] or '0') + 1, tonumber(job[RETRIES]) or 0
@@ -121,15 +120,20 @@ local function take_away(job)
     failed[#failed + 1] = jid
   end
   local is_counted = deaths_max == 0 or to_blame or deaths <= last_chance_after
-  if is_counted then call('HSET', key, 'deaths', string.format('%d', deaths)) end
+  if is_counted then
+    call('HSET', key, 'deaths', string.format('%d', deaths))
+    -- A worker was lost with it, so it has started. Otherwise it would end as expired when somebody runs it again by hand.
+    forget_start_by(jid, queue)
+  end
   if not is_counted then
     enter_stored(jid, job)
   elseif to_blame and deaths >= deaths_max then
     fail_for_good(string.format('%d workers were lost while they ran this job, the last was "%s"', deaths, old_worker))
-  elseif retries >= option(table_of(job[OPTIONS]), 'retries') then
+  elseif retries >= retry_limit(job, table_of(job[OPTIONS])) then
     fail_for_good('no more retries available')
   else
     call('HSET', key, 'retries', string.format('%d', retries + 1))
+    count(queue, 'retried', 1)
     enter_stored(jid, job)
   end
   if job[TENANT] then left_worker(jid, queue, job[TENANT]) end
@@ -153,6 +157,34 @@ end
 
 local function miss_locks()
   for _, jid in ipairs(call('ZRANGEBYSCORE', locks_key(queue), 0, now, 'LIMIT', 0, SWEPT_MAX)) do missed_lock(jid) end
+end
+
+-- When a job has to have ended: a worker that stops what it runs by itself has the time that it says it needs for that.
+local function has_to_end_by(job, due)
+  return due + (tonumber(table_of(call('HGET', workers_key(queue), job[WORKER])).stop_ms) or 0)
+end
+
+-- Fails the attempt at a job that runs for too long, as its worker would.
+local function time_out(job)
+  taken = taken + 1
+  unlock(job[JID], queue, job[WORKER])
+  end_timeout(job[JID], queue)
+  tell_worker('lost', job)
+  local timeout = timeout_of(job[OPTIONS], queue) or 0
+  attempt_failed(job, string.format('TimeoutError: Worker method timed out after %.0f ms', timeout), {})
+  if job[TENANT] then left_worker(job[JID], queue, job[TENANT]) end
+end
+
+local function end_overdue()
+  local due = call('ZRANGEBYSCORE', timeouts_key(queue), '-inf', now, 'WITHSCORES', 'LIMIT', 0, SWEPT_MAX)
+  for at = 1, #due, 2 do
+    local job = read_job(due[at])
+    if not job or job[STATUS] ~= 'running' then
+      call('ZREM', timeouts_key(queue), due[at])
+    elseif has_to_end_by(job, tonumber(due[at + 1])) <= now then
+      time_out(job)
+    end
+  end
 end
 
 -- Takes the reservations of workers that are gone, and those that were not told of in time. Heartbeats do not count: a worker that
@@ -182,8 +214,9 @@ end
 
 -- Node workers know nothing of tenants: they take jobs and end them without a word.
 local function heal_tenant(tenant)
-  local jid = standing(queue, tenant)
-  if jid and not call('ZSCORE', queue_key(queue), jid) then left_queue(jid, queue, tenant) end
+  for jid in standing(queue, tenant):gmatch('%S+') do
+    if not call('ZSCORE', queue_key(queue), jid) then left_queue(jid, queue, tenant) end
+  end
   local running = tenant_running_key(queue, tenant)
   for _, member in ipairs(call('SMEMBERS', running)) do
     if call('HGET', job_key(member), 'status') ~= 'running' then call('SREM', running, member) end
@@ -197,22 +230,26 @@ local function heal_tenants(cursor)
   return reply[1]
 end
 
-local function prune_minutes()
-  local key = minutes_key(queue)
-  if call('HLEN', key) <= MINUTES_FIELDS_MAX then return end
-  local oldest, old = math.floor(now / 60000) - MINUTES_KEPT, {}
-  for _, field in ipairs(call('HKEYS', key)) do
-    if (tonumber(field:match('^%d+')) or 0) < oldest then old[#old + 1] = field end
-  end
-  in_chunks('HDEL', key, old)
-end
-
 -- Node workers take jobs out of the queue and know nothing of ranks.
 local function prune_ranked()
   local key = ranked_key(queue)
   for _, member in ipairs(call('ZRANGE', key, 0, RANKED_LOOKED_AT - 1)) do
     local jid = member:match(':(.*)$')
     if not call('ZSCORE', queue_key(queue), jid) then call('ZREM', key, member) end
+  end
+end
+
+-- What stands for equal submissions and has ended. An entry is looked at when its time is over, and then from time to time.
+local function forget_unique()
+  local function is_alive(jid) return jid and ALIVE[call('HGET', job_key(jid), 'status')] end
+  for _, field in ipairs(call('ZRANGEBYSCORE', unique_looks_key(queue), '-inf', now, 'LIMIT', 0, SWEPT_MAX)) do
+    local entry = table_of(call('HGET', unique_key(queue), field))
+    if is_alive(entry.jid) or is_alive(entry.next) then
+      call('ZADD', unique_looks_key(queue), string.format('%.0f', now + UNIQUE_LOOK_MS), field)
+    else
+      call('HDEL', unique_key(queue), field)
+      call('ZREM', unique_looks_key(queue), field)
+    end
   end
 end
 
@@ -229,9 +266,15 @@ local gone = {}
 for at = GONE_AT, #ARGV do gone[ARGV[at]] = true end
 take_reservations(gone)
 for worker in pairs(gone) do bury(worker) end
-prune_minutes()
+end_overdue()
+end_unstarted(queue)
 forget_workers()
+forget_unique()
 prune_ranked()
 call('ZREMRANGEBYSCORE', stopping_key(queue), '-inf', now)
+wake_tenants(queue)
 local cursor = heal_tenants(cursor)
+count_times(queue)
+write_counts()
+fold_minutes(queue)
 return { expired, taken, cursor, failed }

@@ -3,6 +3,8 @@
 //! However many wait at one queue, one subscription listens for them and each new job wakes one of them: a job does not cost
 //! as many calls as there are workers without work.
 
+mod recent;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -20,10 +22,11 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
+use self::recent::{RecentClaims, RecentWorkers};
 use super::{
     claim::{Blocked, Claimed},
     hive::Hive,
-    keys::{self, QueueName, WorkerId},
+    keys::{self, Jid, QueueName, WorkerId},
     settle::{End, Outcome, Verdict},
     worker::ClaimTime,
 };
@@ -37,6 +40,8 @@ const ASK_EVERY: Duration = Duration::from_secs(5);
 pub struct Waiters {
     hive: Hive,
     queues: Arc<Mutex<HashMap<QueueName, Weak<QueueWaiters>>>>,
+    claims: Arc<RecentClaims>,
+    workers: Arc<RecentWorkers>,
 }
 
 /// Who claims, and how much.
@@ -55,7 +60,12 @@ pub struct Claim {
 impl Waiters {
     /// A place to wait at the queues of a hive.
     pub fn new(hive: &Hive) -> Waiters {
-        Waiters { hive: hive.clone(), queues: Arc::default() }
+        Waiters {
+            hive: hive.clone(),
+            queues: Arc::default(),
+            claims: Arc::default(),
+            workers: Arc::default(),
+        }
     }
 
     /// Claims jobs; when there are none, waits for some. Comes back empty when none have come in time.
@@ -95,33 +105,65 @@ impl Waiters {
     /// As [`Hive::settle`].
     pub async fn settle(
         &self,
-        outcomes: Vec<Outcome>,
+        mut outcomes: Vec<Outcome>,
         claim: &Claim,
     ) -> Result<(Vec<Verdict>, ClaimGuard), Error> {
+        outcomes.iter_mut().for_each(|outcome| self.claims.complete(outcome, &claim.worker));
         let (tell, told) = oneshot::channel();
-        let (hive, its) = (self.hive.clone(), claim.clone());
+        let (hive, its, claims) = (self.hive.clone(), claim.clone(), self.claims.clone());
         tokio::spawn(async move {
             let settled = hive.settle(&its.queue, &its.worker, &outcomes, its.max, its.lock).await;
             let _ = tell.send(settled.map(|settled| {
                 let claimed = settled.claimed;
-                (settled.verdicts, ClaimGuard { hive, claim: its, claimed })
+                (settled.verdicts, ClaimGuard { hive, claim: its, claimed, claims })
             }));
         });
-        let nothing = |_| Ok((Vec::new(), ClaimGuard::nothing(&self.hive, claim)));
+        let nothing = |_| Ok((Vec::new(), self.nothing(claim)));
         told.await.unwrap_or_else(nothing)
     }
 
     /// Claims in a task of its own: the answer finds its way back even if nobody waits for it any more.
     async fn claim_once(&self, claim: &Claim) -> Result<ClaimGuard, Error> {
         let (tell, told) = oneshot::channel();
-        let (hive, its) = (self.hive.clone(), claim.clone());
+        let (hive, its, claims) = (self.hive.clone(), claim.clone(), self.claims.clone());
         tokio::spawn(async move {
             let claimed = hive.claim(&its.queue, &its.worker, its.max, its.lock).await;
-            let caught = claimed.map(|claimed| ClaimGuard { hive, claim: its, claimed });
+            let caught = claimed.map(|claimed| ClaimGuard { hive, claim: its, claimed, claims });
             // Unheard, it is dropped, and the jobs go back.
             let _ = tell.send(caught);
         });
-        told.await.unwrap_or_else(|_| Ok(ClaimGuard::nothing(&self.hive, claim)))
+        told.await.unwrap_or_else(|_| Ok(self.nothing(claim)))
+    }
+
+    fn nothing(&self, claim: &Claim) -> ClaimGuard {
+        let claimed = Claimed::default();
+        let (hive, claims) = (self.hive.clone(), self.claims.clone());
+        ClaimGuard { hive, claim: claim.clone(), claimed, claims }
+    }
+
+    /// The queue of a job that was handed out here a moment ago.
+    pub fn queue_of(&self, jid: &Jid) -> Option<QueueName> {
+        self.claims.queue_of(jid)
+    }
+
+    /// The lock for which a worker was registered here a moment ago.
+    pub fn lock_of(&self, queue: &QueueName, worker: &WorkerId) -> Option<Duration> {
+        self.workers.lock_of(queue, worker)
+    }
+
+    /// Whether the worker of a claim was registered here a moment ago, for as many jobs and for the same lock.
+    pub fn is_registered(&self, claim: &Claim) -> bool {
+        self.workers.has(claim)
+    }
+
+    /// Takes note of a worker that was registered by a heartbeat.
+    pub fn note_registered(&self, claim: &Claim) {
+        self.workers.remember(claim);
+    }
+
+    /// Takes note of a worker that has left.
+    pub fn note_left(&self, queue: &QueueName, worker: &WorkerId) {
+        self.workers.forget(queue, worker);
     }
 
     /// The waiting claims of a queue, as long as there are any.
@@ -239,13 +281,10 @@ pub struct ClaimGuard {
     hive: Hive,
     claim: Claim,
     claimed: Claimed,
+    claims: Arc<RecentClaims>,
 }
 
 impl ClaimGuard {
-    fn nothing(hive: &Hive, claim: &Claim) -> ClaimGuard {
-        ClaimGuard { hive: hive.clone(), claim: claim.clone(), claimed: Claimed::default() }
-    }
-
     /// What was claimed.
     pub fn claimed(&self) -> &Claimed {
         &self.claimed
@@ -258,6 +297,7 @@ impl ClaimGuard {
 
     /// Keeps the jobs: from now on they are the worker's.
     pub fn keep(mut self) -> Claimed {
+        self.claims.remember(&self.claimed.jobs);
         std::mem::take(&mut self.claimed)
     }
 }

@@ -49,14 +49,20 @@ local facts = {
   started_ms = first and now - first_start() or 0,
 }
 if settings.rate_max then
-  facts.rate_allows, facts.rate_again_at = rate_allows(queue, settings.rate_max, settings.rate_ms)
+  facts.rate_allows, facts.rate_again_at = rate_allows(rate_key(queue), settings.rate_max, settings.rate_ms)
 end
 if tenant then
-  local limits = call('HMGET', settings_key(queue), 'tenant_concurrency:' .. tenant, 'tenant_concurrency')
+  local rules = tenant_rules(queue, tenant)
   facts.tenants = call('HLEN', tenants_key(queue))
   facts.tenant_rank = call('ZRANK', parked_key(queue, tenant), jid) or nil
   facts.tenant_running = call('SCARD', tenant_running_key(queue, tenant))
-  facts.tenant_concurrency = tonumber(limits[1] or limits[2] or nil)
+  facts.tenant_concurrency = rules.limit
+  facts.tenant_paused = rules.paused
+  if rules.rate_max then
+    local key = tenant_rate_key(queue, tenant, rules.rate_ms)
+    facts.tenant_rate_max, facts.tenant_rate_ms = rules.rate_max, rules.rate_ms
+    facts.tenant_rate_allows, facts.tenant_rate_again_at = rate_allows(key, rules.rate_max, rules.rate_ms)
+  end
 end
 
 local waits_for = {}

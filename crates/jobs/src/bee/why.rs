@@ -63,6 +63,22 @@ pub enum Reason {
         /// How many do.
         running: u64,
     },
+    /// No jobs of its tenant start.
+    TenantPaused {
+        /// The tenant.
+        tenant: String,
+    },
+    /// As many jobs of its tenant have started as may in that time.
+    TenantRate {
+        /// The tenant.
+        tenant: String,
+        /// How many may start
+        max: u64,
+        /// in so many milliseconds.
+        per_ms: u64,
+        /// When the next may start, in unix milliseconds.
+        again_at: u64,
+    },
     /// Its tenant has other jobs that come first.
     TenantTurn {
         /// The tenant.
@@ -129,6 +145,11 @@ struct Facts {
     tenant_rank: Option<u64>,
     tenant_running: u64,
     tenant_concurrency: Option<u64>,
+    tenant_paused: bool,
+    tenant_rate_max: Option<u64>,
+    tenant_rate_ms: Option<u64>,
+    tenant_rate_allows: Option<f64>,
+    tenant_rate_again_at: Option<f64>,
     #[serde(skip)]
     waits_for: Vec<Dependency>,
 }
@@ -209,8 +230,22 @@ impl Facts {
     }
 
     fn tenant_reasons(&self, tenant: &str) -> Vec<Reason> {
-        let Some(ahead) = self.tenant_rank else { return Vec::new() };
         let (tenant, running) = (tenant.to_owned(), self.tenant_running);
+        // A job that stands in the working queue does not start either.
+        if self.tenant_paused {
+            return vec![Reason::TenantPaused { tenant }];
+        }
+        if let (Some(max), Some(per_ms), Some(allows), Some(again_at)) = (
+            self.tenant_rate_max,
+            self.tenant_rate_ms,
+            self.tenant_rate_allows,
+            self.tenant_rate_again_at,
+        ) && allows < 1.0
+        {
+            let again_at = again_at.ceil().max(0.0) as u64;
+            return vec![Reason::TenantRate { tenant, max, per_ms, again_at }];
+        }
+        let Some(ahead) = self.tenant_rank else { return Vec::new() };
         match self.tenant_concurrency {
             Some(limit) if limit > 0 && running >= limit => {
                 vec![Reason::TenantLimit { tenant, limit, running }]
@@ -246,7 +281,14 @@ impl Facts {
 
     fn estimate(&self, reasons: &[Reason], now: u64) -> Option<u64> {
         let waits_for_others = reasons.iter().any(|reason| {
-            matches!(reason, Reason::Dependencies { .. } | Reason::Paused | Reason::NoWorkers)
+            matches!(
+                reason,
+                Reason::Dependencies { .. }
+                    | Reason::Paused
+                    | Reason::TenantPaused { .. }
+                    | Reason::TenantRate { .. }
+                    | Reason::NoWorkers
+            )
         });
         if waits_for_others {
             return None;

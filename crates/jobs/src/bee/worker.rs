@@ -6,9 +6,10 @@
 //! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `quarantine` and `run` let it run beside
 //! others or alone. `queue worker` is the loop, `call` is one call of it, `reservations` are jobs that it takes and tells of at once,
 //! `prefetch` is how far ahead it takes them, `wakeups` are how it hears of new ones. `maintenance` keeps it alive and notices when
-//! others are not.
+//! others are not. `due` runs jobs in the caller, for tests.
 
 mod context;
+mod due;
 mod handler;
 mod maintenance;
 mod prefetch;
@@ -94,8 +95,10 @@ struct QueueRegistration {
 pub struct Settings {
     /// How many jobs run at once. A worker whose handlers take next to no time has a few more, which wait for a moment.
     pub concurrency: usize,
-    /// For how long a job may run before the attempt fails.
+    /// For how long a job may run before the attempt fails, if neither the job nor its queue says so.
     pub time_limit: Duration,
+    /// How much longer a handler may take that keeps [`Context::time_limit`] itself, for what it does to stop.
+    pub overrun: Duration,
     /// How long a handler that was told to stop may go on before it is dropped.
     pub stop_grace: Duration,
     /// Whether jobs that are the same as an earlier one are left out.
@@ -107,6 +110,7 @@ impl Default for Settings {
         Settings {
             concurrency: 10,
             time_limit: Duration::from_secs(30 * 60),
+            overrun: Duration::ZERO,
             stop_grace: Duration::from_secs(10),
             duplicates: Duplicates::Run,
         }
@@ -217,7 +221,9 @@ impl Worker {
         shutdown.await;
         let _ = stop.send(true);
         while let Some(ended) = queue_workers.join_next().await {
-            if let Err(error) = ended {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
                 tracing::error!(%error, "a worker's loop ended by itself");
             }
         }

@@ -1,9 +1,10 @@
 //! A recurring job as it is defined: what runs, with which arguments, when, and where it is put.
 
-mod config;
+mod draft;
 
 use serde::Deserialize;
 
+pub use self::draft::Draft;
 use super::{
     error::{DefinitionError, Error},
     json::{Json, Members},
@@ -48,11 +49,15 @@ const CATCH_UP_MAX: u32 = 1000;
 /// cron = "30 6 * * MON"              # instead of filters
 /// queue = "mail/newsletter"          # a Bee queue; without it the job goes to jobs:hot
 /// catch_up = 3                       # missed runs that are made up for; by default all of them become one
+///
+/// [[recurring]]
+/// name = "look for mail"
+/// every = "10m"                      # or once: at = "2030-12-24T18:00:00Z"
 /// # "#).unwrap();
-/// # assert_eq!(file.recurring.len(), 2);
+/// # assert_eq!(file.recurring.len(), 3);
 /// ```
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "config::Config")]
+#[serde(try_from = "Draft")]
 pub struct Definition {
     name: String,
     kwargs: Members,
@@ -83,6 +88,12 @@ impl Definition {
         }
     }
 
+    /// The same job at other times.
+    #[must_use]
+    pub(super) fn with_schedule(self, schedule: Schedule) -> Definition {
+        Definition { schedule, ..self }
+    }
+
     /// Adds an argument.
     #[must_use]
     pub fn kwarg(mut self, name: impl Into<String>, value: impl Into<Json>) -> Definition {
@@ -97,7 +108,8 @@ impl Definition {
         self
     }
 
-    /// Says how many missed runs are made up for, from 1 to 1000. With 1, all of them become one.
+    /// Says how many missed runs are made up for, up to 1000. With 1, all of them become one; with 0, a run that is more than a minute
+    /// late is skipped.
     #[must_use]
     pub fn catching_up(mut self, runs_max: u32) -> Definition {
         self.catch_up = runs_max;
@@ -124,7 +136,7 @@ impl Definition {
         &self.target
     }
 
-    /// How many missed runs are made up for.
+    /// How many missed runs are made up for; 0 if they are skipped.
     pub fn catch_up(&self) -> u32 {
         self.catch_up
     }
@@ -135,7 +147,7 @@ impl Definition {
             DefinitionError::NoName
         } else if self.name.len() > NAME_BYTES_MAX {
             DefinitionError::LongName { bytes: self.name.len(), max: NAME_BYTES_MAX }
-        } else if !(1..=CATCH_UP_MAX).contains(&self.catch_up) {
+        } else if self.catch_up > CATCH_UP_MAX {
             DefinitionError::CatchUp { given: self.catch_up, max: CATCH_UP_MAX }
         } else {
             return Ok(());

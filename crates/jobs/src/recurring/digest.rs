@@ -2,14 +2,14 @@
 //!
 //! Schedulers agree on a schedule by comparing digests, so plain definitions must have exactly those of the original
 //! program, which takes in a zone's UTC offset at the moment when the process starts. What the original cannot express, cron
-//! expressions and Bee queues, is taken in as text behind what it has.
+//! expressions, periods, single runs and Bee queues, is taken in as text behind what it has.
 
 use jiff::Timestamp;
 
 use super::{
     definition::{Definition, Target},
     interval::{Digested, Interval},
-    schedule::{CronSchedule, Schedule},
+    schedule::{CronSchedule, Every, Schedule},
 };
 
 /// Stands for a filter that is absent.
@@ -51,6 +51,8 @@ pub(super) fn job(definition: &Definition, started_at: Timestamp) -> u64 {
     digest.step(match definition.schedule() {
         Schedule::Interval(schedule) => interval(schedule, started_at),
         Schedule::Cron(schedule) => cron(schedule),
+        Schedule::Every(schedule) => every(schedule),
+        Schedule::Once(at) => once(*at),
     });
     if let Target::Bee(queue) = definition.target() {
         digest.text("bee");
@@ -85,6 +87,21 @@ fn cron(schedule: &CronSchedule) -> u64 {
     digest.text("cron");
     digest.text(schedule.expression());
     digest.text(schedule.zone_name());
+    digest.0
+}
+
+fn every(schedule: &Every) -> u64 {
+    let mut digest = Digest::START;
+    digest.text("every");
+    digest.step(schedule.period_s().cast_unsigned());
+    digest.step(schedule.from().as_second().cast_unsigned());
+    digest.0
+}
+
+fn once(at: Timestamp) -> u64 {
+    let mut digest = Digest::START;
+    digest.text("once");
+    digest.step(at.as_second().cast_unsigned());
     digest.0
 }
 

@@ -33,6 +33,32 @@ pub enum Error {
     )]
     NewerList { found: u64, ours: u64 },
 
+    #[error(
+        "the recurring job \"{name}\" comes from {origin} and cannot be changed at run time; change it there"
+    )]
+    InList { name: String, origin: String },
+
+    #[error(
+        "there is a recurring job \"{name}\" already, of version {version}; change that one, or use another name"
+    )]
+    Exists { name: String, version: u64 },
+
+    #[error(
+        "the recurring job \"{name}\" has version {found}, not {given}: somebody has changed it; look at it and try again"
+    )]
+    OtherVersion { name: String, given: u64, found: u64 },
+
+    #[error("there are {max} recurring jobs in the store, which is the most; delete some first")]
+    TooMany { max: usize },
+
+    #[error("others change the recurring job \"{name}\" all the time; try again")]
+    Busy { name: String },
+
+    #[error(
+        "the recurring job \"{name}\" cannot be read from the store: {reason}; a newer program may have written it"
+    )]
+    Unreadable { name: String, reason: String },
+
     #[error("could not write a job for the hot queue")]
     Hot(#[source] crate::hot::Error),
 
@@ -50,9 +76,38 @@ pub enum Error {
 impl ServiceError for Error {
     fn info(&self) -> ErrorInfo {
         match self {
-            Error::Definition { .. } | Error::SameDigest { .. } | Error::NobodyKnows { .. } => {
+            Error::Definition { reason, .. } => {
+                ErrorInfo { field: reason.field(), ..ErrorInfo::INVALID }
+            }
+            Error::SameDigest { .. } | Error::NobodyKnows { .. } => {
                 ErrorInfo::operator(Class::Invalid)
             }
+            Error::InList { .. } => ErrorInfo::new(
+                Class::Conflict,
+                "recurring_job_fixed",
+                "this recurring job cannot be changed at run time",
+            ),
+            Error::Exists { .. } => ErrorInfo::new(
+                Class::Conflict,
+                "recurring_job_exists",
+                "there is such a recurring job already",
+            ),
+            Error::OtherVersion { .. } => ErrorInfo::new(
+                Class::Conflict,
+                "other_version",
+                "the recurring job has another version",
+            ),
+            Error::TooMany { .. } => ErrorInfo::new(
+                Class::Conflict,
+                "too_many_recurring_jobs",
+                "there are too many recurring jobs",
+            ),
+            Error::Busy { .. } => ErrorInfo::later(Class::Busy, "busy", 1),
+            Error::Unreadable { .. } => ErrorInfo::new(
+                Class::Internal,
+                "recurring_job_unreadable",
+                "the stored recurring job cannot be read",
+            ),
             Error::NoSuchJob { .. } => ErrorInfo::new(
                 Class::NotFound,
                 "recurring_job_not_found",
@@ -101,17 +156,67 @@ pub enum DefinitionError {
     #[error("the name has {bytes} bytes; use at most {max}")]
     LongName { bytes: usize, max: usize },
 
-    #[error("\"catch_up\" is \"{given}\"; use a number from 1 to {max}")]
+    #[error("the name \"{name}\" cannot be part of a path; use another one")]
+    PathName { name: String },
+
+    #[error(
+        "\"catch_up\" is \"{given}\"; use 0 to skip missed runs, or how many to make up for, up to {max}"
+    )]
     CatchUp { given: u32, max: u32 },
 
-    #[error("it needs either filters such as \"seconds\" or a \"cron\" expression, and not both")]
+    #[error(
+        "it needs one of \"cron\", \"every\", \"at\" and filters such as \"seconds\", and only one"
+    )]
     OneSchedule,
+
+    #[error("\"zone\" is missing; give a name such as \"Europe/Berlin\" or \"UTC\"")]
+    NoZone,
+
+    #[error(
+        "\"zone\" is \"{zone}\", but \"every\" counts time and follows no clock; leave the zone out"
+    )]
+    NeedlessZone { zone: String },
+
+    #[error("\"from\" says when \"every\" begins; give \"every\" too, or leave it out")]
+    FromAlone,
+
+    #[error("\"{field}\" is \"{given}\", but it is \"{now}\" already; use a later time")]
+    Past { field: &'static str, given: String, now: String },
+
+    #[error("\"{field}\" is \"{given}\"; use a time within the next 100 years")]
+    TooFar { field: &'static str, given: String },
+
+    #[error(
+        "the definition has {bytes} bytes as JSON; use at most {max}, and store what is larger elsewhere"
+    )]
+    TooLarge { bytes: usize, max: usize },
 
     #[error(transparent)]
     Queue(#[from] keyrack_keys::PartError),
 
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
+}
+
+impl DefinitionError {
+    /// The field with the invalid value.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            DefinitionError::NoName
+            | DefinitionError::LongName { .. }
+            | DefinitionError::PathName { .. } => Some("name"),
+            DefinitionError::CatchUp { .. } => Some("catch_up"),
+            DefinitionError::OneSchedule => None,
+            DefinitionError::NoZone | DefinitionError::NeedlessZone { .. } => Some("zone"),
+            DefinitionError::FromAlone => Some("from"),
+            DefinitionError::Past { field, .. } | DefinitionError::TooFar { field, .. } => {
+                Some(field)
+            }
+            DefinitionError::TooLarge { .. } => Some("kwargs"),
+            DefinitionError::Queue(_) => Some("queue"),
+            DefinitionError::Schedule(error) => error.field(),
+        }
+    }
 }
 
 /// What is wrong with a schedule.
@@ -146,6 +251,34 @@ pub enum ScheduleError {
     #[error("the cron expression \"{expression}\" is not valid: {reason}")]
     Cron { expression: String, reason: String },
 
-    #[error("the cron expression \"{expression}\" never comes true")]
+    #[error("the cron expression \"{expression}\" never comes true; name a date that exists")]
     NeverRuns { expression: String },
+
+    #[error(
+        "\"every\" is \"{given}\"; use whole seconds from 1s to 366d, such as \"30s\", \"10m\", \"1h30m\" or \"7d\""
+    )]
+    Every { given: String },
+
+    #[error(
+        "\"{field}\" is \"{given}\"; write a time such as \"2030-12-24T18:00:00Z\", or \"2030-12-24T18:00:00\" with a \"zone\""
+    )]
+    Moment { field: &'static str, given: String },
+}
+
+impl ScheduleError {
+    /// The field with the invalid value.
+    fn field(&self) -> Option<&'static str> {
+        match self {
+            ScheduleError::UnknownZone { .. } => Some("zone"),
+            ScheduleError::NoFilter => None,
+            ScheduleError::Empty { unit }
+            | ScheduleError::OutOfRange { unit, .. }
+            | ScheduleError::NotAscending { unit }
+            | ScheduleError::Needs { unit, .. } => Some(unit),
+            ScheduleError::BothDays | ScheduleError::NoSuchDay => Some("days_of_month"),
+            ScheduleError::Cron { .. } | ScheduleError::NeverRuns { .. } => Some("cron"),
+            ScheduleError::Every { .. } => Some("every"),
+            ScheduleError::Moment { field, .. } => Some(field),
+        }
+    }
 }

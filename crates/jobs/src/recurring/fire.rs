@@ -4,7 +4,7 @@
 //! an id made from the job and the time at which it was due: whoever repeats that, after a crash or at the same time, finds it
 //! submitted and only sets the next run. That holds for as long as the queue remembers a finished job, an hour unless set.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use keyrack_store::{Script, script};
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
     error::Error,
     keys,
     plan::Digests,
+    schedule::Schedule,
     service::{Recurring, from_score, score},
 };
 use crate::{
@@ -96,10 +97,10 @@ impl Recurring {
         };
         let job = &self.plan.jobs()[place];
         let next = score(job.schedule().next_after(now));
-        if next.is_empty() {
+        if next.is_empty() && !matches!(job.schedule(), Schedule::Once(_)) {
             tracing::warn!(job = job.name(), "the recurring job has no further run");
         }
-        let runs = missed_runs(job, due, now);
+        let runs = missed_runs(job, from_score(&due.score).unwrap_or(now), now);
         let mut entries = Vec::new();
         match job.target() {
             _ if due.paused => {}
@@ -117,15 +118,16 @@ impl Recurring {
         place.map_or(&*due.digest, |place| self.plan.jobs()[place].name()).to_owned()
     }
 
-    async fn submit(
+    /// Submits runs of a job under ids that are made from its identity and their times.
+    pub(super) async fn submit(
         &self,
         job: &Definition,
         queue: &QueueName,
-        digest: &str,
+        identity: &str,
         runs: &[Timestamp],
     ) -> Result<(), Error> {
         let submissions =
-            runs.iter().map(|run| submission(job, queue).id(run_id(queue, digest, *run)));
+            runs.iter().map(|run| submission(job, queue).id(run_id(queue, identity, *run)));
         let failed = |source| Error::Bee { queue: queue.to_string(), source };
         let answers = self.hive.submit_many(submissions.collect()).await.map_err(failed)?;
         for answer in answers {
@@ -146,11 +148,22 @@ struct Prepared {
     runs: u64,
 }
 
-/// The runs to queue: the one that is due, and missed ones after it as far as the job catches up with them.
-fn missed_runs(job: &Definition, due: &DueJob, now: Timestamp) -> Vec<Timestamp> {
-    let first = from_score(&due.score).unwrap_or(now);
-    let later = std::iter::successors(Some(first), |run| job.schedule().next_after(*run));
-    later.take_while(|run| *run <= now).take(job.catch_up() as usize).collect()
+/// A run that is queued later than this was missed.
+const LATE_MAX: SignedDuration = SignedDuration::from_mins(1);
+
+/// The runs to queue: the one that is due, and missed ones after it as far as the job catches up with them. A job that skips what it
+/// missed runs for the last one, if that is not too late.
+pub(super) fn missed_runs(job: &Definition, due_at: Timestamp, now: Timestamp) -> Vec<Timestamp> {
+    let runs_from = |first: Option<Timestamp>| {
+        let runs = std::iter::successors(first, |run| job.schedule().next_after(*run));
+        runs.take_while(|run| *run <= now)
+    };
+    if job.catch_up() > 0 {
+        return runs_from(Some(due_at)).take(job.catch_up() as usize).collect();
+    }
+    let in_time = now.checked_sub(LATE_MAX).unwrap_or(Timestamp::MIN);
+    let first = if due_at >= in_time { Some(due_at) } else { job.schedule().next_after(in_time) };
+    runs_from(first).last().into_iter().collect()
 }
 
 /// The job's entry for the hot queue.
@@ -164,8 +177,8 @@ pub(super) fn submission(job: &Definition, queue: &QueueName) -> Submission {
 }
 
 /// The id of the job that stands for one run, the same for everybody who comes to it.
-fn run_id(queue: &QueueName, digest: &str, run: Timestamp) -> Jid {
-    let name = format!("keyrack recurring {digest} {}", run.as_second());
+fn run_id(queue: &QueueName, identity: &str, run: Timestamp) -> Jid {
+    let name = format!("keyrack recurring {identity} {}", run.as_second());
     let hash = sha1_smol::Sha1::from(name).digest().bytes();
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hash[..16]);

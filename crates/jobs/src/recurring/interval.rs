@@ -4,7 +4,7 @@ mod next;
 mod values;
 
 use jiff::{Timestamp, tz::TimeZone};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use self::values::Values;
 use super::error::ScheduleError;
@@ -43,7 +43,8 @@ pub struct Filters {
 }
 
 /// A day of the week, as it is written in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Weekday {
     /// Monday
@@ -63,6 +64,15 @@ pub enum Weekday {
 }
 
 impl Weekday {
+    const ALL: [Weekday; 7] = [
+        Weekday::Mon,
+        Weekday::Tue,
+        Weekday::Wed,
+        Weekday::Thu,
+        Weekday::Fri,
+        Weekday::Sat,
+        Weekday::Sun,
+    ];
     const WORDS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 }
 
@@ -150,6 +160,21 @@ impl Interval {
     /// The zone as it was given.
     pub fn zone_name(&self) -> &str {
         &self.zone_name
+    }
+
+    /// The filters as they were given.
+    pub(super) fn filters(&self) -> Filters {
+        let list = |values: Option<Values>| values.map(|values| values.iter().collect::<Vec<u8>>());
+        let days = list(self.days_of_week);
+        Filters {
+            months: list(self.months),
+            days_of_month: list(self.days_of_month),
+            days_of_week: days
+                .map(|days| days.into_iter().map(|day| Weekday::ALL[usize::from(day)]).collect()),
+            hours: list(self.hours),
+            minutes: list(self.minutes),
+            seconds: list(self.seconds),
+        }
     }
 
     /// All filters in the order in which a digest takes them.

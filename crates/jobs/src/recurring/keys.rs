@@ -1,12 +1,21 @@
 //! Every key of the recurring jobs.
 //!
-//! The jobs themselves are defined in code; Redis knows them by a digest. On a cluster these keys share a slot with
+//! The jobs of a program's list are defined in code; Redis knows them by a digest. Those of `rjobs:defined` are defined at run time. On a cluster these keys share a slot with
 //! the hot queue, so that taking a due job, queueing it and setting its next run is one step.
 
 use keyrack_keys::declare::*;
 
 /// The digest of a job's name, arguments and schedule.
 const DIGEST: Encoding = Integer { min: 0, max: u64::MAX as i128 };
+
+/// Names and values as the settings file has them.
+const DEFINED: json::Schema = json::Object(&[
+    ("version", json::Number),
+    ("created_at", json::Number),
+    ("changed_at", json::Number),
+    ("paused", json::Bool),
+    ("job", json::Map(&json::Any)),
+]);
 
 keys! {
     owner = "jobs.recurring", origin = Document(&["001"]), shard = Shard::Word("jobs");
@@ -51,4 +60,34 @@ keys! {
         origin = Added,
         removed = "resuming takes a job out; start-up drops jobs that are no longer defined",
         example = "rjobs:paused";
+
+    /// The recurring jobs that were defined at run time, by name. At most 1,000, each of up to 16 KiB.
+    defined() = "rjobs:defined"
+        => map(
+            Text.means("the name of the job"),
+            Json(&DEFINED).means("its version, when it was created and changed in unix milliseconds, whether it is paused, and its definition as a settings file has it"),
+        ),
+        origin = Added,
+        removed = "deleting a job takes it out, and so does the run of a job that runs once",
+        example = "rjobs:defined";
+
+    /// When each job of `rjobs:defined` is due. Written with its definition and after each run.
+    defined_due() = "rjobs:defined:due"
+        => sorted_set(Text.means("the name of the job"), UnixSeconds.means("when it should run next")),
+        origin = Added,
+        removed = "a job leaves with its definition, or when it has no further run",
+        example = "rjobs:defined:due";
+
+    /// The last version that a job of `rjobs:defined` was given. Each creation and change counts one up, so no version comes twice.
+    defined_version() = "rjobs:defined:version"
+        => string(COUNT.means("the version")),
+        origin = Added,
+        removed = "never; it is one number",
+        example = "rjobs:defined:version";
+
+    /// Says that `rjobs:defined` has changed, so that schedulers look when they have to wake up.
+    defined_events() = "rjobs:defined:ch"
+        => channel(Words(&["changed"]).means("the event")),
+        origin = Added,
+        example = "rjobs:defined:ch";
 }

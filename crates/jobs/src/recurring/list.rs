@@ -10,13 +10,15 @@ use super::{
     service::{InForce, Recurring, from_score},
 };
 
-/// The list as it stands in the store.
+/// All recurring jobs as they stand in the store.
 #[derive(Debug)]
 pub struct Listing {
-    /// Whether this list is the one that runs.
+    /// Whether the list of this program is the one that runs.
     pub state: ListState,
-    /// The jobs, in the order of their definitions.
+    /// The jobs of the list in its order, then those that were defined at run time, by name.
     pub jobs: Vec<Listed>,
+    /// Names of jobs whose definitions in the store cannot be read, and why.
+    pub unreadable: Vec<(String, Error)>,
 }
 
 /// Whether a list is the one that runs.
@@ -30,17 +32,54 @@ pub enum ListState {
     OtherList(String),
 }
 
-/// One job of the list.
+/// One recurring job.
 #[derive(Debug)]
 pub struct Listed {
     /// Its definition.
     pub definition: Definition,
-    /// The digest by which the store knows it.
-    pub digest: String,
+    /// Where it is defined.
+    pub source: Source,
     /// When it is due next; in the past if it is due now. While the list is not in force, when it would be.
     pub next_run: Option<Timestamp>,
     /// Whether it is paused.
     pub paused: bool,
+}
+
+/// Where a recurring job is defined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// In the list of this program.
+    List {
+        /// The digest by which the store knows it.
+        digest: String,
+    },
+    /// In the store, at run time.
+    Store {
+        /// The version of the definition.
+        version: u64,
+        /// When it was created, in unix milliseconds.
+        created_at: u64,
+        /// When it was last changed, in unix milliseconds.
+        changed_at: u64,
+    },
+}
+
+impl Listed {
+    /// The digest of a job of the list.
+    pub fn digest(&self) -> Option<&str> {
+        match &self.source {
+            Source::List { digest } => Some(digest),
+            Source::Store { .. } => None,
+        }
+    }
+
+    /// The version of a job that was defined at run time.
+    pub fn version(&self) -> Option<u64> {
+        match self.source {
+            Source::List { .. } => None,
+            Source::Store { version, .. } => Some(version),
+        }
+    }
 }
 
 impl Recurring {
@@ -61,10 +100,26 @@ impl Recurring {
             next_run: from_score(scores[place].as_deref().unwrap_or_default())
                 .or_else(|| definition.schedule().next_after(now)),
             definition: definition.clone(),
-            digest: digest.clone(),
+            source: Source::List { digest: digest.clone() },
             paused: paused[place],
         });
-        Ok(Listing { state, jobs: jobs.collect() })
+        let mut listing = Listing { state, jobs: jobs.collect(), unreadable: Vec::new() };
+        for scheduled in self.all_defined().await? {
+            match scheduled.defined {
+                Ok(defined) => listing.jobs.push(Listed {
+                    source: Source::Store {
+                        version: defined.version,
+                        created_at: defined.created_at,
+                        changed_at: defined.changed_at,
+                    },
+                    definition: defined.definition,
+                    next_run: scheduled.next_run,
+                    paused: defined.paused,
+                }),
+                Err(error) => listing.unreadable.push((scheduled.name, error)),
+            }
+        }
+        Ok(listing)
     }
 
     /// Score and pause of each job.

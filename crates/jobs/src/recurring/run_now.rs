@@ -1,7 +1,7 @@
 //! Running a job before its time.
 
 use super::{
-    definition::Target,
+    definition::{Definition, Target},
     error::Error,
     fire::{hot_entry, submission},
     service::Recurring,
@@ -14,10 +14,9 @@ impl Recurring {
     /// # Errors
     /// When there is no such job, or the store cannot be reached.
     pub async fn run_now(&self, name: &str) -> Result<usize, Error> {
-        let places = self.plan.named(name)?;
+        let jobs = self.named(name).await?;
         let (mut entries, mut submissions) = (Vec::new(), Vec::new());
-        for place in &places {
-            let job = &self.plan.jobs()[*place];
+        for job in &jobs {
             match job.target() {
                 Target::Hot => entries.push(hot_entry(job, self.hive.now_ms())?),
                 Target::Bee(queue) => submissions.push(submission(job, queue)),
@@ -33,6 +32,19 @@ impl Recurring {
             let submitted = self.hive.submit(submission).await;
             submitted.map_err(|source| Error::Bee { queue, source })?;
         }
-        Ok(places.len())
+        Ok(jobs.len())
+    }
+
+    /// The jobs of that name in the list and in the store.
+    async fn named(&self, name: &str) -> Result<Vec<Definition>, Error> {
+        let places = self.plan.named(name).unwrap_or_default();
+        let mut jobs: Vec<Definition> =
+            places.into_iter().map(|place| self.plan.jobs()[place].clone()).collect();
+        match self.defined(name).await {
+            Ok(defined) => jobs.push(defined.definition),
+            Err(Error::InList { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(jobs)
     }
 }

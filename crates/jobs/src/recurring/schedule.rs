@@ -1,4 +1,6 @@
-//! When a recurring job runs: by filters on the wall clock, or by a cron expression.
+//! When a recurring job runs: by filters on the wall clock, by a cron expression, at equal distances, or once.
+
+mod every;
 
 use std::fmt;
 
@@ -8,6 +10,7 @@ use croner::{
 };
 use jiff::{Timestamp, tz::TimeZone};
 
+pub use self::every::Every;
 use super::{
     error::ScheduleError,
     interval::{Interval, find_zone},
@@ -20,6 +23,10 @@ pub enum Schedule {
     Interval(Interval),
     /// By a cron expression.
     Cron(CronSchedule),
+    /// At equal distances.
+    Every(Every),
+    /// Once, at this moment.
+    Once(Timestamp),
 }
 
 /// A cron expression in a time zone.
@@ -76,11 +83,13 @@ impl CronSchedule {
 }
 
 impl Schedule {
-    /// The first run after `after`, a whole second; `None` when time ends before.
+    /// The first run after `after`, a whole second; `None` when there is none.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         match self {
             Schedule::Interval(interval) => interval.next_after(after),
             Schedule::Cron(cron) => cron.next_after(after),
+            Schedule::Every(every) => every.next_after(after),
+            Schedule::Once(at) => (*at > after).then_some(*at),
         }
     }
 }
@@ -97,11 +106,19 @@ impl From<CronSchedule> for Schedule {
     }
 }
 
+impl From<Every> for Schedule {
+    fn from(every: Every) -> Schedule {
+        Schedule::Every(every)
+    }
+}
+
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Schedule::Interval(interval) => interval.fmt(f),
             Schedule::Cron(cron) => write!(f, "cron {} in {}", cron.expression, cron.zone_name),
+            Schedule::Every(every) => write!(f, "every {}", every.period_text()),
+            Schedule::Once(at) => write!(f, "once at {at}"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The scheduler: wakes when a job is due, queues it, and sleeps again.
 
+mod changes;
+
 use std::{
     collections::HashSet,
     future::Future,
@@ -9,6 +11,7 @@ use std::{
 
 use jiff::Timestamp;
 
+use self::changes::Changes;
 use super::{
     due::Due,
     error::Error,
@@ -41,8 +44,8 @@ impl Default for Settings {
 /// How soon to try again when the store cannot be reached, so that its return is noticed within a second.
 const OUTAGE_PAUSE: Duration = Duration::from_millis(500);
 
-/// Makes a list of recurring jobs run. Several may run at once, also beside those of the original program: each run is queued
-/// by one of them.
+/// Makes a list of recurring jobs run, and those that are defined at run time. Several may run at once, also beside those of the
+/// original program: each run is queued by one of them.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -67,14 +70,22 @@ const OUTAGE_PAUSE: Duration = Duration::from_millis(500);
 pub struct Scheduler {
     recurring: Recurring,
     settings: Settings,
+    /// Whether it has a list, beside what is defined at run time.
+    has_list: bool,
     /// The digests under which our list is in force; `None` before the start and while it is not.
     digests: Option<Arc<Digests>>,
     /// What was last told about a failure, so that it is told once.
     told: Option<String>,
     /// Jobs whose failure to be queued was told.
     told_failed: HashSet<String>,
+    /// Jobs defined at run time whose failure to be queued was told.
+    told_failed_defined: HashSet<String>,
     /// The last jump of the store's clock that the schedule takes into account.
     last_jump: Option<Instant>,
+    /// The same for what is defined at run time; `None` before the first look.
+    defined_jump: Option<Option<Instant>>,
+    /// How long nothing is due in that part of the last turn that worked.
+    pause_max: Duration,
 }
 
 /// What a scheduler did in one turn.
@@ -87,16 +98,25 @@ pub struct Turn {
 }
 
 impl Scheduler {
-    /// A scheduler for a list of jobs.
+    /// A scheduler for a list of jobs, and for what is defined at run time.
     pub fn new(recurring: Recurring, settings: Settings) -> Scheduler {
         Scheduler {
             recurring,
             settings,
+            has_list: true,
             digests: None,
             told: None,
             told_failed: HashSet::new(),
+            told_failed_defined: HashSet::new(),
             last_jump: None,
+            defined_jump: None,
+            pause_max: Duration::MAX,
         }
+    }
+
+    /// A scheduler for what is defined at run time only. It leaves the list alone that is in force.
+    pub fn without_list(recurring: Recurring, settings: Settings) -> Scheduler {
+        Scheduler { has_list: false, ..Scheduler::new(recurring, settings) }
     }
 
     /// Puts the list in force and runs it until `shutdown` resolves.
@@ -105,10 +125,16 @@ impl Scheduler {
     /// Stopping at any moment is safe.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
         let turns = async {
+            let mut changes = Changes::new(self.recurring.store().clone());
             loop {
+                // Before the turn, so that no change is missed between the two.
+                changes.listen().await;
                 let turn = self.turn().await;
                 let pause = self.pause_after(turn);
-                tokio::time::sleep(pause).await;
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = changes.next() => {}
+                }
             }
         };
         tokio::select! {
@@ -120,8 +146,44 @@ impl Scheduler {
     /// Does what is to be done now. The first turn puts the list in force.
     ///
     /// # Errors
-    /// When another list is in force, or the store cannot be reached.
+    /// When another list is in force, or the store cannot be reached. What is defined at run time runs in spite of the former.
     pub async fn turn(&mut self) -> Result<Turn, Error> {
+        let defined = self.defined_turn().await;
+        let listed = if self.has_list { Some(self.list_turn().await) } else { None };
+        // What fails does not delay the other.
+        let pauses = [Some(&defined), listed.as_ref()]
+            .map(|turn| turn?.as_ref().ok().map(|turn| turn.pause));
+        self.pause_max = pauses.into_iter().flatten().min().unwrap_or(Duration::MAX);
+        let Some(listed) = listed else { return defined };
+        let (defined, listed) = (defined?, listed?);
+        let mut fired = listed.fired;
+        fired.queued += defined.fired.queued;
+        fired.paused += defined.fired.paused;
+        fired.taken += defined.fired.taken;
+        fired.failed.extend(defined.fired.failed);
+        Ok(Turn { fired, pause: listed.pause.min(defined.pause) })
+    }
+
+    /// Queues what is due of the jobs that are defined at run time.
+    async fn defined_turn(&mut self) -> Result<Turn, Error> {
+        let last_jump = self.recurring.store().clock().last_jump();
+        let now = self.recurring.now();
+        if self.defined_jump != Some(last_jump) {
+            // At the start too: the clock may have gone back while no scheduler ran.
+            let earlier = self.recurring.schedule_defined_anew(now).await?;
+            if earlier > 0 {
+                tracing::warn!(earlier, "the clock went back; scheduled recurring jobs anew");
+            }
+            self.defined_jump = Some(last_jump);
+        }
+        let due = self.recurring.due_defined(now).await?;
+        let fired = self.recurring.fire_defined(&due, now).await?;
+        tell_of_failed(&fired, &mut self.told_failed_defined);
+        Ok(Turn { pause: self.pause(due.jobs.len(), due.next, &fired, now), fired })
+    }
+
+    /// Queues what is due of the list.
+    async fn list_turn(&mut self) -> Result<Turn, Error> {
         let last_jump = self.recurring.store().clock().last_jump();
         if self.digests.is_none() {
             self.digests = Some(self.start().await?);
@@ -140,8 +202,8 @@ impl Scheduler {
         if due.in_purgatory > 0 {
             self.rescue(&digests, self.settings.rescue_after).await?;
         }
-        self.tell_of_failed(&fired);
-        Ok(Turn { pause: self.pause(&due, &fired, now), fired })
+        tell_of_failed(&fired, &mut self.told_failed);
+        Ok(Turn { pause: self.pause(due.jobs.len(), due.next, &fired, now), fired })
     }
 
     /// What every scheduler does first: puts its list in force, and gets back what schedulers before it left in purgatory.
@@ -187,23 +249,18 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Tells which jobs could not be queued, each once until it works again.
-    fn tell_of_failed(&mut self, fired: &Fired) {
-        for (job, error) in &fired.failed {
-            if !self.told_failed.contains(job) {
-                let cause = std::error::Error::source(error).map(ToString::to_string);
-                tracing::error!(job, %error, cause, "a recurring job stays due; trying again until it is queued");
-            }
-        }
-        self.told_failed = fired.failed.iter().map(|(job, _)| job.clone()).collect();
-    }
-
-    fn pause(&self, due: &Due, fired: &Fired, now: Timestamp) -> Duration {
+    fn pause(
+        &self,
+        jobs_due: usize,
+        next: Option<Timestamp>,
+        fired: &Fired,
+        now: Timestamp,
+    ) -> Duration {
         // What was rescheduled may be due next, and there may be more than one turn takes on.
-        if due.jobs.len() > fired.failed.len() {
+        if jobs_due > fired.failed.len() {
             return Duration::ZERO;
         }
-        let until_next = due.next.map(|next| next.duration_since(now).unsigned_abs());
+        let until_next = next.map(|next| next.duration_since(now).unsigned_abs());
         let pause = until_next.unwrap_or(Duration::MAX).min(self.settings.look_every);
         if fired.failed.is_empty() { pause } else { pause.min(self.settings.retry_every) }
     }
@@ -227,7 +284,18 @@ impl Scheduler {
         }
         match error {
             Error::Store(cause) if cause.is_transient() => OUTAGE_PAUSE,
-            _ => self.settings.retry_every,
+            _ => self.settings.retry_every.min(self.pause_max),
         }
     }
+}
+
+/// Tells which jobs could not be queued, each once until it works again.
+fn tell_of_failed(fired: &Fired, told: &mut HashSet<String>) {
+    for (job, error) in &fired.failed {
+        if !told.contains(job) {
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(job, %error, cause, "a recurring job stays due; trying again until it is queued");
+        }
+    }
+    *told = fired.failed.iter().map(|(job, _)| job.clone()).collect();
 }

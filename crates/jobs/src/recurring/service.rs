@@ -22,6 +22,8 @@ pub struct Recurring {
     pub(super) plan: Arc<Plan>,
     /// Newer lists replace older ones, and not the other way round.
     pub(super) version: u64,
+    /// Where the list comes from, for those who want to change it.
+    pub(super) origin: Arc<str>,
 }
 
 /// Whose list the store has.
@@ -39,7 +41,7 @@ impl Recurring {
     /// When a definition makes no sense, or two are the same.
     pub fn new(hive: Hive, definitions: Vec<Definition>) -> Result<Recurring, Error> {
         let plan = Arc::new(Plan::new(definitions, timestamp(hive.now_ms()))?);
-        Ok(Recurring { hive, plan, version: 0 })
+        Ok(Recurring { hive, plan, version: 0, origin: "the list of the program".into() })
     }
 
     /// The same list with a version: it replaces lists of the same or an older one only. Without one, whoever starts last wins.
@@ -48,7 +50,13 @@ impl Recurring {
         Recurring { version, ..self }
     }
 
-    /// The definitions, in their order.
+    /// The same list, with words that say where it comes from: who wants to change one of its jobs at run time is told.
+    #[must_use]
+    pub fn with_origin(self, origin: &str) -> Recurring {
+        Recurring { origin: origin.into(), ..self }
+    }
+
+    /// The definitions of the list, in their order.
     pub fn definitions(&self) -> &[Definition] {
         self.plan.jobs()
     }
@@ -68,7 +76,8 @@ impl Recurring {
         self.hive.store()
     }
 
-    pub(super) fn now(&self) -> Timestamp {
+    /// The present time, by the clock of the store.
+    pub fn now(&self) -> Timestamp {
         timestamp(self.hive.now_ms())
     }
 

@@ -1,6 +1,7 @@
 //! The Bee queue, through its public door.
 
 mod cancel;
+mod change;
 mod claim;
 mod clock;
 mod ends;
@@ -19,8 +20,11 @@ mod quick;
 mod reads;
 mod replicas;
 mod reservations;
+mod retries;
 mod score;
 mod scripts;
 mod statuses;
 mod submit;
 mod sweep;
+mod times;
+mod unique;

@@ -9,7 +9,7 @@ use std::{
 use keyrack_jobs::{
     Error,
     bee::{
-        EventKind, Failure, Hive, Status, StreamItem, SubmissionBody,
+        EventKind, Failure, Hive, Limits, Status, StreamItem, SubmissionBody, SubmitOutcome,
         keys::{Jid, QueueName},
         worker::{Context, Duplicates, Settings, Worker},
     },
@@ -22,6 +22,8 @@ use tokio::sync::oneshot;
 const CASES: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/conformance/cases.json"));
 const SOON: Duration = Duration::from_secs(20);
+/// The last progress that is published.
+const ALL_WAS_SENT: &str = "all was sent";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_case_of_the_clients_holds_in_rust() {
@@ -95,6 +97,11 @@ impl Runner {
             assert_eq!(canceled, wanted, "{step}");
         } else if is("retry") {
             self.hive.retry(&self.jid(&step["retry"])).await.map_err(told)?;
+        } else if is("limits") {
+            let limits: Limits = serde_json::from_value(step["limits"].clone())
+                .map_err(|error| ("invalid", error.to_string()))?;
+            self.hive.set_limits(&self.queue, &limits).await.map_err(told)?;
+            assert_eq!(self.hive.limits(&self.queue).await.map_err(told)?, limits);
         } else if is("wait") {
             return self.wait(step).await;
         } else if is("order") {
@@ -134,17 +141,23 @@ impl Runner {
         if let Some(key) = &key {
             job = job.id(Jid::derived(&self.queue, key.as_str().expect("a key")));
         }
-        let id = match self.hive.submit(job.clone()).await {
+        let (id, outcome) = match self.hive.submit_unique(job.clone()).await {
             Err(Error::Exists { jid }) if key.is_some() => {
                 let stored =
                     self.hive.job(&Jid::new(jid.as_str()).expect("an id")).await.map_err(told)?;
                 if !job.made(&stored) {
                     return Err(("conflict", "another job has this key".to_owned()));
                 }
-                jid
+                (jid, SubmitOutcome::Existing)
             }
-            submitted => submitted.map_err(told)?.to_string(),
+            submitted => {
+                let stored = submitted.map_err(told)?;
+                (stored.jid.to_string(), stored.outcome)
+            }
         };
+        if let Some(wanted) = step.get("outcome") {
+            assert_eq!(outcome.as_str(), wanted, "{step}");
+        }
         if let Some(same) = step.get("same") {
             assert_eq!(id, self.jid(same).to_string());
         }
@@ -171,6 +184,9 @@ impl Runner {
                     && event.kind == EventKind::Progress
                 {
                     let value = event.progress.unwrap_or_default();
+                    if value == ALL_WAS_SENT {
+                        break;
+                    }
                     progress.lock().expect("a lock").push((event.jid, value));
                 }
             }
@@ -195,7 +211,11 @@ impl Runner {
         }
         let _ = stop.send(());
         running.await.expect("the worker did not panic").map_err(told)?;
-        listening.abort();
+        // What was published before has been heard when this has.
+        let id = self.ids.values().next().expect("a job");
+        let job = self.hive.job(&Jid::new(id.as_str()).expect("an id")).await.map_err(told)?;
+        self.hive.report_progress(&job, &json!(ALL_WAS_SENT)).await.map_err(told)?;
+        tokio::time::timeout(SOON, listening).await.expect("heard in time").expect("no panic");
         Ok(())
     }
 
@@ -247,7 +267,10 @@ async fn handle(seen: Seen, context: Context) -> Result<Value, Failure> {
         Some("retry") if attempt == 1 => {
             Err(Failure { retry_delay: instruction["delay"].as_f64(), ..Failure::new("again") })
         }
-        Some("fail" | "retry") => Ok(json!(attempt)),
+        Some("snooze") if attempt == 1 => {
+            Err(Failure { snooze_ms: instruction["delay"].as_f64(), ..Failure::new("later") })
+        }
+        Some("fail" | "retry" | "snooze") => Ok(json!(attempt)),
         Some("cancel") => {
             context.hive().cancel(&Jid::new(job.jid())?).await?;
             Err(Failure::fatal("canceled by its handler"))

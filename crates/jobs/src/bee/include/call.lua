@@ -1,5 +1,6 @@
 -- Every call brings the hash tag of the group (`tag`), the calling hive (`hive`) and the time (`now`).
-local now_text, now = now, tonumber(now)
+local now_text = now
+now = tonumber(now)
 local call = redis.call
 local quoted = cjson.encode
 

@@ -1,7 +1,9 @@
 -- Taking waiting jobs for a worker.
+--- @include "rate"
 --- @include "ready"
 --- @include "reserved"
 --- @include "stopping"
+--- @include "unstarted"
 
 -- Jobs that become due in one call; the next call goes on.
 local PROMOTED_MAX = 1000
@@ -20,41 +22,6 @@ local function promote(queue)
   end
 end
 
--- Starts are counted in slots of a thousandth of the limit's time, so that a limit takes little room whatever it allows.
--- A slot counts until its last millisecond is over for that time: in no stretch of the time do more jobs start.
-local RATE_SLOTS = 1000
-
-local function slot_width(rate_ms) return math.ceil(rate_ms / RATE_SLOTS) end
-
--- The last slot that counts no more.
-local function last_over(rate_ms)
-  local width = slot_width(rate_ms)
-  return math.floor((now - rate_ms - width + 1) / width)
-end
-
--- How many jobs the rate limit still lets start, and when it lets the next. A member of the set is the number of all starts
--- up to the end of its slot.
-local function rate_allows(queue, rate_max, rate_ms)
-  local key, over = rate_key(queue), last_over(rate_ms)
-  local before = call('ZREVRANGEBYSCORE', key, over, '-inf', 'LIMIT', 0, 1)[1] or '0'
-  local all = call('ZRANGE', key, -1, -1)[1] or '0'
-  local oldest = call('ZRANGEBYSCORE', key, '(' .. string.format('%.0f', over), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-  local width = slot_width(rate_ms)
-  local again_at = oldest and (tonumber(oldest) + 1) * width - 1 + rate_ms or now
-  return rate_max - (tonumber(all) - tonumber(before)), again_at
-end
-
-local function spend_rate(queue, rate_ms, started)
-  local key, width = rate_key(queue), slot_width(rate_ms)
-  local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
-  local slot = math.max(math.floor(now / width), tonumber(last[2] or nil) or 0)
-  if tonumber(last[2] or nil) == slot then call('ZREM', key, last[1]) end
-  call('ZADD', key, slot, string.format('%.0f', (tonumber(last[1] or nil) or 0) + started))
-  local over = call('ZREVRANGEBYSCORE', key, last_over(rate_ms), '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-  if over then call('ZREMRANGEBYSCORE', key, '-inf', '(' .. over) end
-  call('PEXPIRE', key, rate_ms + width)
-end
-
 -- How many of `max` jobs this queue lets start: what, why not more, and when to ask again.
 local function allowance(queue, max, settings)
   if settings.paused then return 0, 'paused' end
@@ -64,16 +31,18 @@ local function allowance(queue, max, settings)
     if free < max then max, blocked, again_at = math.max(free, 0), 'concurrency', first_stop_by(queue) end
   end
   if settings.rate_max then
-    local allowed, next_at = rate_allows(queue, settings.rate_max, settings.rate_ms)
+    local allowed, next_at = rate_allows(rate_key(queue), settings.rate_max, settings.rate_ms)
     if allowed < max then max, blocked, again_at = math.max(allowed, 0), 'rate', next_at end
   end
   return max, blocked, again_at
 end
 
 local function settings_of(queue)
-  local s = call('HMGET', settings_key(queue), 'paused', 'concurrency', 'rate_max', 'rate_ms')
+  local s = call('HMGET', settings_key(queue), 'paused', 'concurrency', 'rate_max', 'rate_ms', 'timeout_ms', 'tenant_rates')
+  default_timeouts[queue] = tonumber(s[5] or nil) or false
   return {
     paused = s[1] == '1', concurrency = tonumber(s[2] or nil), rate_max = tonumber(s[3] or nil), rate_ms = tonumber(s[4] or nil),
+    tenant_rates = s[6] == '1',
   }
 end
 
@@ -94,81 +63,121 @@ end
 -- costs the server a hundredth of what a whole job does.
 local N_CLAIM_FIELDS = 12
 local CLAIM_DATA, CLAIM_OPTIONS, CLAIM_HISTORY, CLAIM_ATTEMPTS, CLAIM_TENANT = 1, 2, 6, 9, 11
-local function read_claim_fields(key)
-  return call('HMGET', key, 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts',
-    'deaths', 'tenant', 'dependants')
-end
 
-local popped = entry('popped')
-
--- Marks one job as running on the worker. Returns what the worker gets, or nothing when there is no such job: only a
--- submission writes its data.
+-- Marks one job as running on the worker. Returns what the worker gets, or nothing when there is no such job, since only a
+-- submission writes its data, or when its tenant may not start one.
 local function start(jid, queue, worker)
   local key = job_key(jid)
-  local fields = read_claim_fields(key)
+  local fields = call('HMGET', key, 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts',
+    'deaths', 'tenant', 'dependants')
   if not (fields[CLAIM_DATA] and fields[CLAIM_OPTIONS]) then return end
-  local history, attempts = with_entry(fields[CLAIM_HISTORY], popped), fields[CLAIM_ATTEMPTS]
+  local tenant = fields[CLAIM_TENANT]
+  if tenant and tenant_allows(queue, tenant, 1) < 1 then
+    -- It is the first of its tenant's when one may.
+    left_queue(jid, queue, tenant)
+    call('ZADD', parked_key(queue, tenant), 0, jid)
+    call('HSET', key, 'status', 'new', 'history', with_entry(fields[CLAIM_HISTORY], entry('parked')))
+    return
+  end
+  local history, attempts = with_entry(fields[CLAIM_HISTORY], entry('popped')), fields[CLAIM_ATTEMPTS]
   attempts = attempts and string.format('%d', tonumber(attempts) + 1) or '1'
   fields[CLAIM_HISTORY], fields[CLAIM_ATTEMPTS] = history, attempts
   call('HSET', key, 'worker', worker, 'status', 'running', 'history', history, 'attempts', attempts)
-  local tenant = fields[CLAIM_TENANT]
+  begin_timeout(jid, queue, fields[CLAIM_OPTIONS])
   if tenant then
     left_queue(jid, queue, tenant)
     call('SADD', tenant_running_key(queue, tenant), jid)
+    local rules = tenant_rules(queue, tenant)
+    if rules.rate_max then spend_rate(tenant_rate_key(queue, tenant, rules.rate_ms), rules.rate_ms, 1) end
     feed(queue, tenant)
   end
   return fields
 end
 
--- The most entries of one score and a negative priority that are fields from those without.
-local LATE_MAX = 1000
+-- The most ranked entries that one call reads beyond those it needs: stale ones, which Node has taken out of the queue, and
+-- those of a negative priority, which have to be told apart from jobs without one.
+local RANKED_EXTRA = 1000
 
--- The first ranked jobs of one score, lowest rank first: each with its member and whether it runs before those without a
--- rank; and which jobs these are. What Node has taken out of the queue is taken out here.
-local function ranked_at(queue, score, max)
-  local members, of = {}, {}
-  for _, member in ipairs(call('ZRANGEBYSCORE', ranked_key(queue), score, score, 'LIMIT', 0, max)) do
-    local rank, jid = member:match('^([^:]*):(.*)$')
-    if tonumber(call('ZSCORE', queue_key(queue), jid) or nil) == tonumber(score) then
-      members[#members + 1] = { member = member, jid = jid, is_early = tonumber(rank) < RANK_OF_NONE }
-      of[jid] = true
-    else
-      call('ZREM', ranked_key(queue), member)
-    end
-  end
-  return members, of
+-- The job of a ranked member, and whether it runs before those of its score that have no rank.
+local function of_member(member)
+  return member:sub(RANK_WIDTH + 2), tonumber(member:sub(1, RANK_WIDTH)) < RANK_OF_NONE
 end
 
--- The first `max` jobs of one score in the order of their ranks, appended to `jids`. Their members go to `ranked`.
-local function append_group(queue, score, max, jids, ranked)
-  local last = #jids + max
-  local members, is_ranked = ranked_at(queue, score, max + LATE_MAX)
-  local function append(is_early)
-    for _, one in ipairs(members) do
-      if #jids < last and one.is_early == is_early then
-        jids[#jids + 1], ranked[#ranked + 1] = one.jid, one.member
+local function append_all(list, more)
+  for _, value in ipairs(more or {}) do list[#list + 1] = value end
+end
+
+-- Appends the jobs of whole groups of one score each to `jids`: of a group first the early ones by rank, then those without a
+-- rank, then the late ones. `found` has jobs and scores in turns, `members` the ranked ones among them, both in order.
+local function append_groups(found, last, members, jids)
+  local score_of, is_ranked, early, late = {}, {}, {}, {}
+  for at = 1, last, 2 do score_of[found[at]] = found[at + 1] end
+  for _, member in ipairs(members) do
+    local jid, is_early = of_member(member)
+    local score, groups = score_of[jid], is_early and early or late
+    if score and not is_ranked[jid] then
+      groups[score] = groups[score] or {}
+      append_all(groups[score], { jid })
+      is_ranked[jid] = true
+    end
+  end
+  local at = 1
+  while at < last do
+    local score = found[at + 1]
+    append_all(jids, early[score])
+    while at < last and found[at + 1] == score do
+      if not is_ranked[found[at]] then jids[#jids + 1] = found[at] end
+      at = at + 2
+    end
+    append_all(jids, late[score])
+  end
+end
+
+-- The first `max` jobs of a score that may have more, appended to `jids`, and what to take out of the ranked ones, appended to
+-- `members`: theirs, and what Node has taken out of the queue.
+local function append_first(queue, score, max, jids, members)
+  local of_score = call('ZRANGEBYSCORE', ranked_key(queue), score, score, 'LIMIT', 0, max + RANKED_EXTRA)
+  local is_ranked = {}
+  local function append(early)
+    for _, member in ipairs(of_score) do
+      local jid, is_early = of_member(member)
+      is_ranked[jid] = true
+      if is_early == early and #jids < max then
+        members[#members + 1] = member
+        local is_there = tonumber(call('ZSCORE', queue_key(queue), jid) or nil) == tonumber(score)
+        if is_there then jids[#jids + 1] = jid end
       end
     end
   end
   append(true)
-  if #jids < last then
-    for _, jid in ipairs(call('ZRANGEBYSCORE', queue_key(queue), score, score, 'LIMIT', 0, max + #members)) do
-      if #jids < last and not is_ranked[jid] then jids[#jids + 1] = jid end
-    end
+  if #jids == max then return end
+  for _, jid in ipairs(call('ZRANGEBYSCORE', queue_key(queue), score, score, 'LIMIT', 0, max + #of_score)) do
+    if #jids < max and not is_ranked[jid] then jids[#jids + 1] = jid end
   end
   append(false)
 end
 
--- Takes out the first jobs of a queue in which some are ranked.
+-- Takes out the first jobs of a queue in which some are ranked. All jobs of a score are among the first `max` entries, unless
+-- it is the last one there, of which more may follow.
 local function pop_ranked(queue, max)
-  local found, jids, ranked, at = call('ZRANGE', queue_key(queue), 0, max - 1, 'WITHSCORES'), {}, {}, 1
-  while at < #found and #jids < max do
-    local score = found[at + 1]
-    append_group(queue, score, max - #jids, jids, ranked)
-    while at < #found and found[at + 1] == score do at = at + 2 end
+  local found, jids = call('ZRANGE', queue_key(queue), 0, max - 1, 'WITHSCORES'), {}
+  if #found == 0 then return jids end
+  local cut, last = found[#found], #found
+  if #found == 2 * max then
+    while last > 0 and found[last] == cut do last = last - 2 end
+  else
+    cut = nil
   end
-  in_chunks('ZREM', queue_key(queue), jids)
-  in_chunks('ZREM', ranked_key(queue), ranked)
+  local members = call('ZRANGEBYSCORE', ranked_key(queue), '-inf', cut and '(' .. cut or '+inf', 'LIMIT', 0, max + RANKED_EXTRA)
+  append_groups(found, last, members, jids)
+  if #jids > 0 then call('ZREMRANGEBYRANK', queue_key(queue), 0, #jids - 1) end
+  if cut then
+    local first = {}
+    append_first(queue, cut, max - #jids, first, members)
+    in_chunks('ZREM', queue_key(queue), first)
+    append_all(jids, first)
+  end
+  in_chunks('ZREM', ranked_key(queue), members)
   return jids
 end
 
@@ -206,13 +215,13 @@ local function take(queue, worker, max, lock_ms)
   return all, n
 end
 
--- What a worker took under this number, if it has fields nothing of it yet.
+-- What a worker took under this number, if it has told nothing of it yet.
 local function reserved_under(queue, worker, number)
   local reservation = call('HGET', reserved_key(queue), reservation_field(worker, number))
   return reservation and (jobs_in(reservation))
 end
 
--- Takes the first jobs of the queue for a worker that will read_claim_fields of all of them in a moment. The jobs are not touched.
+-- Takes the first jobs of the queue for a worker that will tell of all of them in a moment. The jobs are not touched.
 local function reserve(queue, worker, max, lock_ms, number)
   local jids = pop(queue, math.min(max, CHUNK))
   if #jids > 0 then
@@ -221,19 +230,24 @@ local function reserve(queue, worker, max, lock_ms, number)
   return jids
 end
 
--- When the next delayed job is due, if there is one.
-local function next_due(queue)
-  return call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2]
+-- What a claim brings: what the worker gets of each job, what blocks more of them, when to ask again, and how long an
+-- attempt may take at a job that says nothing about it.
+local function claim_reply(queue, jobs, blocked, again_at)
+  local again = again_at and string.format('%.0f', math.ceil(again_at)) or ''
+  return { jobs, blocked or '', again, default_timeout(queue) or 0 }
 end
 
--- Claims up to `max` jobs. Returns what the worker gets of each, what blocks more of them, and when to ask again.
+-- Claims up to `max` jobs. Returns what a claim brings.
 -- With a number, jobs are reserved under it where nothing limits how many may run; returns their ids besides. A worker
 -- that has not heard what came of its call asks with the same number again.
 local function claim(queue, worker, max, lock_ms, number)
   local again = number and reserved_under(queue, worker, number)
-  if again then return { {}, '', '' }, again end
+  if again then return claim_reply(queue, {}), again end
   promote(queue)
+  -- Those that are left might be handed out, so they come first.
+  if end_unstarted(queue) then return claim_reply(queue, {}, nil, now), {} end
   local settings = settings_of(queue)
+  if settings.tenant_rates then wake_tenants(queue) end
   local allowed, blocked, again_at = allowance(queue, max, settings)
   local jobs, n_jobs, reserved = {}, 0, {}
   if allowed > 0 then
@@ -250,11 +264,15 @@ local function claim(queue, worker, max, lock_ms, number)
   if n_jobs > 0 then
     count(queue, 'started', n_jobs)
     if settings.rate_max then
-      spend_rate(queue, settings.rate_ms, n_jobs)
-      if blocked == 'rate' then again_at = select(2, rate_allows(queue, settings.rate_max, settings.rate_ms)) end
+      spend_rate(rate_key(queue), settings.rate_ms, n_jobs)
+      if blocked == 'rate' then again_at = select(2, rate_allows(rate_key(queue), settings.rate_max, settings.rate_ms)) end
     end
   end
-  local due = n_jobs < max and next_due(queue)
-  if due and not again_at then again_at = tonumber(due) end
-  return { jobs, blocked or '', again_at and string.format('%.0f', math.ceil(again_at)) or '' }, reserved
+  if n_jobs < max and not again_at then
+    -- When the next delayed job is due, or a tenant may start its next.
+    local due = tonumber(call('ZRANGE', delayed_key(queue), 0, 0, 'WITHSCORES')[2] or nil)
+    local wake = settings.tenant_rates and tonumber(call('ZRANGE', tenant_wakes_key(queue), 0, 0, 'WITHSCORES')[2] or nil)
+    again_at = due and wake and math.min(due, wake) or due or wake or nil
+  end
+  return claim_reply(queue, jobs, blocked, again_at), reserved
 end

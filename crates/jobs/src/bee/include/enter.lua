@@ -1,18 +1,40 @@
 -- How a job comes into its working queue: at its place by priority, and for a tenant only when it is its turn.
 --- @include "history"
 --- @include "events"
+--- @include "tenants"
 
--- The counters of an idle queue go by themselves.
-local MINUTES_TTL_S = 7200
+-- The counters of a queue that nobody sweeps go by themselves, when what they become would have been forgotten.
+local MINUTES_TTL_S = 7776000
 
--- Adds to the counters of this minute, which tell throughput.
+-- What this call adds to the counters of this minute, by queue. They are written together at the end: every command costs more
+-- than a few more fields.
+local counted = {}
 local function count(queue, what, n)
-  local key = minutes_key(queue)
-  local minute = math.floor(now / 60000)
-  local is_new = call('HINCRBY', key, string.format('%d:%s', minute, what), n) == n
-  if not is_new then return end
-  if what == 'started' then call('HSET', key, string.format('%d:first', minute), string.format('%d', now % 60000)) end
-  call('EXPIRE', key, MINUTES_TTL_S)
+  counted[queue] = counted[queue] or {}
+  counted[queue][what] = (counted[queue][what] or 0) + n
+end
+
+-- Every script that counts calls this last.
+local function write_counts()
+  local minute = string.format('%d:', math.floor(now / 60000))
+  for queue, numbers in pairs(counted) do
+    local key, names, fields, values, is_new = minutes_key(queue), {}, {}, {}, false
+    for what in pairs(numbers) do
+      names[#names + 1], fields[#fields + 1] = what, minute .. what
+    end
+    local before = call('HMGET', key, unpack(fields))
+    for at, what in ipairs(names) do
+      values[2 * at - 1] = fields[at]
+      values[2 * at] = string.format('%.0f', (tonumber(before[at] or nil) or 0) + numbers[what])
+      -- Cells of times come with what became of their jobs.
+      is_new = is_new or (not before[at] and what:byte() ~= 116)
+      if what == 'started' and not before[at] then
+        call('HSET', key, minute .. 'first', string.format('%d', now % 60000))
+      end
+    end
+    call('HSET', key, unpack(values))
+    if is_new then call('EXPIRE', key, MINUTES_TTL_S) end
+  end
 end
 
 -- In a queue whose first job has waited for less than FRESH_MS, a negative priority moves a job by LATER_MS for each point.
@@ -41,6 +63,7 @@ local function rank_of(priority)
 end
 
 -- A rank is written so that texts sort as numbers do.
+local RANK_WIDTH = 17
 local function ranked_member(rank, jid) return string.format('%017.6f:', rank) .. jid end
 
 -- Takes a job that has left the working queue out of the ranked ones.
@@ -59,24 +82,17 @@ local function enqueue(jid, queue, score, rank, host)
   announce_new(queue_events_key(queue), jid, queue)
 end
 
-local function may_run_more(queue, tenant)
-  local limits = call('HMGET', settings_key(queue), 'tenant_concurrency:' .. tenant, 'tenant_concurrency')
-  local limit = tonumber(limits[1] or limits[2] or '0')
-  return limit == 0 or call('SCARD', tenant_running_key(queue, tenant)) < limit
-end
-
--- The job of a tenant that stands in the working queue.
-local function standing(queue, tenant)
-  local jid = call('HGET', tenants_key(queue), tenant)
-  return jid and jid ~= '' and jid
-end
-
--- Whether the tenant's one place in the working queue is free; if so, it is taken.
-local function takes_place(jid, queue, tenant)
-  if standing(queue, tenant) then return false end
-  local may = may_run_more(queue, tenant)
-  call('HSET', tenants_key(queue), tenant, may and jid or '')
-  return may
+-- Lets jobs of one priority into the working queue that all come now, which is quicker than one after the other.
+local function enter_many(jids, queue, priority)
+  local score, rank = score_for(queue_key(queue), priority), rank_of(priority)
+  local text = score == now and now_text or string.format('%.17g', score)
+  local entries, ranked = {}, {}
+  for at, jid in ipairs(jids) do
+    entries[2 * at - 1], entries[2 * at] = text, jid
+    ranked[2 * at - 1], ranked[2 * at] = text, ranked_member(rank, jid)
+  end
+  in_chunks('ZADD', queue_key(queue), entries)
+  if rank ~= RANK_OF_NONE then in_chunks('ZADD', ranked_key(queue), ranked) end
 end
 
 -- The host a job prefers, if it prefers one.
@@ -113,22 +129,27 @@ local function enter_stored(jid, job)
   call('HSET', job_key(jid), 'status', status, 'history', with_entry(job[HISTORY], happened))
 end
 
--- Gives the tenant's place in the working queue to its next parked job. A tenant without jobs is forgotten.
+-- Gives the tenant's places in the working queue to its next parked jobs. A tenant without jobs is forgotten.
 local function feed(queue, tenant)
-  while not standing(queue, tenant) and may_run_more(queue, tenant) do
+  local stood = standing(queue, tenant)
+  while may_stand(queue, tenant, stood) do
     local jid = call('ZPOPMIN', parked_key(queue, tenant))[1]
-    if not jid then
-      if call('EXISTS', tenant_running_key(queue, tenant)) == 0 then call('HDEL', tenants_key(queue), tenant) end
-      return
-    end
+    if not jid then break end
     local job = read_job(jid)
     if job then enter_stored(jid, job) end
+    stood = standing(queue, tenant)
   end
+  if stood ~= '' or call('EXISTS', parked_key(queue, tenant), tenant_running_key(queue, tenant)) > 0 then return end
+  call('HDEL', tenants_key(queue), tenant)
+  call('ZREM', tenant_wakes_key(queue), tenant)
 end
 
--- A tenant's job has left the working queue: claimed, or cancelled.
-local function left_queue(jid, queue, tenant)
-  if standing(queue, tenant) == jid then call('HSET', tenants_key(queue), tenant, '') end
+-- Looks at the tenants whose rate lets another job start.
+local function wake_tenants(queue)
+  for _, tenant in ipairs(call('ZRANGEBYSCORE', tenant_wakes_key(queue), '-inf', now, 'LIMIT', 0, WOKEN_MAX)) do
+    call('ZREM', tenant_wakes_key(queue), tenant)
+    feed(queue, tenant)
+  end
 end
 
 -- A tenant's job runs no longer.

@@ -1,14 +1,10 @@
 -- What happened to a job, oldest first. The text grows by its end; only a long one is taken apart.
 --- @include "keys"
 
--- A longer history loses its middle; so much is left of its beginning and of its end.
+-- A longer history loses its middle.
 local HISTORY_BYTES_MAX = 32768
-local HISTORY_FIRST = { entries = 10, bytes = 8192 }
-local HISTORY_LAST = { entries = 50, bytes = 16384 }
 
-local hive_quoted = quoted(hive)
-
-local after_event = '","timestamp":' .. now_text .. ',"hive":' .. hive_quoted
+local after_event = '","timestamp":' .. now_text .. ',"hive":' .. quoted(hive)
 local plain_entries = {}
 
 -- One entry. `extra` is JSON text that begins with a comma, or nothing.
@@ -18,23 +14,23 @@ local function entry(event, extra)
   return plain_entries[event]
 end
 
--- How many entries from `first` in direction `step` are left: at least one, and none beyond an earlier note.
-local function kept_from(entries, texts, first, step, most)
-  local n, bytes = 0, 0
-  for at = first, step > 0 and #entries or 1, step do
-    bytes = bytes + #texts[at]
-    if n == most.entries or (n > 0 and bytes > most.bytes) or entries[at].event == 'trimmed' then break end
-    n = n + 1
-  end
-  return n
-end
-
 -- Drops the middle of a long history and says so where it was.
 local function trimmed(history)
+  local kept_first, kept_last = { entries = 10, bytes = 8192 }, { entries = 50, bytes = 16384 }
   local entries, texts, kept = cjson.decode(history), {}, {}
   for at, old in ipairs(entries) do texts[at] = quoted(old) end
-  local first = kept_from(entries, texts, 1, 1, HISTORY_FIRST)
-  local last = #entries - kept_from(entries, texts, #entries, -1, HISTORY_LAST)
+  -- How many entries from `first` in direction `step` are left: at least one, and none beyond an earlier note.
+  local function kept_from(first, step, most)
+    local n, bytes = 0, 0
+    for at = first, step > 0 and #entries or 1, step do
+      bytes = bytes + #texts[at]
+      if n == most.entries or (n > 0 and bytes > most.bytes) or entries[at].event == 'trimmed' then break end
+      n = n + 1
+    end
+    return n
+  end
+  local first = kept_from(1, 1, kept_first)
+  local last = #entries - kept_from(#entries, -1, kept_last)
   local dropped = 0
   for at = first + 1, last do
     dropped = dropped + (entries[at].event == 'trimmed' and entries[at].dropped or 1)

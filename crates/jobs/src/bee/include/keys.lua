@@ -28,16 +28,28 @@ local function failed_key(queue) return tag .. 'bee:ss:failed:' .. coded(queue) 
 local function expires_key(queue) return tag .. 'bee:ss:expires:' .. coded(queue) end
 local function locks_key(queue) return tag .. 'bee:ss:locks:' .. coded(queue) end
 local function stopping_key(queue) return tag .. 'bee:ss:stopping:' .. coded(queue) end
+local function timeouts_key(queue) return tag .. 'bee:ss:timeouts:' .. coded(queue) end
+local function start_by_key(queue) return tag .. 'bee:ss:start-by:' .. coded(queue) end
+local function unique_key(queue) return tag .. 'bee:h:unique:' .. coded(queue) end
+local function unique_looks_key(queue) return tag .. 'bee:ss:unique:' .. coded(queue) end
 local function reserved_key(queue) return tag .. 'bee:h:reserved:' .. coded(queue) end
 local function bees_key(queue) return tag .. 'bee:ss:bees:' .. coded(queue) end
 local function workers_key(queue) return tag .. 'bee:h:workers:' .. coded(queue) end
 local function settings_key(queue) return tag .. 'bee:h:settings:' .. coded(queue) end
 local function rate_key(queue) return tag .. 'bee:ss:rate:' .. coded(queue) end
 local function minutes_key(queue) return tag .. 'bee:h:minutes:' .. coded(queue) end
+local function times_minutes_key(queue) return tag .. 'bee:h:times-minutes:' .. coded(queue) end
+local function times_quarters_key(queue) return tag .. 'bee:h:times-quarters:' .. coded(queue) end
+local function times_hours_key(queue) return tag .. 'bee:h:times-hours:' .. coded(queue) end
+local function slowest_key(queue) return tag .. 'bee:h:slowest:' .. coded(queue) end
 local function hashes_key(queue, hash) return tag .. 'bee:l:hashes:' .. coded(queue) .. ':' .. coded(hash) end
 
 local function tenants_key(queue) return tag .. 'bee:h:tenants:' .. coded(queue) end
 local function parked_key(queue, tenant) return tag .. 'bee:ss:parked:' .. coded(queue) .. ':' .. coded(tenant) end
+local function tenant_wakes_key(queue) return tag .. 'bee:ss:tenant-wakes:' .. coded(queue) end
+local function tenant_rate_key(queue, tenant, rate_ms)
+  return tag .. 'bee:ss:tenant-rate:' .. coded(queue) .. ':' .. coded(tenant) .. ':' .. string.format('%.0f', rate_ms)
+end
 local function tenant_running_key(queue, tenant)
   return tag .. 'bee:s:running:' .. coded(queue) .. ':' .. coded(tenant)
 end

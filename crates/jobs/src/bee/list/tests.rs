@@ -270,18 +270,18 @@ async fn many_jobs_are_cancelled_or_run_again_after_a_dry_run() {
 
         let done = |matched, changed| BulkDone { matched, changed, next: None };
         let failed = Filter { text: Some("\"3\"".into()), ..Filter::at(Place::Failed) };
-        let dry = hive.bulk(&queue(), &failed, Bulk::Retry, true, None).await.expect("counted");
+        let dry = hive.bulk(&queue(), &failed, &Bulk::Retry, true, None).await.expect("counted");
         assert_eq!(dry, done(10, 0));
-        let wet = hive.bulk(&queue(), &failed, Bulk::Retry, false, None).await.expect("retried");
+        let wet = hive.bulk(&queue(), &failed, &Bulk::Retry, false, None).await.expect("retried");
         assert_eq!(wet, done(10, 10));
-        let again = hive.bulk(&queue(), &failed, Bulk::Retry, false, None).await.expect("retried");
+        let again = hive.bulk(&queue(), &failed, &Bulk::Retry, false, None).await.expect("retried");
         assert_eq!(again, done(0, 0));
         let queued = Filter::at(Place::Queued);
-        let canceled = hive.bulk(&queue(), &queued, Bulk::Cancel, false, None).await;
+        let canceled = hive.bulk(&queue(), &queued, &Bulk::Cancel, false, None).await;
         assert_eq!(canceled.expect("cancelled"), done(10, 10));
         assert_eq!(hive.stats(&queue()).await.expect("stats").queued, 0);
 
-        let refused = hive.bulk(&queue(), &queued, Bulk::Retry, true, None).await;
+        let refused = hive.bulk(&queue(), &queued, &Bulk::Retry, true, None).await;
         assert!(refused.expect_err("refused").to_string().starts_with("place: \"queued\"; only"));
     })
     .await;

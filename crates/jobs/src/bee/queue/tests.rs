@@ -40,6 +40,8 @@ async fn limits_are_replaced_as_a_whole_and_survive_a_pause() {
         hive.pause(&queue()).await.expect("paused");
         let first = limits(serde_json::json!({
             "concurrency": 5, "rate": {"max": 10, "per_ms": 1000}, "tenant_concurrency": 2, "tenants": {"ac:me": 7},
+            "tenant_rate": {"max": 3, "per_ms": 50}, "tenant_rates": {"ac:me": {"max": 4, "per_ms": 60}},
+            "tenant_weights": {"ac:me": 3}, "paused_tenants": ["bob"],
         }));
         hive.set_limits(&queue(), &first).await.expect("set");
         assert_eq!(hive.limits(&queue()).await.expect("read"), first);

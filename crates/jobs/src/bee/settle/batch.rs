@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use super::{End, Outcome, Verdict};
-use crate::bee::{keys::QueueName, reservation::ReservationEnd};
+use crate::bee::{job::Job, keys::QueueName, reservation::ReservationEnd, times::PlainTimes};
 
 /// The most bytes of a failure's message that are kept: it stands in the job, in its history and in an event.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
@@ -19,6 +19,8 @@ pub(super) struct Batch<'a> {
     n_begun: usize,
     /// Where each outcome stands for the caller, in the order of the script.
     places: Vec<usize>,
+    now_ms: u64,
+    times: PlainTimes,
 }
 
 /// A completed job whose end changes nothing but itself, as far as its worker knows.
@@ -36,6 +38,7 @@ impl<'a> Batch<'a> {
         outcomes: &'a [Outcome],
         closes: Option<&'a ReservationEnd>,
         queue: &QueueName,
+        now_ms: u64,
         completed: Option<&str>,
     ) -> Batch<'a> {
         let plain = |outcome| completed.and_then(|_| Plain::of(outcome, queue));
@@ -47,6 +50,8 @@ impl<'a> Batch<'a> {
             n_plain: 0,
             n_begun: 0,
             places: Vec::with_capacity(outcomes.len()),
+            now_ms,
+            times: PlainTimes::default(),
         };
         let is_of_reservation = |outcome: &Outcome| {
             outcome.reservation().is_some()
@@ -95,6 +100,8 @@ impl<'a> Batch<'a> {
     ) {
         let history = [plain.history, ",", completed.unwrap_or_default(), "]"].concat();
         let attempt = plain.attempt.to_string();
+        let told = outcome.told.as_ref().map_or("", Job::history_json);
+        self.times.add(told, self.now_ms);
         self.add([(&outcome.jid).into(), attempt.into(), plain.result.into(), history.into()]);
         self.places.push(place);
     }
@@ -121,6 +128,11 @@ impl<'a> Batch<'a> {
 
     pub(super) fn n_plain(&self) -> usize {
         self.n_plain
+    }
+
+    /// How long the plain ones waited and ran.
+    pub(super) fn times(&self) -> &PlainTimes {
+        &self.times
     }
 
     pub(super) fn take_args(&mut self) -> Vec<Cow<'a, [u8]>> {
@@ -166,6 +178,7 @@ fn args_of(outcome: &Outcome) -> [Cow<'_, str>; 6] {
             let how = serde_json::to_string(failure).expect("plain data is JSON");
             ("failed", cut(&failure.message).into(), how)
         }
+        End::Snoozed { delay_ms } => ("snoozed", Cow::default(), delay_ms.to_string()),
         End::Released => ("released", Cow::default(), String::new()),
     };
     let attempt = outcome.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! Jobs that go to the store together, and calls that are under way.
 
+use keyrack_store::joined;
 use tokio::task::{JoinError, JoinSet};
 
-use super::{BYTES_PER_CALL, JOBS_PER_CALL, Jid, Prepared};
+use super::{BYTES_PER_CALL, JOBS_PER_CALL, Prepared, StoredJob};
 use crate::Error;
 
 /// Calls of the script that are under way.
@@ -11,15 +12,17 @@ pub(super) struct Calls {
     pub(super) most: usize,
 }
 
-/// What one call of the script brought: the place of each job among those submitted, and its answer.
-pub(super) type Sent = Result<Vec<(usize, Result<Jid, Error>)>, Error>;
+/// What became of one job.
+pub(super) type Answer = Result<StoredJob, Error>;
 
-pub(super) fn take(
+/// What one call of the script brought: the place of each job among those submitted, and its answer.
+pub(super) type Sent = Result<Vec<(usize, Answer)>, Error>;
+
+pub(super) async fn take(
     call: Result<Sent, JoinError>,
-    answers: &mut [Option<Result<Jid, Error>>],
+    answers: &mut [Option<Answer>],
 ) -> Result<(), Error> {
-    let sent = call.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
-    for (place, answer) in sent {
+    for (place, answer) in joined(call).await? {
         answers[place] = Some(answer);
     }
     Ok(())

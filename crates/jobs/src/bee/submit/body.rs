@@ -3,10 +3,14 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Submission, checked_priority};
+use super::{Submission, UniqueRequest, checked_priority};
 use crate::{
     Error,
-    bee::keys::{Hostname, Jid, QueueName, Tag, Tenant},
+    bee::{
+        backoff::{Backoff, BackoffKind},
+        job::DEFAULT_RETRY_DELAY_MS,
+        keys::{Hostname, Jid, QueueName, Tag, Tenant},
+    },
 };
 
 /// A job to be submitted, as JSON: the words are those of the stored job, and times are in milliseconds.
@@ -46,6 +50,16 @@ pub struct SubmissionBody {
     pub retry_delay: Option<f64>,
     /// Whether to wait longer with each try.
     pub progressive_delay: bool,
+    /// How the waits grow from try to try; as `progressiveDelay` says unless given.
+    pub backoff: Option<BackoffKind>,
+    /// The longest wait.
+    pub retry_delay_max: Option<f64>,
+    /// The share of each wait that is left to chance, from 0 to 1.
+    pub retry_jitter: Option<f64>,
+    /// How long an attempt may take.
+    pub timeout: Option<u64>,
+    /// Within what time it has to start; then it ends as expired.
+    pub start_within: Option<u64>,
     /// For how long its result is kept; half an hour unless given.
     pub ttl: Option<u64>,
     /// For how long it is kept if it fails; as its queue says unless given, 7 days by default.
@@ -56,6 +70,8 @@ pub struct SubmissionBody {
     pub parent: Option<String>,
     /// On whose behalf it runs.
     pub tenant: Option<String>,
+    /// Which other submissions are for the same job.
+    pub unique: Option<UniqueRequest>,
 }
 
 impl SubmissionBody {
@@ -91,18 +107,75 @@ impl SubmissionBody {
         if let Some(tenant) = self.tenant {
             job = job.tenant(Tenant::new(tenant)?);
         }
-        job.options.progressive_delay = self.progressive_delay;
-        job.options.retry_delay = self.retry_delay.unwrap_or(job.options.retry_delay);
-        job.options.retries = self.retries.unwrap_or(job.options.retries);
+        let asked = BackoffWish {
+            kind: self.backoff,
+            progressive: self.progressive_delay,
+            delay: self.retry_delay,
+            longest: self.retry_delay_max,
+            jitter: self.retry_jitter,
+        };
+        if let Some(backoff) = asked.backoff()? {
+            job = job.backoff(backoff);
+        }
+        if let Some(retries) = self.retries {
+            job = job.retries(retries);
+        }
+        job.unique = self.unique.map(UniqueRequest::unique).transpose()?;
+        job.options.timeout = self.timeout;
+        job.start_within_ms = self.start_within;
         job.options.ttl = self.ttl.unwrap_or(job.options.ttl);
         job.options.failed_ttl = self.failed_ttl;
         Ok(job)
     }
 }
 
+/// What a body or a command says about the waits between retries.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BackoffWish {
+    /// How they grow.
+    pub kind: Option<BackoffKind>,
+    /// The older word for linear.
+    pub progressive: bool,
+    /// The first, in milliseconds.
+    pub delay: Option<f64>,
+    /// The longest, in milliseconds.
+    pub longest: Option<f64>,
+    /// The share that is left to chance.
+    pub jitter: Option<f64>,
+}
+
+impl BackoffWish {
+    /// The backoff, if anything was said about it.
+    ///
+    /// # Errors
+    /// When the two words for how it grows contradict each other.
+    pub fn backoff(self) -> Result<Option<Backoff>, Error> {
+        if let Some(kind @ (BackoffKind::Fixed | BackoffKind::Exponential)) = self.kind
+            && self.progressive
+        {
+            let reason = format!("{kind} and progressive are different; give one of them");
+            return Err(Error::invalid("backoff", reason));
+        }
+        let says_so = self.kind.is_some()
+            || self.progressive
+            || self.delay.is_some()
+            || self.longest.is_some()
+            || self.jitter.is_some();
+        let legacy = if self.progressive { BackoffKind::Linear } else { BackoffKind::Fixed };
+        Ok(says_so.then(|| Backoff {
+            kind: self.kind.unwrap_or(legacy),
+            delay_ms: self.delay.unwrap_or(DEFAULT_RETRY_DELAY_MS),
+            max_ms: self.longest,
+            jitter: self.jitter,
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW_MS: u64 = 1_000_000;
 
     fn queue() -> QueueName {
         QueueName::new("emails").expect("a queue")
@@ -117,24 +190,28 @@ mod tests {
         let body = body(
             r#"{"data": [1.0000000000000000001], "jid": "j", "priority": 3, "delay": 5, "dependencies": ["d"],
                 "dependenciesOnTags": true, "preferredHostname": "h", "retries": 2, "retryDelay": 7,
-                "progressiveDelay": true, "ttl": 9, "failedTtl": 11, "tags": ["t"], "parent": "p", "tenant": "acme"}"#,
+                "backoff": "exponential", "retryDelayMax": 70, "retryJitter": 0.5, "timeout": 13, "startWithin": 17,
+                "ttl": 9, "failedTtl": 11, "tags": ["t"], "parent": "p", "tenant": "acme",
+                "unique": {"key": "k", "for": 19}}"#,
         );
         let job = body.and_then(|body| body.to_queue(queue()).map_err(|error| error.to_string()));
-        let job = job.expect("a job").prepare().expect("a good job");
+        let job = job.expect("a job").prepare(NOW_MS).expect("a good job");
         assert_eq!(job.data, "[1.0000000000000000001]");
         assert_eq!((job.jid.as_str(), job.tags.as_str()), ("j", r#"["t"]"#));
         assert_eq!(
             job.options,
-            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11}"#
+            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11,"backoff":"exponential","retryDelayMax":70,"retryJitter":0.5,"timeout":13,"startBy":1000017}"#
         );
         let rest: serde_json::Value = serde_json::from_str(&job.rest).expect("JSON");
         assert_eq!((&rest["parent"], &rest["tenant"]), (&"p".into(), &"acme".into()));
+        let field = r#"["key","k","acme"]"#;
+        assert_eq!(rest["unique"], serde_json::json!({ "field": field, "time": 19 }));
     }
 
     #[test]
     fn an_empty_body_is_a_job_with_the_defaults() {
         let job = body("{}").expect("a body").to_queue(queue()).expect("a job");
-        let prepared = job.clone().prepare().expect("a good job");
+        let prepared = job.clone().prepare(NOW_MS).expect("a good job");
         assert_eq!((prepared.data.as_str(), prepared.rest.as_str()), ("[]", ""));
         assert_eq!(job.options, crate::bee::Options::default());
     }

@@ -11,8 +11,32 @@ pub const JOBS_AS_A_WHOLE_MAX: usize = 10_000;
 pub struct StoredJob {
     /// Its id.
     pub jid: Jid,
-    /// Whether this call has stored it; otherwise an equal one before did.
-    pub is_new: bool,
+    /// What has become of the submission.
+    pub outcome: SubmitOutcome,
+}
+
+/// What has become of a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum SubmitOutcome {
+    /// It is a new job.
+    Created,
+    /// A job that was submitted before stands for it.
+    Existing,
+    /// So it does, and runs with the arguments of this one.
+    Replaced,
+}
+
+impl SubmitOutcome {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            SubmitOutcome::Created => "created",
+            SubmitOutcome::Existing => "existing",
+            SubmitOutcome::Replaced => "replaced",
+        }
+    }
 }
 
 /// Why a list was refused.
@@ -50,14 +74,14 @@ impl Hive {
             let reason = format!("{n_jobs} of them; give at most {JOBS_AS_A_WHOLE_MAX} at once");
             return Err(Error::invalid("jobs", reason).into());
         }
-        let mut jobs = Vec::with_capacity(n_jobs);
+        let (mut jobs, now_ms) = (Vec::with_capacity(n_jobs), self.now_ms());
         for (place, submission) in submissions.into_iter().enumerate() {
             let refused = |error| RefusedList { place: Some(place), error };
             if *submission.queue() != queue {
                 let reason = format!("\"{}\" and \"{queue}\"; give one", submission.queue());
                 return Err(refused(Error::invalid("queue", reason)));
             }
-            jobs.push(submission.prepare().map_err(refused)?);
+            jobs.push(submission.prepare(now_ms).map_err(refused)?);
         }
         self.list_queue(&queue).await?;
         let (words, is_repeat) = self.store_batch(&queue, &jobs, true).await?;
@@ -75,11 +99,14 @@ fn outcome(
     let was_carried_out = is_ours && words.iter().all(|word| word == "EXISTS" || word == "SAME");
     let mut stored = Vec::with_capacity(jobs.len());
     for (place, (job, word)) in jobs.into_iter().zip(words).enumerate() {
-        let is_new = was_carried_out || word == "ok";
+        let was_before = word == "SAME" && !was_carried_out;
         let word = if word == "SAME" || was_carried_out { "ok" } else { word.as_str() };
-        let jid = job.outcome(word, false);
-        let jid = jid.map_err(|error| RefusedList { place: Some(place), error })?;
-        stored.push(StoredJob { jid, is_new });
+        let one = job.outcome(word, false);
+        let mut one = one.map_err(|error| RefusedList { place: Some(place), error })?;
+        if was_before {
+            one.outcome = SubmitOutcome::Existing;
+        }
+        stored.push(one);
     }
     Ok(stored)
 }

@@ -34,7 +34,10 @@ pub(super) fn beyond_waiting(job: &Job) -> String {
             "it is a duplicate of \"{}\", whose outcome counts",
             job.duplicate_of().unwrap_or_default()
         ),
-        status => format!("it has ended: {status}"),
+        status => match job.failed_reason() {
+            Some(reason) => format!("it has ended: {status}, {reason}"),
+            None => format!("it has ended: {status}"),
+        },
     }
 }
 
@@ -51,6 +54,12 @@ fn reason_in_words(reason: &Reason, now: u64) -> String {
         Reason::TenantLimit { tenant, limit, running } => format!(
             "{} of its tenant \"{tenant}\" run and {limit} may at once",
             counted(*running, "job")
+        ),
+        Reason::TenantPaused { tenant } => format!("its tenant \"{tenant}\" is paused"),
+        Reason::TenantRate { tenant, max, per_ms, again_at } => format!(
+            "{max} of its tenant \"{tenant}\" may start in {} and have; the next may in {}",
+            duration(*per_ms),
+            duration(again_at.saturating_sub(now))
         ),
         Reason::TenantTurn { tenant, ahead } => {
             format!("{} of its tenant \"{tenant}\" come first", counted(*ahead, "other job"))

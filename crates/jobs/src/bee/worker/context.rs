@@ -1,8 +1,11 @@
 //! What the handler of a job sees.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
@@ -49,6 +52,8 @@ struct Inner {
     /// The job's options, once the handler has changed them.
     options: Mutex<Option<Options>>,
     shutdown: Arc<Shutdown>,
+    /// How long an attempt may take at a job of its queue that says nothing about it.
+    queue_timeout: Option<Duration>,
 }
 
 /// Whether the worker stops, for all of its handlers.
@@ -71,9 +76,11 @@ impl Context {
         job: Job,
         handle: Option<Arc<ReservationHandle>>,
         shutdown: Arc<Shutdown>,
+        queue_timeout: Option<Duration>,
     ) -> Context {
         let (stop, stopped, options) = (Mutex::new(None), Notify::new(), Mutex::new(None));
-        Context { inner: Arc::new(Inner { hive, job, handle, stop, stopped, options, shutdown }) }
+        let inner = Inner { hive, job, handle, stop, stopped, options, shutdown, queue_timeout };
+        Context { inner: Arc::new(inner) }
     }
 
     /// Whether it was taken with others, as quick jobs are.
@@ -96,6 +103,12 @@ impl Context {
     /// The job, as it was claimed.
     pub fn job(&self) -> &Job {
         &self.inner.job
+    }
+
+    /// How long this attempt may take, if the job or its queue says so; otherwise its worker does. Then it fails.
+    pub fn time_limit(&self) -> Option<Duration> {
+        let own = self.job().options().timeout.map(Duration::from_millis);
+        own.or(self.inner.queue_timeout)
     }
 
     /// The hive that runs it.
@@ -160,8 +173,17 @@ impl Context {
     /// # Errors
     /// As [`Hive::submit`].
     pub async fn submit(&self, job: Submission) -> Result<Jid, Error> {
+        let job = self.as_parent(job).await?;
+        self.inner.hive.submit(job).await
+    }
+
+    /// Makes this job the parent of one that is about to be submitted.
+    ///
+    /// # Errors
+    /// When its id cannot stand in a key, which only a stray write can have caused.
+    pub async fn as_parent(&self, job: Submission) -> Result<Submission, Error> {
         self.seen_running().await;
-        self.inner.hive.submit(job.parent(Jid::new(self.job().jid())?)).await
+        Ok(job.parent(Jid::new(self.job().jid())?))
     }
 
     /// Replaces the job's tags.

@@ -57,6 +57,7 @@ impl Handler {
             context.stopped().await;
             tokio::time::sleep(settings.stop_grace).await;
         };
+        let time_limit = context.time_limit().unwrap_or(settings.time_limit);
         // The work first: when it is done at once, no timer is set.
         let end = tokio::select! {
             biased;
@@ -64,11 +65,12 @@ impl Handler {
                 Ok(Ok(result)) => completed(&context, result),
                 // It was interrupted, which is no fault of the job.
                 Ok(Err(_)) if context.stop_reason() == Some(Stop::Shutdown) => End::Released,
+                Ok(Err(Failure { snooze_ms: Some(delay_ms), .. })) => End::Snoozed { delay_ms },
                 Ok(Err(failure)) => End::Failed(shortened(failure)),
                 Err(panic) => End::Failed(Failure::new(panic_text(&*panic))),
             },
-            () = tokio::time::sleep(settings.time_limit) => {
-                let limit_ms = settings.time_limit.as_millis();
+            () = tokio::time::sleep(time_limit + settings.overrun) => {
+                let limit_ms = time_limit.as_millis();
                 End::Failed(Failure::new(format!("TimeoutError: Worker method timed out after {limit_ms} ms")))
             }
             () = told_to_stop => End::Released,

@@ -4,8 +4,9 @@
 //! jobs, so that neither the store nor the handlers wait for the other; under load each call is a batch by itself. A
 //! queue worker whose handlers are quick takes some jobs ahead, which wait in line for a moment, and takes them in reservations.
 
-use std::{collections::VecDeque, panic::resume_unwind, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use keyrack_store::joined;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
@@ -242,7 +243,8 @@ impl QueueWorker {
             tokio::select! {
                 Some(events) = self.events.recv() => self.note(events),
                 Some(reply) = self.calls.join_next() => {
-                    self.take(reply.unwrap_or_else(|error| resume_unwind(error.into_panic()))).await;
+                    let reply = joined(reply).await;
+                    self.take(reply).await;
                 }
                 ask = self.wakeups.next(any_end) => self.note_wakeup(ask),
                 () = sleep_until(wakes_at) => self.wake(),
@@ -478,7 +480,8 @@ impl QueueWorker {
         // Jobs that turned out to be duplicates were claimed too: there may be others behind them.
         let is_full = n_claimed.max(reserved.len()) == call.max;
         let reservation = call.reserve.filter(|_| !reserved.is_empty());
-        self.take_in(claimed.jobs, reservation);
+        let queue_timeout = claimed.timeout_ms.map(Duration::from_millis);
+        self.take_in(claimed.jobs, reservation, queue_timeout);
         if is_full {
             self.hungry = true;
             self.wakeups.note_full_claim();
@@ -492,12 +495,20 @@ impl QueueWorker {
     }
 
     /// Lets jobs run, or wait in line when all handlers are busy.
-    fn take_in(&mut self, jobs: Vec<Job>, reservation: Option<u64>) {
+    fn take_in(
+        &mut self,
+        jobs: Vec<Job>,
+        reservation: Option<u64>,
+        queue_timeout: Option<Duration>,
+    ) {
         let claimed_at = Instant::now();
         let handle = reservation
             .map(|reservation| Reservations::handle(reservation, self.runner.finish.clone()));
         let Shared { hive, shutdown, .. } = &*self.shared;
-        let context = |job| Context::new(hive.clone(), job, handle.clone(), Arc::clone(shutdown));
+        let context = |job| {
+            let (handle, shutdown) = (handle.clone(), Arc::clone(shutdown));
+            Context::new(hive.clone(), job, handle, shutdown, queue_timeout)
+        };
         let contexts: Vec<Context> = jobs.into_iter().map(context).collect();
         self.shared.registry.add(&contexts);
         self.line.extend(contexts.iter().map(|context| (claimed_at, context.clone())));

@@ -42,7 +42,8 @@ fn all_filters_the_queue_and_the_catch_up_are_read() {
 #[test]
 fn bad_definitions_are_refused_by_name_and_reason() {
     let not_valid = "the recurring job \"x\" is not valid: ";
-    let one = "it needs either filters such as \"seconds\" or a \"cron\" expression, and not both";
+    let one =
+        "it needs one of \"cron\", \"every\", \"at\" and filters such as \"seconds\", and only one";
     check_refused("name = 'x'\nzone = 'UTC'", &format!("{not_valid}{one}"));
     check_refused(
         "name = 'x'\nzone = 'UTC'\nseconds = [0]\ncron = '* * * * *'",
@@ -55,8 +56,10 @@ fn bad_definitions_are_refused_by_name_and_reason() {
         ),
     );
     check_refused(
-        "name = 'x'\nzone = 'UTC'\nseconds = [0]\ncatch_up = 0",
-        &format!("{not_valid}\"catch_up\" is \"0\"; use a number from 1 to 1000"),
+        "name = 'x'\nzone = 'UTC'\nseconds = [0]\ncatch_up = 1001",
+        &format!(
+            "{not_valid}\"catch_up\" is \"1001\"; use 0 to skip missed runs, or how many to make up for, up to 1000"
+        ),
     );
     check_refused(
         "name = ''\nzone = 'UTC'\nseconds = [0]",
@@ -75,8 +78,8 @@ fn words_that_nobody_knows_are_refused() {
     let error = read("name = 'x'\nzone = 'UTC'\nseconds = [0]\ndays_of_week = ['monday']")
         .expect_err("no such day");
     assert!(error.starts_with("unknown variant `monday`, expected one of `mon`"), "{error}");
-    let error = read("name = 'x'\nseconds = [0]").expect_err("no zone");
-    assert_eq!(error, "missing field `zone`");
+    let error = read("zone = 'UTC'\nseconds = [0]").expect_err("no name");
+    assert_eq!(error, "missing field `name`");
 }
 
 #[test]
@@ -84,4 +87,53 @@ fn a_date_of_toml_is_no_argument() {
     let error = read("name = 'x'\nzone = 'UTC'\nseconds = [0]\nkwargs = { since = 2022-01-01 }")
         .expect_err("a date");
     assert!(error.contains("a date is no JSON value; write it between quotes"), "{error}");
+}
+
+#[test]
+fn zones_periods_and_moments_that_make_no_sense_are_refused() {
+    let not_valid = "the recurring job \"x\" is not valid: ";
+    for (toml, message) in [
+        ("seconds = [0]", "\"zone\" is missing; give a name such as \"Europe/Berlin\" or \"UTC\""),
+        (
+            "cron = '* * * * *'",
+            "\"zone\" is missing; give a name such as \"Europe/Berlin\" or \"UTC\"",
+        ),
+        (
+            "every = '5m'\nzone = 'UTC'",
+            "\"zone\" is \"UTC\", but \"every\" counts time and follows no clock; leave the zone out",
+        ),
+        (
+            "every = '0s'",
+            "\"every\" is \"0s\"; use whole seconds from 1s to 366d, such as \"30s\", \"10m\", \"1h30m\" or \"7d\"",
+        ),
+        (
+            "at = 'tomorrow'",
+            "\"at\" is \"tomorrow\"; write a time such as \"2030-12-24T18:00:00Z\", or \"2030-12-24T18:00:00\" with a \"zone\"",
+        ),
+        (
+            "at = '2030-12-24T18:00:00'",
+            "\"zone\" is missing; give a name such as \"Europe/Berlin\" or \"UTC\"",
+        ),
+        (
+            "at = '2030-12-24T18:00:00'\nzone = 'Mars'",
+            "there is no time zone \"Mars\"; use a name such as \"Europe/Berlin\" or \"UTC\"",
+        ),
+        (
+            "cron = '* * * * *'\nzone = 'UTC'\nfrom = '2030-12-24T18:00:00Z'",
+            "\"from\" says when \"every\" begins; give \"every\" too, or leave it out",
+        ),
+    ] {
+        check_refused(&format!("name = 'x'\n{toml}"), &format!("{not_valid}{message}"));
+    }
+}
+
+#[test]
+fn a_moment_is_read_with_its_offset_or_in_its_zone() {
+    let schedule = |toml: &str| {
+        read(&format!("name = 'x'\n{toml}")).expect("a good definition").schedule().to_string()
+    };
+    assert_eq!(schedule("at = '2030-12-24T18:00:00+01:00'"), "once at 2030-12-24T17:00:00Z");
+    let berlin = "at = '2030-12-24T18:00:00'\nzone = 'Europe/Berlin'";
+    assert_eq!(schedule(berlin), "once at 2030-12-24T17:00:00Z");
+    assert_eq!(schedule("every = '90m'"), "every 1h30m");
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use keyrack_keys::python::write_text;
+
 use super::Json;
 
 impl Json {
@@ -39,28 +41,6 @@ fn write_value(out: &mut String, value: &Json) {
             out.push('}');
         }
     }
-}
-
-fn write_text(out: &mut String, text: &str) {
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(letter),
-            _ => {
-                for unit in letter.encode_utf16(&mut [0; 2]) {
-                    write!(out, "\\u{unit:04x}").unwrap_or_default();
-                }
-            }
-        }
-    }
-    out.push('"');
 }
 
 /// `repr` of a float: the shortest digits that give it back, with an exponent below 1e-4 and from 1e16 on.

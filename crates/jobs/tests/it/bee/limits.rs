@@ -141,9 +141,14 @@ async fn limits_that_make_no_sense_are_refused(fixture: &Fixture) {
         Limits { rate: Some(Rate { max: 0, per_ms: 1 }), ..Limits::default() },
         Limits { rate: Some(Rate { max: 1, per_ms: 0 }), ..Limits::default() },
         Limits { tenants: zero_tenant, ..Limits::default() },
+        Limits { tenant_rate: Some(Rate { max: 0, per_ms: 1 }), ..Limits::default() },
+        Limits { tenant_weights: [("acme".to_owned(), 0)].into(), ..Limits::default() },
+        Limits { tenant_weights: [("acme".to_owned(), 101)].into(), ..Limits::default() },
+        Limits { paused_tenants: [String::new()].into(), ..Limits::default() },
     ] {
         let refused = fixture.hive.set_limits(&fixture.queue, &limits).await;
-        assert!(matches!(refused, Err(Error::Invalid { .. })), "{limits:?}: {refused:?}");
+        let is_named = matches!(refused, Err(Error::Invalid { .. } | Error::Part(_)));
+        assert!(is_named, "{limits:?}: {refused:?}");
     }
     assert!(!fixture.exists(&fixture.of_queue(keys::settings)).await);
 }
@@ -155,6 +160,9 @@ async fn tenants_take_turns_and_keep_to_their_limits() {
         a_tenant_runs_no_more_than_it_may(&fixture.on("q2")).await;
         priorities_count_among_the_jobs_of_a_tenant(&fixture.on("q3")).await;
         a_job_given_back_is_its_tenants_next(&fixture.on("q4")).await;
+        turns_go_by_weight(&fixture.on("q5")).await;
+        a_paused_tenant_starts_nothing(&fixture.on("q6")).await;
+        a_tenant_starts_no_more_than_its_rate_in_any_time(&fixture.on("q7")).await;
     })
     .await;
 }
@@ -204,6 +212,79 @@ async fn a_tenant_runs_no_more_than_it_may(fixture: &Fixture) {
     assert_eq!(fixture.sweep().await.taken_away, 5, "the dead do not count");
     let again = fixture.claim(100).await;
     assert_eq!((of(&again, "big"), of(&again, "small")), (2, 2));
+}
+
+async fn turns_go_by_weight(fixture: &Fixture) {
+    let tenant_weights = [("heavy".to_owned(), 3)].into();
+    limit(fixture, Limits { tenant_weights, ..Limits::default() }).await;
+    for n in 0..60 {
+        for tenant in ["heavy", "light"] {
+            put_for(fixture, tenant, &format!("{tenant}{n}"), 0.0).await;
+        }
+        fixture.clock.advance_ms(1);
+    }
+    let mut turns = Vec::new();
+    for _ in 0..40 {
+        let job = fixture.claim(1).await.remove(0);
+        turns.push(job.tenant().expect("a tenant").to_owned());
+        fixture.settle(&job, completed("1")).await;
+        fixture.clock.advance_ms(1);
+    }
+    // The first turns are from before the queue had filled.
+    for turns in turns[4..].chunks(4) {
+        let heavy = turns.iter().filter(|tenant| *tenant == "heavy").count();
+        assert_eq!(heavy, 3, "three of four turns: {turns:?}");
+    }
+}
+
+async fn a_paused_tenant_starts_nothing(fixture: &Fixture) {
+    for tenant in ["x", "y"] {
+        put_for(fixture, tenant, &format!("{tenant}1"), 0.0).await;
+        put_for(fixture, tenant, &format!("{tenant}2"), 0.0).await;
+    }
+    let paused_tenants = ["x".to_owned()].into();
+    limit(fixture, Limits { paused_tenants, ..Limits::default() }).await;
+    assert_eq!(ids(&fixture.claim(10).await), ["y1", "y2"], "also what stood in the queue waits");
+    put_for(fixture, "x", "x3", 10.0).await;
+    assert!(fixture.claim(10).await.is_empty());
+    let why = fixture.hive.why(&jid("x1")).await.expect("why");
+    assert!(why.explanation.contains("its tenant \"x\" is paused"), "{}", why.explanation);
+    limit(fixture, Limits::default()).await;
+    let mut jobs = fixture.claim(10).await;
+    jobs.sort_by(|a, b| a.jid().cmp(b.jid()));
+    assert_eq!(ids(&jobs), ["x1", "x2", "x3"]);
+}
+
+async fn a_tenant_starts_no_more_than_its_rate_in_any_time(fixture: &Fixture) {
+    let tenant_rates = [("fast".to_owned(), Rate { max: 4, per_ms: 1_000 })].into();
+    let tenant_rate = Some(Rate { max: 2, per_ms: 1_000 });
+    limit(fixture, Limits { tenant_rate, tenant_rates, ..Limits::default() }).await;
+    for n in 0..6 {
+        put_for(fixture, "slow", &format!("slow{n}"), 0.0).await;
+        put_for(fixture, "fast", &format!("fast{n}"), 0.0).await;
+    }
+    // Equal scores go by id, and a tenant's is to be the first.
+    fixture.clock.advance_ms(1);
+    fixture.put("nobodys-either").await;
+    let of = |jobs: &[Job], tenant| jobs.iter().filter(|job| job.tenant() == Some(tenant)).count();
+    let first = claim(fixture, 1).await.jobs;
+    fixture.clock.advance_ms(400);
+    let more = claim(fixture, 100).await;
+    let n_slow = of(&first, "slow") + of(&more.jobs, "slow");
+    let n_fast = of(&first, "fast") + of(&more.jobs, "fast");
+    assert_eq!((n_slow, n_fast, first.len() + more.jobs.len()), (2, 4, 7));
+    assert_eq!(more.again_at, Some(fixture.now() + 600), "when the first may start its next");
+    let why = fixture.hive.why(&jid("slow5")).await.expect("why");
+    let told = "2 of its tenant \"slow\" may start in 1 s and have; the next may in";
+    assert!(why.explanation.contains(told), "{}", why.explanation);
+    fixture.clock.advance_ms(599);
+    assert!(claim(fixture, 100).await.jobs.is_empty(), "999 ms after the first");
+    fixture.clock.advance_ms(1);
+    assert_eq!(claim(fixture, 100).await.jobs.len(), 1, "one start is over");
+    fixture.clock.advance_ms(400);
+    assert_eq!(claim(fixture, 100).await.jobs.len(), 3, "and those after it");
+    fixture.clock.advance_ms(60_000);
+    assert_eq!(claim(fixture, 100).await.jobs.len(), 2, "the last ones");
 }
 
 async fn priorities_count_among_the_jobs_of_a_tenant(fixture: &Fixture) {

@@ -1,17 +1,19 @@
 //! Random lives of many jobs in simulated time, held against a plain model after every step.
 //!
-//! Submits, claims, reservations, ends of all kinds, cancels, restarts, changed limits, silent and slow workers and clock jumps by
+//! Submits, claims, reservations, ends of all kinds, cancels, restarts, changes of what waits, changed limits, silent and slow workers and clock jumps by
 //! the thousand. No job may be lost, end twice, or run on two live workers; dependants are released once; limits and
 //! the order of the queue hold; the keyspace is as declared, and empty when everything has expired.
 //!
 //! `KEYRACK_SEED=n` repeats one run, `KEYRACK_SEEDS=n` makes as many others. A run that fails is cut down to the
 //! shortest one that still does.
 //!
-//! In reading order: `steps` is what can happen, `facts`, `reserved` and `limits` what must follow, `world`, `crew`
+//! In reading order: `steps` is what can happen, `facts`, `deadlines`, `unique`, `reserved`, `changes` and `limits` what must follow, `world`, `crew`
 //! and `reservations` make the steps, `seen` reads the store, `check` and `history` compare, `listener` listens, `finale` ends a run.
 
+mod changes;
 mod check;
 mod crew;
+mod deadlines;
 mod facts;
 mod finale;
 mod history;
@@ -22,6 +24,7 @@ mod reservations;
 mod reserved;
 mod seen;
 mod steps;
+mod unique;
 mod world;
 
 use std::sync::{

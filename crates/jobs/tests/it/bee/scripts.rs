@@ -9,7 +9,7 @@ use std::{
 };
 
 use keyrack_jobs::bee::keys::{
-    self, Group, Hostname, Jid, JobHash, QueueName, Tag, Tenant, WorkerId,
+    self, Group, Hostname, Jid, JobHash, QueueName, RateMs, Tag, Tenant, WorkerId,
 };
 use keyrack_keys::{Key, Layout};
 use keyrack_store::{Script, Source, Store};
@@ -19,9 +19,10 @@ use keyrack_testkit::RedisServer;
 const GLOBAL: [&str; 2] = ["queues", "hive_options"];
 
 /// What the generated script calls its arguments: the parameters of the functions that make keys.
-const PARAMETERS: [&str; 7] = ["jid", "name", "queue", "hash", "tenant", "worker", "host"];
+const PARAMETERS: [&str; 8] =
+    ["jid", "name", "queue", "hash", "tenant", "worker", "host", "rate_ms"];
 /// Names with everything that has a meaning in keys or patterns; ids of jobs are never coded.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "mail~0192-x_y.z",
     "a tag: 100% {of} *?[]\\^é",
     "ein: Name {mit} 50% *",
@@ -29,18 +30,20 @@ const NAMES: [&str; 7] = [
     "tenant/1 ü",
     "ho-st:1:u_u:q ü%*:x{y}",
     "höst.example",
+    "86400000",
 ];
 
 /// The keys as they are declared, by the names of their families.
 fn declared() -> BTreeMap<&'static str, Key> {
     let group = Group::new("bee").expect("a group");
-    let [jid, name, queue, hash, tenant, worker, host] = NAMES;
+    let [jid, name, queue, hash, tenant, worker, host, rate_ms] = NAMES;
     let (jid, name) = (Jid::new(jid).expect("an id"), Tag::new(name).expect("a tag"));
     let (queue, hash) =
         (QueueName::new(queue).expect("a queue"), JobHash::new(hash).expect("a hash"));
     let tenant = Tenant::new(tenant).expect("a tenant");
     let worker = WorkerId::new(worker).expect("a worker");
     let host = Hostname::new(host).expect("a host");
+    let rate_ms = RateMs::new(rate_ms.parse().expect("a number")).expect("a time");
     BTreeMap::from([
         ("job", keys::job(&jid, &group)),
         ("dependencies", keys::dependencies(&jid, &group)),
@@ -59,11 +62,21 @@ fn declared() -> BTreeMap<&'static str, Key> {
         ("rate", keys::rate(&queue, &group)),
         ("ranked", keys::ranked(&queue, &group)),
         ("stopping", keys::stopping(&queue, &group)),
+        ("timeouts", keys::timeouts(&queue, &group)),
+        ("start_by", keys::start_by(&queue, &group)),
+        ("unique", keys::unique(&queue, &group)),
+        ("unique_looks", keys::unique_looks(&queue, &group)),
         ("minutes", keys::minutes(&queue, &group)),
+        ("times_minutes", keys::times_minutes(&queue, &group)),
+        ("times_quarters", keys::times_quarters(&queue, &group)),
+        ("times_hours", keys::times_hours(&queue, &group)),
+        ("slowest", keys::slowest(&queue, &group)),
         ("hashes", keys::hashes(&queue, &hash, &group)),
         ("tenants", keys::tenants(&queue, &group)),
         ("parked", keys::parked(&queue, &tenant, &group)),
         ("tenant_running", keys::tenant_running(&queue, &tenant, &group)),
+        ("tenant_wakes", keys::tenant_wakes(&queue, &group)),
+        ("tenant_rate", keys::tenant_rate(&queue, &tenant, &rate_ms, &group)),
         ("worker_locks", keys::worker_locks(&worker, &group)),
         ("lock_waits", keys::lock_waits(&worker, &jid, &group)),
         ("queue_events", keys::queue_events(&queue, &group)),

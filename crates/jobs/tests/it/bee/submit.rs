@@ -3,7 +3,7 @@
 use keyrack_jobs::{
     Error,
     bee::{
-        JOBS_AS_A_WHOLE_MAX, Status, Submission,
+        JOBS_AS_A_WHOLE_MAX, Status, Submission, SubmitOutcome,
         keys::{self, Jid},
     },
 };
@@ -253,7 +253,9 @@ async fn a_list_is_stored_as_a_whole_or_not_at_all() {
             assert!(!fixture.exists(&keys::job(&first, &first.group())).await);
         }
         let stored = fixture.hive.submit_whole(list(fixture.job())).await.expect("stored");
-        assert!(stored.len() == 500 && stored.iter().all(|job| job.is_new));
+        assert!(
+            stored.len() == 500 && stored.iter().all(|job| job.outcome == SubmitOutcome::Created)
+        );
         assert_eq!(fixture.in_queue(keys::queue).await.len(), 501);
         let plain = fixture.hive.submit_whole(vec![fixture.job(); 300]).await.expect("stored");
         assert_eq!((plain.len(), fixture.in_queue(keys::queue).await.len()), (300, 801));

@@ -65,3 +65,25 @@ async fn recurring_jobs_go_on_after_the_clock_was_an_hour_ahead_for_a_while() {
     forward.advance_ms(60_000);
     assert_eq!(scheduler.turn().await.expect("a turn").fired.queued, 1);
 }
+
+#[tokio::test]
+async fn jobs_defined_at_run_time_go_on_after_the_clock_was_an_hour_ahead_for_a_while() {
+    let forward = SimulatedHost::new(unix(NOW).unsigned_abs() * 1000, 0);
+    let clock = Arc::new(JumpingClock { forward: forward.clone(), back: Mutex::new((0, None)) });
+    let options = Options { clock: Some(clock.clone()), ..Options::default() };
+    let url = "embedded:memory".parse().expect("a URL");
+    let store = Store::open_with(url, options).await.expect("a store");
+    let hive = Hive::named(store.clone(), "host:1:hive");
+    let recurring = Recurring::new(hive, Vec::new()).expect("an empty list");
+    recurring.create(minutely("a")).await.expect("created");
+    let mut scheduler = Scheduler::without_list(recurring.clone(), Settings::default());
+
+    forward.advance_ms(3_600_000);
+    assert_eq!(scheduler.turn().await.expect("a turn").fired.queued, 1, "as is due by then");
+    *clock.back.lock() = (3_600_000, Some(Instant::now()));
+    assert_eq!(scheduler.turn().await.expect("a turn").fired.queued, 0);
+    let next = recurring.list().await.expect("a list").jobs[0].next_run.expect("a run");
+    assert_eq!(next.as_second(), unix(NOW) + 60, "a minute from now, not an hour");
+    forward.advance_ms(60_000);
+    assert_eq!(scheduler.turn().await.expect("a turn").fired.queued, 1);
+}

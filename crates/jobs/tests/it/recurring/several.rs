@@ -154,7 +154,8 @@ async fn die(world: &World, now: i64, queued: bool) {
     let _: i64 = world.command("SADD", &keys::purgatory(), job).await;
     if queued {
         let listing = world.recurring(jobs()).list().await.expect("a list");
-        let name = listing.jobs.iter().find(|listed| &listed.digest == job).expect("our job");
+        let name =
+            listing.jobs.iter().find(|listed| listed.digest() == Some(job)).expect("our job");
         if name.definition.name() != "bee" {
             let entry = format!(
                 r#"{{"name":"{}","kwargs":{{}},"queued_at":{now}.5}}"#,

@@ -82,6 +82,11 @@ impl World {
         Scheduler::new(self.recurring(jobs), Settings::default())
     }
 
+    /// A scheduler that has no list.
+    pub(crate) fn scheduler_without_list(&self) -> Scheduler {
+        Scheduler::without_list(self.recurring(Vec::new()), Settings::default())
+    }
+
     pub(crate) async fn command<T: FromRedisValue>(
         &self,
         name: &str,

@@ -5,7 +5,8 @@ use std::{collections::HashMap, time::Duration};
 use keyrack_jobs::{
     Error,
     bee::{
-        Care, Checked, End, Failure, Hive, Job, Outcome, Submission, Verdict,
+        Care, Checked, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, End, Failure, Hive, Job, Outcome,
+        Submission, Verdict,
         keys::{Group, Hostname, Jid, JobHash, QueueName, Tag, WorkerId},
     },
 };
@@ -221,9 +222,14 @@ async fn submit(hive: &Hive, args: &Args) -> Result<Reply, Error> {
         .args_json(args.data.as_ref().expect("arguments").get())?
         .priority(number(&options.priority))
         .delay_ms(options.delay)
-        .retries(options.retries)
-        .retry_delay_ms(options.retry_delay, options.progressive_delay)
         .ttl_ms(options.ttl);
+    // The original's submissions cannot choose these, and whoever does is remembered for it.
+    if options.retries != DEFAULT_RETRIES {
+        job = job.retries(options.retries);
+    }
+    if options.progressive_delay || options.retry_delay != DEFAULT_RETRY_DELAY_MS {
+        job = job.retry_delay_ms(options.retry_delay, options.progressive_delay);
+    }
     job = options.dependencies.iter().map(jid).fold(job, Submission::after);
     job = args.tags().into_iter().fold(job, Submission::tag);
     job = args.parent.iter().map(jid).fold(job, Submission::parent);
@@ -259,6 +265,7 @@ fn failure(args: &Args) -> Failure {
         retry: exception.retry != json!(false),
         retry_delay: Some(exception.retry_delay),
         progressive_delay: Some(exception.progressive_delay),
+        snooze_ms: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use keyrack_jobs::bee::{
-    Failure, Hive, Status, Submission,
+    Failure, Hive, Limits, Status, Submission,
     keys::JobHash,
     worker::{Duplicates, Settings, Worker},
 };
@@ -30,6 +30,52 @@ async fn a_worker_runs_what_waits_and_what_comes() {
         running.stop().await;
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_job_and_then_its_queue_say_how_long_an_attempt_may_take() {
+    let hive = super::bench::hive("embedded:memory").await;
+    let limits = Limits { timeout_ms: Some(40), ..Limits::default() };
+    hive.set_limits(&queue(), &limits).await.expect("set");
+    let worker = Worker::new(&hive).on(queue(), settings(2), |_| async {
+        std::future::pending::<Result<(), Failure>>().await
+    });
+    let running = Running::start(worker);
+    for (timeout, reason) in [
+        (None, "TimeoutError: Worker method timed out after 40 ms"),
+        (Some(30), "TimeoutError: Worker method timed out after 30 ms"),
+    ] {
+        let mut job = Submission::to(queue()).retries(0);
+        if let Some(ms) = timeout {
+            job = job.timeout(Duration::from_millis(ms));
+        }
+        let jid = hive.submit(job).await.expect("submitted");
+        let job = wait_for_status(&hive, &jid, Status::Failed).await;
+        assert_eq!(job.failed_reason(), Some(reason));
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_snoozes_its_job_without_a_failure() {
+    let hive = super::bench::hive("embedded:memory").await;
+    let calls = Calls::default();
+    let noted = calls.clone();
+    let worker = Worker::new(&hive).on(queue(), settings(1), move |context| {
+        noted.note(&context);
+        let is_first = context.job().attempts() == 1;
+        async move {
+            match is_first {
+                true => Err(Failure::snooze(Duration::from_millis(1))),
+                false => Ok(7),
+            }
+        }
+    });
+    let running = Running::start(worker);
+    let jid = hive.submit(Submission::to(queue()).retries(0)).await.expect("submitted");
+    let job = wait_for_status(&hive, &jid, Status::Completed).await;
+    assert_eq!((count(&job, "snoozed"), job.retries(), calls.all().len()), (1, 0, 2));
+    running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

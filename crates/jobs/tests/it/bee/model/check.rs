@@ -22,6 +22,10 @@ pub(super) fn check(facts: &Facts, seen: &Seen) -> Result<(), String> {
     }
     for (queue, name) in QUEUES.iter().enumerate() {
         check_queue(facts, seen, queue, name)?;
+        let deadlines = (seen.scores("timeouts", name), seen.scores("start_by", name));
+        same(&format!("the deadlines in {name}"), &facts.deadlines(queue), &deadlines)?;
+        let entries = (seen.map("unique", name), seen.scores("unique_looks", name));
+        same(&format!("what stands for others in {name}"), &facts.unique_entries(queue), &entries)?;
         let reserved = seen.map("reserved", name);
         same(&format!("what is reserved in {name}"), &facts.entries(queue), &reserved)?;
         check_tenants(facts, seen, queue, name)?;
@@ -69,6 +73,7 @@ fn check_job(jid: &str, job: &Fact, seen: &SeenJob, now: u64) -> Result<(), Stri
         &(job.retries, job.attempts, job.deaths),
         &counted,
     )?;
+    same(&what("the arguments"), &format!("[{}]", job.asked.data).as_str(), &seen.text("data"))?;
     let tags: BTreeSet<String> = seen.list("tags").into_iter().collect();
     same(&what("the tags"), &job.tags.iter().map(|tag| (*tag).to_owned()).collect(), &tags)?;
     history::check(jid, job, &seen.history)
@@ -135,16 +140,20 @@ fn check_ranks(facts: &Facts, seen: &Seen, name: &str) -> Result<(), String> {
     }
 }
 
-/// A tenant has at most one job in the working queue, and none waits that could stand there.
+/// The most turns that a tenant has in these runs.
+const WEIGHT_MAX: usize = 3;
+
+/// A tenant has no more jobs in the working queue than it may, and none waits that could stand there.
 fn check_tenants(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result<(), String> {
     let tenant_of = |jid: &String| facts.jobs.get(jid).and_then(|job| job.asked.tenant);
-    let mut standing: BTreeMap<String, String> = BTreeMap::new();
+    let mut standing: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for jid in seen.in_order("queue", name) {
-        if let Some(tenant) = tenant_of(&jid)
-            && let Some(other) = standing.insert(tenant.into(), jid.clone())
-        {
-            return Err(format!("{jid} and {other} of {tenant} both stand in {name}"));
+        if let Some(tenant) = tenant_of(&jid) {
+            standing.entry(tenant.into()).or_default().insert(jid);
         }
+    }
+    if let Some((tenant, jobs)) = standing.iter().find(|(_, jobs)| jobs.len() > WEIGHT_MAX) {
+        return Err(format!("{jobs:?} of {tenant} all stand in {name}"));
     }
     let mut running: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (jid, job) in facts.running(queue) {
@@ -158,15 +167,23 @@ fn check_tenants(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result
     let parked = seen.parked(name);
     let present: BTreeSet<&String> =
         standing.keys().chain(running.keys()).chain(parked.keys()).collect();
-    let expected: BTreeMap<String, String> = present
+    let expected: BTreeMap<String, BTreeSet<String>> = present
         .into_iter()
         .map(|tenant| (tenant.clone(), standing.get(tenant).cloned().unwrap_or_default()))
         .collect();
-    same(&format!("the tenants of {name}"), &expected, &seen.map("tenants", name))?;
+    let listed = seen.map("tenants", name).into_iter().map(|(tenant, jids)| {
+        (tenant, jids.split_whitespace().map(ToOwned::to_owned).collect::<BTreeSet<_>>())
+    });
+    same(&format!("the tenants of {name}"), &expected, &listed.collect())?;
     for (tenant, jobs) in parked {
-        let n_running = running.get(&tenant).map_or(0, BTreeSet::len) as u64;
-        let may_run = n_running < facts.limits[queue].tenant_allows(&tenant);
-        if may_run && !standing.contains_key(&tenant) {
+        let limits = &facts.limits[queue];
+        let n_running = running.get(&tenant).map_or(0, BTreeSet::len);
+        let n_standing = standing.get(&tenant).map_or(0, BTreeSet::len);
+        let may_run = ((n_running + n_standing) as u64) < limits.tenant_allows(&tenant);
+        // One whose rate has come back is looked at with the next claim.
+        let is_held =
+            limits.set.paused_tenants.contains(&tenant) || limits.tenant_rate(&tenant).is_some();
+        if may_run && !is_held && n_standing < limits.weight(&tenant) {
             return Err(format!("{jobs:?} of {tenant} in {name} wait although one could stand"));
         }
     }

@@ -1,6 +1,6 @@
 //! What workers do: take jobs, tell of duplicates, give signs of life, settle, leave and die.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyrack_jobs::bee::{
     Checked, End, Failure, Job, Settled, Status, Verdict, WorkerInfo,
@@ -9,6 +9,7 @@ use keyrack_jobs::bee::{
 
 use super::{
     check::same,
+    facts::Place,
     limits::STOP_MS,
     reservations::{Reservation, SettleCall, split},
     steps::{Ending, QUEUES},
@@ -112,8 +113,13 @@ impl World {
     ) -> Checks {
         let (name, max) = (QUEUES[queue], call.max);
         self.facts.promote(queue);
-        let tenants = self.seen.map("tenants", name).into_iter();
-        let standing = tenants.filter(|(_, jid)| !jid.is_empty()).map(|(tenant, _)| tenant);
+        self.facts.end_unstarted(queue);
+        let stands =
+            |jid: &&str| self.facts.jobs.get(*jid).is_some_and(|job| job.place != Place::Expired);
+        let standing =
+            self.seen.map("tenants", name).into_iter().map(|(tenant, jids)| {
+                (tenant, jids.split_whitespace().filter(stands).count() as u64)
+            });
         let expected = self.facts.claims(queue, max, &standing.collect());
         let reserves = call.reserve.is_some() && self.facts.may_reserve(queue);
         same(
@@ -122,7 +128,18 @@ impl World {
             &(claimed.len(), reserved.len()),
         )?;
         // Others may have come in between, but of those that stood there nobody is passed over.
-        let stood = self.seen.standing(name);
+        let mut stood = self.seen.standing(name);
+        stood.retain(|jid| self.facts.jobs[jid].place != Place::Expired);
+        // Those of a tenant that may not start more step back.
+        let mut left: BTreeMap<&str, u64> = BTreeMap::new();
+        stood.retain(|jid| {
+            let Some(tenant) = self.facts.jobs[jid].asked.tenant else { return true };
+            let may_start = || self.facts.limits[queue].tenant_may_start(tenant, self.facts.now);
+            let left = left.entry(tenant).or_insert_with(may_start);
+            let starts = *left > 0;
+            *left = left.saturating_sub(1);
+            starts
+        });
         let taken = claimed.iter().chain(reserved).cloned();
         let of_them: Vec<String> = taken.filter(|jid| stood.contains(jid)).collect();
         same("who was first", &stood[..of_them.len()].to_vec(), &of_them)
@@ -251,6 +268,7 @@ pub(super) fn end_of(end: Ending) -> End {
             retry_delay: delay.map(|delay| delay as f64),
             ..Failure::new("no luck")
         }),
+        Ending::Snooze { delay } => End::Snoozed { delay_ms: delay as f64 },
         Ending::Release | Ending::Keep => End::Released,
     }
 }

@@ -10,7 +10,8 @@ use keyrack_jobs::bee::{Care, Verdict};
 use super::{
     limits::Limits,
     reserved::{ReservationId, Reserved},
-    steps::{Ending, Request},
+    steps::{Ending, QUEUES, Request},
+    unique::{EntryId, UniqueEntry},
 };
 
 /// A missed lock is remembered for so long.
@@ -49,6 +50,10 @@ pub(super) struct Fact {
     pub(super) worker: String,
     pub(super) retries: u64,
     pub(super) attempts: u64,
+    /// When its attempt has to have ended.
+    pub(super) timeout_at: Option<u64>,
+    /// When it has to have started, if it never has.
+    pub(super) start_by: Option<u64>,
     /// The end that counted last, with its attempt, unless the job was run again by hand since.
     pub(super) last_end: Option<(u64, Ending)>,
     /// Attempts that nobody told of: it was in a reservation, and the reservation was given up.
@@ -81,6 +86,10 @@ pub(super) struct Facts {
     /// How often a worker let the lock of a job expire, and until when that counts.
     pub(super) lock_waits: BTreeMap<(String, String), (u64, u64)>,
     pub(super) reservations: BTreeMap<ReservationId, Reserved>,
+    /// The jobs that have not started and have to by some time, each with its queue.
+    pub(super) start_by: BTreeMap<String, (usize, u64)>,
+    /// The jobs that stand for equal submissions.
+    pub(super) unique: BTreeMap<EntryId, UniqueEntry>,
     pub(super) limits: [Limits; 2],
 }
 
@@ -132,6 +141,10 @@ impl Facts {
         if let Some(parent) = &parent {
             self.children.entry(parent.clone()).or_default().insert(jid.clone());
         }
+        let start_by = asked.start_within.map(|within| self.now + within);
+        if let Some(at) = start_by {
+            self.start_by.insert(jid.clone(), (asked.queue, at));
+        }
         let job = Fact {
             asked,
             parent,
@@ -140,6 +153,8 @@ impl Facts {
             worker: String::new(),
             retries: 0,
             attempts: 0,
+            timeout_at: None,
+            start_by,
             last_end: None,
             unseen: 0,
             deaths: 0,
@@ -182,8 +197,12 @@ impl Facts {
         job.place = Place::Running { worker: worker.into(), locked_until: now + lock };
         job.worker = worker.into();
         job.attempts += 1;
-        let queue = job.asked.queue;
+        let (queue, tenant) = (job.asked.queue, job.asked.tenant);
         self.limits[queue].started_at(now);
+        if let Some(tenant) = tenant {
+            self.limits[queue].tenant_started_at(tenant, now);
+        }
+        self.begin_deadline(jid);
         Ok(())
     }
 
@@ -205,17 +224,30 @@ impl Facts {
     pub(super) fn was_reported(&self, jid: &str, worker: &str, attempt: u64, end: Ending) -> bool {
         let Some(job) = self.jobs.get(jid) else { return false };
         let Some((last_attempt, last_end)) = job.last_end else { return false };
+        // Somebody may have moved it to another queue since, and the worker tells of its own.
+        let same_queue = worker.split(':').nth(3) == Some(QUEUES[job.asked.queue]);
         let same_attempt = [last_attempt, job.attempts] == [attempt; 2] && job.worker == worker;
+        let same_attempt = same_attempt && same_queue;
         same_attempt
             && match (last_end, end) {
                 (Ending::Complete { .. }, Ending::Complete { .. }) => job.place == Place::Completed,
+                // The history of a failed job does not change when its result expires.
                 (Ending::Fail { .. }, Ending::Fail { .. }) => matches!(
                     job.place,
-                    Place::Delayed { .. } | Place::Ready | Place::Reserved { .. } | Place::Failed
+                    Place::Delayed { .. }
+                        | Place::Ready
+                        | Place::Reserved { .. }
+                        | Place::Failed
+                        | Place::Expired
                 ),
-                (Ending::Release | Ending::Keep, Ending::Release | Ending::Keep) => {
-                    matches!(job.place, Place::Ready | Place::Reserved { .. })
-                }
+                (Ending::Snooze { .. }, Ending::Snooze { .. }) => matches!(
+                    job.place,
+                    Place::Delayed { .. } | Place::Ready | Place::Reserved { .. }
+                ),
+                (Ending::Release | Ending::Keep, Ending::Release | Ending::Keep) => matches!(
+                    job.place,
+                    Place::Delayed { .. } | Place::Ready | Place::Reserved { .. }
+                ),
                 _ => false,
             }
     }
@@ -227,6 +259,10 @@ impl Facts {
         match end {
             Ending::Complete { ttl } => self.complete(jid, ttl),
             Ending::Fail { retry, delay } => self.fail_attempt(jid, retry, delay),
+            Ending::Snooze { delay } => {
+                let due = self.now + delay;
+                self.job(jid).place = Place::Delayed { due, retried: false };
+            }
             Ending::Release | Ending::Keep => self.release(jid),
         }
     }
@@ -238,20 +274,7 @@ impl Facts {
         self.end(jid, Place::Completed);
     }
 
-    /// An attempt failed: the job is tried again, or fails for good.
-    fn fail_attempt(&mut self, jid: &str, retry: bool, delay: Option<u64>) {
-        let now = self.now;
-        let job = self.job(jid);
-        if !retry || job.retries >= u64::from(job.asked.retries) {
-            return self.fail(jid);
-        }
-        job.retries += 1;
-        let delay = delay.unwrap_or(job.asked.retry_delay);
-        let delay = if job.asked.progressive { delay * job.retries } else { delay };
-        job.place = Place::Delayed { due: now + delay, retried: true };
-    }
-
-    fn fail(&mut self, jid: &str) {
+    pub(super) fn fail(&mut self, jid: &str) {
         let now = self.now;
         let queue = self.job(jid).asked.queue;
         let of_queue = self.limits[queue].set.failed_ttl_ms.unwrap_or(FAILED_TTL_MS);
@@ -275,9 +298,10 @@ impl Facts {
         let job = self.job(jid);
         job.last_end = Some((job.attempts, Ending::Release));
         job.place = Place::Ready;
+        self.restore_start_by(jid);
     }
 
-    fn release_dependants(&mut self, jid: &str) {
+    pub(super) fn release_dependants(&mut self, jid: &str) {
         let mut released = Vec::new();
         self.dependencies.retain(|dependant, open| {
             if open.remove(jid) && open.is_empty() {
@@ -347,6 +371,7 @@ impl Facts {
         let keeps_result = self.jobs[jid].place == Place::Completed;
         if !keeps_result {
             self.leave_reservation(jid);
+            self.start_by.remove(jid);
             let (now, job) = (self.now, &self.jobs[jid]);
             if let Place::Running { worker, .. } = &job.place {
                 self.limits[job.asked.queue].await_stop(jid, job.attempts, worker, now);
@@ -363,7 +388,7 @@ impl Facts {
     }
 
     /// The last step of a job. An original takes its duplicates with it.
-    fn die(&mut self, jid: &str, place: Place) {
+    pub(super) fn die(&mut self, jid: &str, place: Place) {
         let job = self.job(jid);
         job.place = place;
         let (ttl, queue) = (job.asked.ttl, job.asked.queue);
@@ -457,6 +482,9 @@ impl Facts {
             }
         }
         self.limits[queue].bury(gone);
+        taken += self.time_out(queue);
+        self.end_unstarted(queue);
+        self.sweep_unique(queue);
         self.limits[queue].sweep(self.now);
         (expired, taken)
     }
@@ -524,10 +552,12 @@ impl Facts {
     }
 
     pub(super) fn take_away(&mut self, jid: &str, care: &Care) {
+        let limit = self.retry_limit(jid);
+        self.start_by.remove(jid);
         let job = self.job(jid);
         job.deaths += 1;
         let is_poison = care.deaths_max > 0 && job.deaths >= u64::from(care.deaths_max);
-        if is_poison || job.retries >= u64::from(job.asked.retries) {
+        if is_poison || job.retries >= limit {
             self.fail(jid);
         } else {
             job.retries += 1;

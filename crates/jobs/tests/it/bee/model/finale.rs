@@ -62,13 +62,23 @@ async fn lift_limits(world: &mut World) -> Result<(), String> {
             Setting::Concurrency(None),
             Setting::Rate(None),
             Setting::TenantConcurrency(None),
+            Setting::TenantRate(None),
             Setting::CompletedMax(None),
             Setting::FailedMax(None),
             Setting::FailedTtl(None),
+            Setting::Retries(None),
+            Setting::Backoff(None),
+            Setting::Timeout(None),
         ];
-        for setting in
-            settings.into_iter().chain(TENANTS.map(|name| Setting::OneTenant(name, None)))
-        {
+        let own = TENANTS.into_iter().flat_map(|name| {
+            [
+                Setting::OneTenant(name, None),
+                Setting::OneTenantRate(name, None),
+                Setting::Weight(name, None),
+                Setting::TenantPaused(name, false),
+            ]
+        });
+        for setting in settings.into_iter().chain(own) {
             world.set(queue, setting).await?;
         }
     }
@@ -130,6 +140,8 @@ async fn expire(world: &mut World) -> Result<(), String> {
     for at in 0..world.workers.len() {
         world.leave(at).await?;
     }
+    // What was recorded of each hour is kept for 90 days.
+    world.wait(91 * DAY_MS);
     world.look().await?;
     same("what is left", &PERMANENT.into(), &world.seen.families())
 }

@@ -7,12 +7,17 @@ use super::{
 
 /// Checks that a history is one that a job can have, and that it tells the ends that the job had.
 pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), String> {
-    let events: Vec<&str> = history.iter().map(|entry| entry.event.as_str()).collect();
+    let all: Vec<&str> = history.iter().map(|entry| entry.event.as_str()).collect();
+    check_changes(jid, &all)?;
+    // A change says nothing about where a job is.
+    let events: Vec<&str> = all.iter().copied().filter(|event| *event != "changed").collect();
     if events.first() != Some(&"submitted") {
         return Err(format!("the history of {jid} begins with {:?}", events.first()));
     }
     for pair in events.windows(2) {
-        if !may_follow(pair[0]).contains(&pair[1]) {
+        let is_anew =
+            WAITS.contains(&pair[0]) && PLACES.contains(&pair[1]) && all.contains(&"changed");
+        if !may_follow(pair[0]).contains(&pair[1]) && !is_anew {
             return Err(format!(
                 "in the history of {jid}, {} follows {}: {events:?}",
                 pair[1], pair[0]
@@ -23,7 +28,7 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
         return Err(format!("the history of {jid} goes back in time: {history:?}"));
     }
     let count = |names: &[&str]| events.iter().filter(|event| names.contains(event)).count();
-    let ends = count(&["completed", "failed", "duplicate"]);
+    let ends = count(&["completed", "failed", "duplicate", "expired"]);
     if ends != job.ends || ends > job.restarts + 1 {
         let (must, restarts) = (job.ends, job.restarts);
         return Err(format!(
@@ -49,6 +54,20 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
     Ok(())
 }
 
+/// What a job is told of when it waits, and when a change puts it elsewhere.
+const WAITS: [&str; 5] = ["queued", "parked", "delayed", "released", "retriedByHand"];
+const PLACES: [&str; 3] = ["queued", "parked", "delayed"];
+
+/// Only a job that waits is changed.
+fn check_changes(jid: &str, events: &[&str]) -> Result<(), String> {
+    let may_be_changed =
+        |event: &str| WAITS.contains(&event) || ["changed", "dependancyWaiting"].contains(&event);
+    match events.windows(2).find(|pair| pair[1] == "changed" && !may_be_changed(pair[0])) {
+        Some(pair) => Err(format!("{jid} was changed after {}: {events:?}", pair[0])),
+        None => Ok(()),
+    }
+}
+
 /// Whether a job was given back or taken away that nobody had seen to run.
 fn is_out_of_a_reservation(pair: &[&str]) -> bool {
     matches!(pair, ["queued" | "released", "released" | "expiredLock"])
@@ -57,19 +76,33 @@ fn is_out_of_a_reservation(pair: &[&str]) -> bool {
 fn may_follow(event: &str) -> &'static [&'static str] {
     match event {
         "submitted" => &["queued", "parked", "delayed", "dependancyWaiting"],
-        "dependancyWaiting" => &["queued", "parked", "delayed", "canceled"],
-        "delayed" => &["queued", "parked", "canceled"],
-        "parked" => &["queued", "canceled"],
-        "queued" => &["popped", "released", "expiredLock", "canceled"],
-        "popped" => &["completed", "exception", "duplicate", "released", "expiredLock", "canceled"],
+        "dependancyWaiting" => &["queued", "parked", "delayed", "canceled", "expired"],
+        "delayed" => &["queued", "parked", "canceled", "expired"],
+        "parked" => &["queued", "delayed", "canceled", "expired"],
+        // Of a tenant that may not start more.
+        "queued" => {
+            &["popped", "parked", "released", "expiredLock", "delayed", "canceled", "expired"]
+        }
+        "popped" => &[
+            "completed",
+            "exception",
+            "snoozed",
+            "duplicate",
+            "released",
+            "expiredLock",
+            "canceled",
+        ],
+        "snoozed" => &["delayed"],
         // A tenant's job goes back to its tenant's others first.
-        "released" => &["popped", "queued", "released", "expiredLock", "canceled"],
+        "released" => {
+            &["popped", "queued", "parked", "released", "expiredLock", "canceled", "expired"]
+        }
         "exception" => &["failed", "delayed"],
         "expiredLock" => &["failed", "queued", "parked"],
         // Expiry leaves no entry, and what has expired may be run again.
         "completed" => &["canceled", "retriedByHand"],
         "duplicate" => &["canceled"],
-        "failed" | "canceled" => &["canceled", "retriedByHand"],
+        "failed" | "canceled" | "expired" => &["canceled", "retriedByHand"],
         "retriedByHand" => &["queued", "parked"],
         _ => &[],
     }
@@ -86,7 +119,7 @@ fn is_last_of(place: &Place, event: &str) -> bool {
         Place::Failed => &["failed"],
         Place::Duplicate => &["duplicate"],
         Place::Canceled => &["canceled"],
-        Place::Expired => &["completed", "failed"],
+        Place::Expired => &["completed", "failed", "expired"],
     };
     last.contains(&event)
 }

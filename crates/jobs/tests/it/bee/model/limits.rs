@@ -24,6 +24,8 @@ pub(super) struct Limits {
     pub(super) set: bee::Limits,
     /// When jobs started since there is this rate.
     starts: Vec<u64>,
+    /// When jobs of a tenant started while it had a rate over so many milliseconds.
+    tenant_starts: BTreeMap<(&'static str, u64), Vec<u64>>,
     /// The last heartbeat of each worker.
     beats: BTreeMap<String, u64>,
     /// Workers that have told about themselves.
@@ -47,6 +49,9 @@ impl Limits {
             Setting::CompletedMax(limit) => self.set.completed_max = limit,
             Setting::FailedMax(limit) => self.set.failed_max = limit,
             Setting::FailedTtl(ttl) => self.set.failed_ttl_ms = ttl,
+            Setting::Retries(retries) => self.set.retries = retries,
+            Setting::Backoff(backoff) => self.set.backoff = backoff,
+            Setting::Timeout(timeout) => self.set.timeout_ms = timeout,
             Setting::TenantConcurrency(limit) => self.set.tenant_concurrency = limit,
             Setting::OneTenant(tenant, Some(limit)) => {
                 self.set.tenants.insert(tenant.into(), limit);
@@ -54,7 +59,51 @@ impl Limits {
             Setting::OneTenant(tenant, None) => {
                 self.set.tenants.remove(tenant);
             }
+            Setting::TenantRate(rate) => {
+                self.set.tenant_rate = rate.map(|(max, per_ms)| Rate { max, per_ms });
+            }
+            Setting::OneTenantRate(tenant, rate) => {
+                self.set.tenant_rates.remove(tenant);
+                let rate = rate.map(|(max, per_ms)| (tenant.to_owned(), Rate { max, per_ms }));
+                self.set.tenant_rates.extend(rate);
+            }
+            Setting::Weight(tenant, weight) => {
+                self.set.tenant_weights.remove(tenant);
+                self.set.tenant_weights.extend(weight.map(|weight| (tenant.to_owned(), weight)));
+            }
+            Setting::TenantPaused(tenant, true) => {
+                self.set.paused_tenants.insert(tenant.into());
+            }
+            Setting::TenantPaused(tenant, false) => {
+                self.set.paused_tenants.remove(tenant);
+            }
         }
+    }
+
+    pub(super) fn tenant_rate(&self, tenant: &str) -> Option<Rate> {
+        self.set.tenant_rates.get(tenant).copied().or(self.set.tenant_rate)
+    }
+
+    pub(super) fn weight(&self, tenant: &str) -> usize {
+        self.set.tenant_weights.get(tenant).copied().unwrap_or(1) as usize
+    }
+
+    pub(super) fn tenant_started_at(&mut self, tenant: &'static str, now: u64) {
+        if let Some(rate) = self.tenant_rate(tenant) {
+            self.tenant_starts.entry((tenant, rate.per_ms)).or_default().push(now);
+        }
+    }
+
+    /// How many jobs of a tenant may start by its rate, and unless it is paused.
+    pub(super) fn tenant_may_start(&self, tenant: &str, now: u64) -> u64 {
+        if self.set.paused_tenants.contains(tenant) {
+            return 0;
+        }
+        let Some(Rate { max, per_ms }) = self.tenant_rate(tenant) else { return u64::MAX };
+        let starts =
+            self.tenant_starts.iter().filter(|((of, ms), _)| (*of, *ms) == (tenant, per_ms));
+        let recent = starts.flat_map(|(_, at)| at).filter(|at| **at + per_ms > now).count();
+        max.saturating_sub(recent as u64)
     }
 
     pub(super) fn beat(&mut self, worker: &str, now: u64) {
@@ -123,8 +172,13 @@ impl Limits {
 }
 
 impl Facts {
-    /// How many jobs a claim must bring. `standing` are the tenants that have a job in the working queue.
-    pub(super) fn claims(&self, queue: usize, max: usize, standing: &BTreeSet<String>) -> usize {
+    /// How many jobs a claim must bring. `standing` is how many jobs each tenant has in the working queue.
+    pub(super) fn claims(
+        &self,
+        queue: usize,
+        max: usize,
+        standing: &BTreeMap<String, u64>,
+    ) -> usize {
         let limits = &self.limits[queue];
         if limits.paused {
             return 0;
@@ -143,12 +197,12 @@ impl Facts {
     /// Whether jobs of the queue may be reserved: nothing is counted that runs.
     pub(super) fn may_reserve(&self, queue: usize) -> bool {
         let set = &self.limits[queue].set;
-        let has_tenants = self.claimable(queue, &BTreeSet::new()).1;
+        let has_tenants = self.claimable(queue, &BTreeMap::new()).1;
         set.concurrency.is_none() && set.rate.is_none() && !has_tenants
     }
 
     /// How many jobs are ready and may run as far as their tenants go, and whether there are tenants at all.
-    fn claimable(&self, queue: usize, standing: &BTreeSet<String>) -> (u64, bool) {
+    fn claimable(&self, queue: usize, standing: &BTreeMap<String, u64>) -> (u64, bool) {
         let mut of_nobody = 0;
         let mut of_tenants: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for job in self.jobs.values().filter(|job| job.asked.queue == queue) {
@@ -165,7 +219,8 @@ impl Facts {
         let claimable = of_tenants.into_iter().map(|(tenant, (ready, running))| {
             let free = self.limits[queue].tenant_allows(tenant).saturating_sub(running);
             // A job that stood in the queue before the limit was lowered still runs.
-            ready.min(free.max(u64::from(standing.contains(tenant))))
+            let free = free.max(standing.get(tenant).copied().unwrap_or(0));
+            ready.min(free).min(self.limits[queue].tenant_may_start(tenant, self.now))
         });
         (of_nobody + claimable.sum::<u64>(), has_tenants)
     }

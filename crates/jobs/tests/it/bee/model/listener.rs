@@ -7,7 +7,7 @@ use keyrack_jobs::bee::{EventStream, Hive, StreamItem, keys};
 use super::{check::same, seen::Entry, world::queue_name};
 
 /// Ends that are announced with the whole job, by the name that they have in its history.
-const ENDS: [&str; 4] = ["completed", "failed", "duplicate", "canceled"];
+const ENDS: [&str; 5] = ["completed", "failed", "duplicate", "canceled", "expired"];
 
 pub(super) struct Listener {
     stream: EventStream,
@@ -37,9 +37,12 @@ impl Listener {
             if event.jid == mark {
                 return Ok(());
             }
-            if let Some(end) = ENDS.into_iter().find(|end| *end == event.kind.as_str()) {
+            if ENDS.contains(&event.kind.as_str()) {
                 let status = event.job.as_ref().map(|job| job.status().as_str());
-                same(&format!("the job {} in its event", event.jid), &Some(end), &status)?;
+                // A job that has not started in time is told of as a failure, for listeners that know no other word.
+                let told = if status == Some("expired") { "failed" } else { status.unwrap_or("") };
+                same(&format!("the event of {}", event.jid), &told, &event.kind.as_str())?;
+                let end = ENDS.into_iter().find(|end| Some(*end) == status).expect("an end");
                 *self.ends.entry((event.jid.clone(), end)).or_default() += 1;
             }
         }

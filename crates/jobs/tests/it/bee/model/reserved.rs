@@ -58,6 +58,7 @@ impl Facts {
             job.place = Place::Running { worker: reservation.0.clone(), locked_until };
             job.worker = reservation.0.clone();
             job.attempts += 1;
+            self.begin_deadline(jid);
         }
         jids.into_iter().collect()
     }

@@ -2,9 +2,9 @@
 //!
 //! A step names a job or a worker by a number that is taken modulo what there is when the step is made.
 
-use keyrack_jobs::bee::Care;
+use keyrack_jobs::bee::{Backoff, BackoffKind, Care};
 
-use super::random::Random;
+use super::{changes::Different, random::Random, unique::Rule};
 
 /// Queues of one group, so that their jobs may wait for each other.
 pub(super) const QUEUES: [&str; 2] = ["alpha", "beta"];
@@ -78,6 +78,10 @@ pub(super) enum Step {
     Retry {
         job: u64,
     },
+    Change {
+        job: u64,
+        different: Different,
+    },
     SetTags {
         job: u64,
         tags: Vec<&'static str>,
@@ -107,13 +111,17 @@ pub(super) struct Request {
     pub(super) tags: Vec<&'static str>,
     pub(super) parent: Option<u64>,
     pub(super) tenant: Option<&'static str>,
-    pub(super) retries: u32,
-    pub(super) retry_delay: u64,
-    pub(super) progressive: bool,
+    /// As its queue says unless set, and so on.
+    pub(super) retries: Option<u32>,
+    pub(super) backoff: Option<Backoff>,
+    pub(super) timeout: Option<u64>,
+    pub(super) start_within: Option<u64>,
     pub(super) ttl: u64,
     pub(super) failed_ttl: Option<u64>,
     /// Jobs with the same data are duplicates.
     pub(super) data: u8,
+    /// Which other submissions are for the same job.
+    pub(super) unique: Option<Rule>,
 }
 
 /// How a worker takes jobs in a reservation.
@@ -148,6 +156,10 @@ pub(super) enum Ending {
         retry: bool,
         delay: Option<u64>,
     },
+    /// It cannot be done now.
+    Snooze {
+        delay: u64,
+    },
     Release,
     /// It goes on with this one.
     Keep,
@@ -161,9 +173,17 @@ pub(super) enum Setting {
     Rate(Option<(u64, u64)>),
     TenantConcurrency(Option<u64>),
     OneTenant(&'static str, Option<u64>),
+    /// As for the queue, for each tenant.
+    TenantRate(Option<(u64, u64)>),
+    OneTenantRate(&'static str, Option<(u64, u64)>),
+    Weight(&'static str, Option<u64>),
+    TenantPaused(&'static str, bool),
     CompletedMax(Option<u64>),
     FailedMax(Option<u64>),
     FailedTtl(Option<u64>),
+    Retries(Option<u32>),
+    Backoff(Option<Backoff>),
+    Timeout(Option<u64>),
 }
 
 impl Plan {
@@ -232,9 +252,13 @@ fn step(random: &mut Random, crowd: Crowd) -> Step {
         66 => Step::CheckLate { claim: job },
         67..69 => Step::Leave { worker },
         69..72 => Step::Die { worker },
-        72..76 => Step::Cancel { job },
-        76..79 => Step::Retry { job },
-        79..81 => Step::SetTags { job, tags: random.some(&TAGS) },
+        72..75 => Step::Cancel { job },
+        75..77 => Step::Retry { job },
+        77..80 => Step::Change { job, different: Different::new(random) },
+        80 => Step::SetTags { job, tags: random.some(&TAGS) },
+        81..86 if crowd == Crowd::Tenants && random.once_in(2) => {
+            Step::Set { queue, setting: of_tenant(random) }
+        }
         81..86 => Step::Set { queue, setting: setting(random, crowd) },
         86..92 => Step::Sweep { queue, names_the_dead: random.once_in(2) },
         _ => Step::Wait {
@@ -254,7 +278,7 @@ fn reserve(random: &mut Random, worker: u64) -> Step {
 
 fn request(random: &mut Random, crowd: Crowd) -> Request {
     let tags = random.some(&TAGS);
-    Request {
+    let mut request = Request {
         queue: random.below(QUEUES.len()),
         priority: random.pick(&[0, 0, 0, 5, 10, 20, -3]),
         delay: random.pick(&[0, 0, 0, 0, 1, 50, 1_000, 60_000]),
@@ -263,17 +287,33 @@ fn request(random: &mut Random, crowd: Crowd) -> Request {
         tags,
         parent: random.once_in(5).then(|| random.next()),
         tenant: (crowd == Crowd::Tenants && !random.once_in(4)).then(|| random.pick(&TENANTS)),
-        retries: random.pick(&[0, 1, 2, 5]),
-        retry_delay: random.pick(&[0, 100, 30_000]),
-        progressive: random.once_in(3),
+        retries: random.pick(&[None, Some(0), Some(1), Some(2), Some(5)]),
+        backoff: (!random.once_in(4)).then(|| backoff(random)),
+        timeout: random.once_in(4).then(|| random.pick(&[1, 900, 8_000, 100_000])),
+        start_within: random.once_in(4).then(|| random.pick(&[1, 60, 5_000, 400_000])),
         ttl: random.pick(&[1_000, 60_000, 1_800_000, 86_400_000]),
         failed_ttl: random.pick(&[None, None, Some(0), Some(5_000), Some(3_600_000)]),
         data: random.below(6) as u8,
+        unique: random.once_in(3).then(|| Rule::new(random)),
+    };
+    if request.unique.is_some_and(Rule::says_when) {
+        (request.delay, request.after_tags, request.start_within) = (0, false, None);
+        request.after.clear();
     }
+    request
+}
+
+fn backoff(random: &mut Random) -> Backoff {
+    let kind = random.pick(&BackoffKind::ALL);
+    let delay_ms = random.pick(&[0.0, 100.0, 30_000.0]);
+    let max_ms = random.once_in(3).then(|| random.pick(&[30_000.0, 45_000.0]));
+    let jitter = random.once_in(3).then(|| random.pick(&[0.0, 0.3, 1.0]));
+    Backoff { kind, delay_ms, max_ms, jitter }
 }
 
 fn ending(random: &mut Random) -> Ending {
-    match random.below(10) {
+    match random.below(11) {
+        10 => Ending::Snooze { delay: random.pick(&[0, 70, 9_000]) },
         0..5 => {
             Ending::Complete { ttl: random.once_in(2).then(|| random.pick(&[1_000, 3_600_000])) }
         }
@@ -286,11 +326,25 @@ fn ending(random: &mut Random) -> Ending {
     }
 }
 
+fn of_tenant(random: &mut Random) -> Setting {
+    let tenant = random.pick(&TENANTS);
+    let rate = random.pick(&[None, Some((1, 500)), Some((2, 500)), Some((3, 900))]);
+    match random.below(5) {
+        0 => Setting::TenantRate(rate),
+        1 => Setting::OneTenantRate(tenant, rate),
+        2 | 3 => Setting::Weight(tenant, random.pick(&[None, Some(2), Some(3)])),
+        _ => Setting::TenantPaused(tenant, random.once_in(2)),
+    }
+}
+
 fn setting(random: &mut Random, crowd: Crowd) -> Setting {
     if crowd == Crowd::Reservations && !random.once_in(5) {
         return Setting::Paused(random.once_in(3));
     }
-    match random.below(13) {
+    match random.below(16) {
+        13 => Setting::Retries(random.pick(&[None, Some(0), Some(3)])),
+        14 => Setting::Backoff(random.once_in(2).then(|| backoff(random))),
+        15 => Setting::Timeout(random.pick(&[None, Some(500), Some(20_000)])),
         10 => Setting::CompletedMax(random.pick(&[None, Some(1), Some(3)])),
         11 => Setting::FailedMax(random.pick(&[None, Some(1), Some(3)])),
         12 => Setting::FailedTtl(random.pick(&[None, Some(0), Some(60_000)])),
@@ -301,6 +355,7 @@ fn setting(random: &mut Random, crowd: Crowd) -> Setting {
             Setting::Rate(random.pick(&[None, Some((1, 500)), Some((4, 1_000)), Some((3, 900))]))
         }
         6..8 => Setting::TenantConcurrency(random.pick(&[None, Some(1), Some(2)])),
-        _ => Setting::OneTenant(random.pick(&TENANTS), random.pick(&[None, Some(1), Some(3)])),
+        8 => Setting::OneTenant(random.pick(&TENANTS), random.pick(&[None, Some(1), Some(3)])),
+        _ => of_tenant(random),
     }
 }

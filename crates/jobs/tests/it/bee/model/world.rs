@@ -1,12 +1,12 @@
 //! A store in simulated time, its workers, and the facts that it is held against.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use keyrack_engine::SimulatedHost;
 use keyrack_jobs::{
     Error,
     bee::{
-        Care, Hive, Submission, Verdict,
+        Care, Hive, Submission, SubmitOutcome, Verdict,
         keys::{Jid, QueueName, Tag, Tenant, WorkerId},
     },
 };
@@ -106,6 +106,7 @@ impl World {
             Step::Die { worker } => self.bury(self.nth_worker(*worker)),
             Step::Cancel { job } => self.cancel(*job).await?,
             Step::Retry { job } => self.retry(*job).await?,
+            Step::Change { job, different } => self.change(*job, *different).await?,
             Step::SetTags { job, tags } => self.set_tags(*job, tags).await?,
             Step::Set { queue, setting } => self.set(*queue, *setting).await?,
             Step::Sweep { queue, names_the_dead } => self.sweep(*queue, *names_the_dead).await?,
@@ -149,7 +150,7 @@ impl World {
         (n % self.workers.len() as u64) as usize
     }
 
-    fn nth_job(&self, n: u64) -> Option<String> {
+    pub(super) fn nth_job(&self, n: u64) -> Option<String> {
         let n_jobs = self.submitted.len() as u64;
         (n_jobs > 0).then(|| self.submitted[(n % n_jobs) as usize].clone())
     }
@@ -169,22 +170,25 @@ impl World {
             jobs.push(submission(request, &jid, &after, parent.as_deref()));
             let is_welcome =
                 parent.as_ref().is_none_or(|parent| self.facts.may_have_children(parent));
-            expected.push(is_welcome);
-            if is_welcome {
-                self.facts.submit(jid.clone(), request.clone(), &after, parent);
+            expected.push(
+                is_welcome.then(|| {
+                    self.facts.submit_unique(jid.clone(), request.clone(), &after, parent)
+                }),
+            );
+            if self.facts.jobs.contains_key(&jid) {
                 self.submitted.push(jid);
             }
         }
-        let answers = self.hive.submit_many(jobs).await.map_err(failed)?;
-        let answers: Vec<bool> = answers
+        let answers = self.hive.submit_each(jobs).await.map_err(failed)?;
+        let answers: Vec<Option<(String, SubmitOutcome)>> = answers
             .into_iter()
             .map(|answer| match answer {
-                Ok(_) => Ok(true),
-                Err(Error::ParentCanceled { .. }) => Ok(false),
+                Ok(stored) => Ok(Some((stored.jid.to_string(), stored.outcome))),
+                Err(Error::ParentCanceled { .. }) => Ok(None),
                 Err(error) => Err(failed(error)),
             })
             .collect::<Result<_, _>>()?;
-        same("which jobs were accepted", &expected, &answers)
+        same("what became of the submissions", &expected, &answers)
     }
 
     async fn submit_again(&mut self, job: u64) -> Checks {
@@ -269,8 +273,17 @@ impl World {
         let swept =
             self.hive.sweep(&queue_name(queue), &self.care, "", &gone).await.map_err(failed)?;
         let gone: Vec<String> = gone.iter().map(ToString::to_string).collect();
+        let before: BTreeSet<String> =
+            self.facts.running(queue).map(|(jid, _)| jid.clone()).collect();
         let expected = self.facts.sweep(queue, &self.care, &gone);
-        same("what the sweep did", &expected, &(swept.expired, swept.taken_away))
+        same("what the sweep did", &expected, &(swept.expired, swept.taken_away))?;
+        // The workers of those that ran for too long are told.
+        let after: BTreeSet<String> =
+            self.facts.running(queue).map(|(jid, _)| jid.clone()).collect();
+        for at in 0..self.workers.len() {
+            self.forget(at, |claim| before.contains(&claim.jid) && !after.contains(&claim.jid));
+        }
+        Ok(())
     }
 
     pub(super) fn wait(&mut self, ms: u64) {
@@ -289,9 +302,22 @@ fn submission(request: &Request, jid: &str, after: &[String], parent: Option<&st
         .arg(request.data)
         .priority(f64::from(request.priority))
         .delay_ms(request.delay as f64)
-        .retries(request.retries)
-        .retry_delay_ms(request.retry_delay as f64, request.progressive)
         .ttl_ms(request.ttl);
+    if let Some(retries) = request.retries {
+        job = job.retries(retries);
+    }
+    if let Some(backoff) = request.backoff {
+        job = job.backoff(backoff);
+    }
+    if let Some(timeout) = request.timeout {
+        job = job.timeout(Duration::from_millis(timeout));
+    }
+    if let Some(time) = request.start_within {
+        job = job.start_within(Duration::from_millis(time));
+    }
+    if let Some(rule) = request.unique {
+        job = job.unique(rule.unique());
+    }
     if let Some(ttl) = request.failed_ttl {
         job = job.failed_ttl_ms(ttl);
     }
