@@ -100,7 +100,7 @@ impl Client {
     /// When the address is none, the token cannot stand in a header, or there is no thread to be had.
     #[cfg(feature = "http-client")]
     pub fn http(server: &str, token: &str) -> Result<Client, HttpClientError> {
-        let sink = Sink::Http(http::Http::new(server, token)?);
+        let sink = Sink::Http(Box::new(http::Http::new(server, token)?));
         let open = watch::Sender::new(0);
         let thread = Arc::new(http::Thread::start(open.subscribe())?);
         let tasks = thread.tasks();

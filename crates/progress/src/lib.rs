@@ -16,7 +16,7 @@
 //! let (bar, trace) = ("import".to_owned(), "42".to_owned());
 //!
 //! let read = "read".to_owned();
-//! let new = NewTrace { pbar_name: bar.clone(), uid: trace.clone(), step_name: read.clone(), iterations: Some(10), now };
+//! let new = NewTrace { pbar_name: bar.clone(), uid: trace.clone(), step_name: read.clone(), iterations: Some(10), now, reports_every: None };
 //! progress.create_trace(&user, &new).await?;
 //! let (iteration, iterations) = (Some(10), Some(10));
 //! let last = Update { pbar_name: bar, trace_uid: trace, step_name: read, iteration, iterations, done: true, now: now + 2.0 };
@@ -81,7 +81,9 @@ pub use self::{
     running::RunningTrace,
     service::{Progress, Quotas, TRACES_QUOTA},
     technique::{Method, StepConfig, Technique},
-    trace::{ITERATIONS_MAX, NewTrace, Outcome, Trace, TraceFailure, TraceStep, Update},
+    trace::{
+        FailedTrace, ITERATIONS_MAX, NewTrace, Outcome, Trace, TraceFailure, TraceStep, Update,
+    },
     usage::{PastUsage, Usage},
 };
 

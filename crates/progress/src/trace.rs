@@ -34,6 +34,9 @@ pub struct NewTrace {
     pub iterations: Option<u64>,
     /// The client's time in unix seconds; the server's counts when they are five minutes or more apart.
     pub now: f64,
+    /// At least how often the client will report, in seconds, up to a day. A run that is silent for three times this is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reports_every: Option<u64>,
 }
 
 /// What moves a trace on.
@@ -90,6 +93,24 @@ pub struct TraceFailure {
     /// The number of the signal that ended its process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<u64>,
+}
+
+/// Which run failed, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FailedTrace {
+    /// The bar.
+    pub pbar_name: String,
+    /// The trace.
+    pub trace_uid: String,
+    /// The exit code of its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u64>,
+    /// The number of the signal that ended its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<u64>,
+    /// The client's time in unix seconds, as in [`NewTrace`].
+    pub now: f64,
 }
 
 /// How a run stands.

@@ -1,6 +1,6 @@
 //! Taking events in from a channel, which is heard only while somebody listens.
 
-use keyrack_store::Event as Heard;
+use keyrack_store::Event as StoreEvent;
 
 use super::{IntakeCounts, record};
 use crate::{
@@ -30,7 +30,7 @@ impl Accounts {
                 event = heard.next() => event,
             };
             let Some(event) = event else { return Ok(all) };
-            let Heard::Message(message) = event else { continue };
+            let StoreEvent::Message(message) = event else { continue };
             let text = String::from_utf8_lossy(&message.payload);
             let lines = text.lines().filter(|line| !line.trim().is_empty());
             let lines: Vec<String> = lines.map(str::to_owned).collect();

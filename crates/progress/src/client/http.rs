@@ -7,14 +7,17 @@ use reqwest::{
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::{
     runtime::{Builder, Handle},
     sync::{oneshot, watch},
 };
 
 use super::{run_report::Message, sink::Unsent};
-use crate::estimate::{FinishedStep, Model, PastRun};
+use crate::{
+    estimate::{FinishedStep, Model, PastRun},
+    trace::FailedTrace,
+};
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +42,7 @@ pub(super) struct Http {
     client: Client,
     traces: Url,
     steps: Url,
+    failures: Url,
     past_steps: Url,
 }
 
@@ -76,6 +80,7 @@ impl Http {
             client,
             traces: join("traces/")?,
             steps: join("traces/steps/")?,
+            failures: join("traces/failures/")?,
             past_steps: join("traces/steps/search")?,
         })
     }
@@ -99,10 +104,20 @@ impl Http {
     }
 
     pub(super) async fn send(&self, message: &Message) -> Result<(), Unsent> {
-        let (url, body) = match message {
-            Message::Create(new) => (&self.traces, serde_json::to_vec(new)),
-            Message::Update(update) => (&self.steps, serde_json::to_vec(update)),
-        };
+        match message {
+            Message::Create(new) => self.post(&self.traces, new).await,
+            Message::Update(update) => self.post(&self.steps, update).await,
+        }
+    }
+
+    pub(super) async fn give_up(&self, bar: &str, uid: &str, now: f64) -> Result<(), Unsent> {
+        let (pbar_name, trace_uid) = (bar.to_owned(), uid.to_owned());
+        let failed = FailedTrace { pbar_name, trace_uid, exit_code: None, signal: None, now };
+        self.post(&self.failures, &failed).await
+    }
+
+    async fn post(&self, url: &Url, body: &impl Serialize) -> Result<(), Unsent> {
+        let body = serde_json::to_vec(body);
         let body = body.map_err(|error| Unsent::ForGood(error.to_string()))?;
         let answer = self.client.post(url.clone()).body(body).send().await;
         let answer = answer.map_err(|error| Unsent::ForNow(error.to_string()))?;

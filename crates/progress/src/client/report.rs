@@ -49,7 +49,7 @@ pub(super) async fn report(trail: &RunReport, sink: &Sink) {
         }
         if trail.is_over(&told) {
             if trail.is_given_up() && told.has_begun() {
-                sink.give_up(trail.bar(), trail.uid()).await;
+                give_up(trail, sink).await;
             }
             return;
         }
@@ -61,6 +61,18 @@ pub(super) async fn report(trail: &RunReport, sink: &Sink) {
             () = trail.news() => {}
             () = sleep(EVERY) => {}
         }
+    }
+}
+
+/// Tells once that a run was given up: one for which that fails is silent from now on, and so soon known to be lost.
+async fn give_up(trail: &RunReport, sink: &Sink) {
+    let given_up = sink.give_up(trail.bar(), trail.uid());
+    match timeout(PATIENCE, given_up).await {
+        Ok(Ok(())) => {}
+        Ok(Err(Unsent::ForNow(reason) | Unsent::ForGood(reason) | Unsent::Gone(reason))) => {
+            tracing::debug!(uid = trail.uid(), reason, "the end of this run could not be reported");
+        }
+        Err(_) => tracing::debug!(uid = trail.uid(), "nobody answered the end of this run"),
     }
 }
 

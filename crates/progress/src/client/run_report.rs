@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use super::report::REPORT_EVERY;
 use crate::{
     bar::STEPS_MAX,
     estimate::{Current, FinishedStep, Running},
@@ -213,6 +214,7 @@ impl RunReport {
             step_name: step.name.clone(),
             iterations: step.iterations,
             now: step.began,
+            reports_every: Some(REPORT_EVERY.as_secs()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use keyrack_keys::UserSub;
 
-use super::{report::REPORT_EVERY, run_report::Message};
+use super::run_report::Message;
 use crate::{
     bar::BarSettings, error::Error, estimate::Model, service::Progress, technique::StepConfig,
     trace::TraceFailure,
@@ -23,7 +23,7 @@ pub(super) enum Sink {
     },
     /// A server.
     #[cfg(feature = "http-client")]
-    Http(super::http::Http),
+    Http(Box<super::http::Http>),
 }
 
 /// Why something could not be told.
@@ -70,28 +70,23 @@ impl Sink {
         }
     }
 
-    /// Tells that a run was given up before its end. Over HTTP that cannot be told.
-    pub(super) async fn give_up(&self, bar: &str, uid: &str) {
-        let told = match self {
+    /// Tells that a run was given up before its end.
+    pub(super) async fn give_up(&self, bar: &str, uid: &str) -> Result<(), Unsent> {
+        let at = self.now();
+        match self {
             Sink::Direct { progress, user } => {
-                let failure = TraceFailure { at: progress.now(), ..TraceFailure::default() };
-                progress.fail_trace(user, bar, uid, failure).await
+                let failure = TraceFailure { at, ..TraceFailure::default() };
+                progress.fail_trace(user, bar, uid, failure).await.map_err(Unsent::from)
             }
             #[cfg(feature = "http-client")]
-            Sink::Http(_) => Ok(()),
-        };
-        if let Err(error) = told {
-            tracing::debug!(uid, %error, "the end of this run could not be reported");
+            Sink::Http(http) => http.give_up(bar, uid, at).await,
         }
     }
 }
 
 async fn write(progress: &Progress, user: &UserSub, message: &Message) -> Result<(), Error> {
     match message {
-        Message::Create(new) => {
-            progress.create_trace(user, new).await?;
-            progress.promise_reports(user, &new.pbar_name, &new.uid, REPORT_EVERY.as_secs()).await
-        }
+        Message::Create(new) => progress.create_trace(user, new).await,
         Message::Update(update) if update.done => {
             // A bar that begins with this run keeps every run, as one from the command line does.
             let (name, config) = (&update.pbar_name, StepConfig::default());

@@ -43,6 +43,13 @@ impl Mixture {
         }
     }
 
+    /// Widens every bell by an error of its own.
+    pub(super) fn blur(&mut self, deviation: f64) {
+        for bell in &mut self.bells {
+            bell.deviation = bell.deviation.hypot(deviation);
+        }
+    }
+
     /// Some points that stand for the mixture, given that the value is above `ln_elapsed`; likelier bells have more of them.
     pub(super) fn points_above(&self, ln_elapsed: f64) -> Vec<Point> {
         let survivals: Vec<f64> = self.bells.iter().map(|bell| bell.ln_above(ln_elapsed)).collect();

@@ -3,6 +3,7 @@
 use super::{
     PastRun,
     covariance::StepCovariance,
+    remaining::LEAST,
     step::{PastDuration, StepModel},
 };
 
@@ -27,8 +28,8 @@ pub const RUNS_MAX: usize = 512;
 pub(super) const DEVIATION: f64 = 0.35;
 /// How many runs the other steps' deviations are worth for a step.
 const POOL: f64 = 2.0;
-/// How many runs the guess of [`DEVIATION`] is worth.
-const GUESS: f64 = 0.1;
+/// Runs are never thought to be more alike than this.
+const DEVIATION_MIN: f64 = 1e-4;
 /// Times are told apart above this share of a run, and above a millisecond: less is noise of clocks.
 const FLOOR_SHARE: f64 = 0.001;
 const FLOOR_SECONDS: f64 = 0.001;
@@ -57,19 +58,27 @@ impl Model {
         Model { deviations, together, counts: counts.collect(), floor, runs, steps }
     }
 
+    /// A time of a step, which was learned with the floor added, as it is.
+    pub(super) fn without_floor(&self, seconds: f64) -> f64 {
+        (seconds - self.floor).max(self.floor * LEAST)
+    }
+
     /// How many past runs it rests on.
     pub fn runs(&self) -> usize {
         self.runs
     }
 }
 
-/// The deviation of each step's surprises; with few runs, steps borrow from each other.
+/// The deviation of each step's surprises; with few runs, steps borrow from each other. The guess is all there is before the
+/// second run, and nothing after it: runs that hardly differ are not to be thought to.
 fn deviations(steps: &[StepModel], surprises: usize) -> Vec<f64> {
+    if surprises == 0 {
+        return vec![DEVIATION; steps.len()];
+    }
     let squares = |step: &StepModel| step.surprises.iter().map(|one| one * one).sum::<f64>();
-    let guess = GUESS * DEVIATION * DEVIATION;
     let all: f64 = steps.iter().map(squares).sum();
     let count = surprises as f64;
-    let pooled = (all / steps.len().max(1) as f64 + guess) / (count + GUESS);
-    let one = |step| ((squares(step) + POOL * pooled) / (count + POOL)).sqrt();
+    let pooled = all / steps.len() as f64 / count;
+    let one = |step| ((squares(step) + POOL * pooled) / (count + POOL)).sqrt().max(DEVIATION_MIN);
     steps.iter().map(one).collect()
 }

@@ -20,7 +20,10 @@ const UNUSUAL_DEVIATION: f64 = 1.0;
 /// The same for a step whose pace is seen.
 const UNUSUAL_STEP: f64 = 0.7;
 /// How much wider the range of a step is whose pace is seen, with a single past run; with more, less.
-const FEW: f64 = 0.9;
+const FEW: f64 = 5.2;
+const FEW_POWER: f64 = 2.3;
+/// A step takes at least this share of what is too short to be told apart.
+pub(super) const LEAST: f64 = 0.1;
 /// How far single iterations are thought to differ of which nothing is known.
 const SINGLE: f64 = 0.5;
 
@@ -152,16 +155,17 @@ impl<'a> View<'a> {
             factor.shift(step.usual_by(*line, n).ln());
             rest.append(factor, *probability);
         }
-        CurrentStep { rest, slack: 0.0, usual }
+        CurrentStep { rest, slack: self.model.floor, usual }
     }
 
     /// The rest of an iterated step by what past runs took from this point on.
     fn by_replay(&self, n: f64) -> CurrentStep {
         let current = &self.running.current;
         let done = current.iteration as f64;
-        let elapsed = current.reported_s + self.model.floor;
         let step = &self.model.steps[self.at];
-        let line = step.line_seen(done, elapsed, self.model.deviations[self.at]);
+        let floor = self.model.floor;
+        let line = step.line_seen(done, current.reported_s + floor, self.model.deviations[self.at]);
+        let elapsed = current.reported_s.max(floor * LEAST);
         let usual = step.usual_by(line, n);
         // When all iterations are done but the step has not ended, about half of one is thought to be left.
         let share = (done / n).min(1.0 - 0.5 / n);
@@ -171,8 +175,9 @@ impl<'a> View<'a> {
         let forecast = replay::forecast(&self.past_runs(n, line), Seen { elapsed, recent }, share);
         let shape = Shape::of(&forecast.surprises, forecast.deviation);
         let middle = (forecast.rest + forecast.slack).ln();
-        let few = 1.0 + FEW * (forecast.surprises.len() as f64).max(1.0).powf(-1.5);
+        let few = 1.0 + FEW * (forecast.surprises.len() as f64).max(1.0).powf(-FEW_POWER);
         let mut rest = shape.mixture(middle, few);
+        rest.blur(forecast.rounding);
         rest.add(UNUSUAL / 2.0, middle, UNUSUAL_STEP.max(2.0 * shape.deviation));
         CurrentStep { rest, slack: forecast.slack, usual }
     }
@@ -195,7 +200,7 @@ impl<'a> View<'a> {
             };
             let explained = before.map_or(0.0, |run| model.together.expected(&told, run));
             Replayed {
-                seconds: usual * (expected + off - explained).exp(),
+                seconds: model.without_floor(usual * (expected + off - explained).exp()),
                 pace: past.pace.as_ref().or(mean),
                 set_up: [line.set_up_share(past.n), now],
             }

@@ -54,7 +54,7 @@ impl RemainingSteps {
                 let own = run.checked_sub(1).map_or(0.0, |run| {
                     step.surprises[run] - view.model.together.expected(told, run)
                 });
-                sum += time * (own * step.level_doubt).exp();
+                sum += view.model.without_floor(time * (own * step.level_doubt).exp());
             }
             logs.push(sum.ln());
         }

@@ -54,10 +54,12 @@ pub(super) struct Forecast {
     pub(super) rest: f64,
     /// How far past runs were off: the logarithm of their rest by what would have been said of it, both with `slack`.
     pub(super) surprises: Vec<f64>,
-    /// How far runs are off when nothing but that of neighbouring points is known.
+    /// How far past runs were off here and at neighbouring points.
     pub(super) deviation: f64,
     /// Seconds that are added to both sides before they are compared: near the end everything is far off by its share.
     pub(super) slack: f64,
+    /// How far off the logarithm of the rest is because paces are kept in thousandths: all of them alike, so that replays do not show it.
+    pub(super) rounding: f64,
 }
 
 const RULES: usize = 6;
@@ -85,9 +87,10 @@ const NEXT: f64 = 1.0 / 16.0;
 const ENOUGH: usize = 100;
 /// The slack, as a share of the step.
 const SLACK: f64 = 0.01;
-/// The deviation of a rest before anything is seen, and how many runs that is worth.
+/// How far a share of the time is off that is kept in thousandths: the deviation of anything from -0.5 to 0.5 of them.
+const ROUNDING: f64 = 0.289 / WHOLE as f64;
+/// The deviation of a rest before anything is seen.
 const DEVIATION: f64 = 0.3;
-const DEVIATION_RUNS: f64 = 0.05;
 
 fn time_share(pace: &Pace, share: f64) -> f64 {
     let part = (share * SHARES.len() as f64) as usize;
@@ -185,20 +188,44 @@ pub(super) fn forecast(past: &[Replayed], seen: Seen, share: f64) -> Forecast {
     };
     weights.learn(&here, share);
     neighbours.iter().for_each(|(at, points)| weights.learn(points, *at));
+    let sums = Sums::of(&here);
+    weights.round(&sums);
     let novel = novelty(&here, seen);
     let doubted = weights.doubting(novel * (1.0 - share)).finish();
     let weights = weights.finish();
-    let mut spread = (DEVIATION_RUNS * DEVIATION * DEVIATION, DEVIATION_RUNS);
+    let here_off = surprises(&here, share, &weights, slack);
+    let mut spread = Spread::default();
+    spread.add(&here_off);
     for (at, points) in &neighbours {
-        for surprise in surprises(points, *at, &weights, slack) {
-            spread = (spread.0 + surprise * surprise, spread.1 + 1.0);
-        }
+        spread.add(&surprises(points, *at, &weights, slack));
     }
+    let rest = weighed(&sums.rules(seen, share), &doubted);
     Forecast {
-        rest: weighed(&Sums::of(&here).rules(seen, share), &doubted),
-        surprises: surprises(&here, share, &weights, slack),
-        deviation: (spread.0 / spread.1).sqrt(),
+        rest,
+        surprises: here_off,
+        deviation: spread.deviation().unwrap_or(DEVIATION),
         slack,
+        rounding: ROUNDING * usual / (rest + slack),
+    }
+}
+
+/// How far surprises go.
+#[derive(Default)]
+struct Spread {
+    squares: f64,
+    count: f64,
+}
+
+impl Spread {
+    fn add(&mut self, surprises: &[f64]) {
+        self.squares += surprises.iter().map(|one| one * one).sum::<f64>();
+        self.count += surprises.len() as f64;
+    }
+
+    /// Nothing if nothing was seen. What was seen says all: a guess that stayed with it would make the range of a bar too wide
+    /// whose runs differ by less.
+    fn deviation(&self) -> Option<f64> {
+        (self.count > 0.0).then(|| (self.squares / self.count).sqrt())
     }
 }
 
@@ -250,6 +277,16 @@ impl Weights {
                 *error += ((said - point.rest).abs() / point.whole.max(1e-9)).min(1.0);
             }
             self.count += 1.0;
+        }
+    }
+
+    /// Adds what rounding does to the rules that multiply what is seen by a proportion of past times. It does the same to all past
+    /// runs that are alike, so that none of them tells.
+    fn round(&mut self, sums: &Sums) {
+        for (rule, part) in [(1, sums.elapsed), (4, sums.recent)] {
+            if part > 0.0 {
+                self.errors[rule] += self.count * ROUNDING * (sums.rest / part).min(1.0 / ROUNDING);
+            }
         }
     }
 

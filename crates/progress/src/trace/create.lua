@@ -3,8 +3,8 @@
 
   KEYS  1 trace   2 events   3 samples   4 months   5 stored   6 running...
   ARGV  1 now   2 uid   3 step_name   4 iterations   5 ttl   6 month   7 force   8 member   9 silent_since
-        10 stored_member   11 stored_slack   12 traces_max
-        The traces under way are kept elsewhere on a cluster, so running is absent there. Without force, a completed trace that has not been counted is not replaced. The month is the field to count in: on a cluster months are counted in a hash of the user's own.
+        10 stored_member   11 stored_slack   12 traces_max   13 reports_every
+        The traces under way are kept elsewhere on a cluster, so running is absent there. No promise of reports is an empty text. Without force, a completed trace that has not been counted is not replaced. The month is the field to count in: on a cluster months are counted in a hash of the user's own.
   Derives step(<position>) and trace_pace from the trace.
   Returns how many traces are counted in the month.
   Errors  UID_TAKEN  UNCOUNTED  TOO_MANY_TRACES
@@ -34,6 +34,7 @@ while call('DEL', step_key(position)) == 1 or position <= known do position = po
 call('DEL', trace, pace_key)
 
 call('HSET', trace, 'created_at', now, 'last_updated_at', now, 'current_step', '1', 'done', '0')
+if reports_every ~= '' then call('HSET', trace, 'reports_every', reports_every) end
 call('EXPIRE', trace, ttl)
 call('HSET', step_key(1), 'step_name', step_name, 'iteration', '0', 'iterations', iterations, 'started_at', now)
 call('EXPIRE', step_key(1), ttl)

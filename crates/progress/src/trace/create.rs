@@ -87,6 +87,7 @@ impl Progress {
             .arg("stored_member", stored_member(bar, trace_uid))
             .arg("stored_slack", STORED_SLACK_SECONDS)
             .arg("traces_max", self.quotas.traces)
+            .arg("reports_every", new.reports_every.map(|s| s.to_string()).unwrap_or_default())
             .run()
             .await
     }
@@ -131,6 +132,7 @@ impl Start {
             return Err(Error::StepReserved);
         }
         check_iterations(new.iterations)?;
+        check_reports_every(new.reports_every)?;
         let (year, month) = month_of(now)?;
         Ok(Start { bar, trace_uid, now, year, month })
     }
@@ -152,6 +154,16 @@ pub(crate) fn month_of(at: f64) -> Result<(Year, Month), Error> {
 pub(crate) fn civil_of(at: f64) -> jiff::civil::Date {
     let moment = Timestamp::from_second(at.floor() as i64).unwrap_or(Timestamp::MAX);
     moment.to_zoned(TimeZone::UTC).date()
+}
+
+fn check_reports_every(every_s: Option<u64>) -> Result<(), Error> {
+    match every_s {
+        Some(every_s) if !(1..=TTL_SECONDS).contains(&every_s) => {
+            let reason = format!("it is {every_s}; use 1 to {TTL_SECONDS} seconds");
+            Err(Error::invalid("reports_every", reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_uid(uid: &str) -> Result<TraceUid, Error> {

@@ -1,4 +1,4 @@
-//! Ending a trace whose run has failed, and promising reports, so that one whose process dies is known to be lost.
+//! Ending a trace whose run has failed.
 
 use keyrack_keys::{Layout, UserSub};
 use keyrack_store::{Script, script};
@@ -14,7 +14,6 @@ use crate::{
 };
 
 static END: Script = script!("end.lua", "../include/steps.lua");
-static PROMISE: Script = script!("promise.lua");
 
 impl Progress {
     /// Ends a trace whose run has failed; everybody who watches it is told. It is not learned from.
@@ -52,30 +51,6 @@ impl Progress {
             self.leave_running(user, &bar, &uid).await;
         }
         Ok(())
-    }
-
-    /// Promises that a trace will be updated at least every so many seconds: silent for three times that, it is lost.
-    ///
-    /// # Errors
-    /// When the trace is not there, or the store fails.
-    pub async fn promise_reports(
-        &self,
-        user: &UserSub,
-        pbar_name: &str,
-        trace_uid: &str,
-        every_s: u64,
-    ) -> Result<(), Error> {
-        let (bar, uid) = (bar_name(pbar_name)?, TraceUid::new(trace_uid)?);
-        if every_s == 0 {
-            return Err(Error::invalid("reports_every", "it is 0; use 1 or more seconds"));
-        }
-        let promised: Result<(), _> = PROMISE
-            .call(&self.store)
-            .key("trace", &keys::trace(user, &bar, &uid))
-            .arg("every", every_s)
-            .run()
-            .await;
-        promised.map_err(|error| refusal(error, trace_uid))
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a trace ends: completed, failed, or lost.
 
-use keyrack_progress::{Outcome, TraceFailure};
+use keyrack_progress::{NewTrace, Outcome, TraceFailure};
 use keyrack_store::ServiceError as _;
 
 use crate::rig::{BAR, NOW, TRACE, everywhere, goes_on, starts};
@@ -56,7 +56,8 @@ async fn a_run_that_misses_three_of_its_reports_is_lost_on_every_store() {
     everywhere(async |rig| {
         rig.start("load").await;
         assert_eq!(rig.trace().await.lost_at(), None, "it has promised nothing");
-        rig.progress.promise_reports(&rig.user, BAR, TRACE, 5).await.expect("promised");
+        let new = NewTrace { reports_every: Some(5), ..starts("load") };
+        rig.create(&new).await.expect("begun anew");
         let trace = rig.trace().await;
         assert_eq!(trace.outcome(NOW + 14.9), Outcome::Running);
         assert_eq!(trace.outcome(NOW + 15.0), Outcome::Lost { reported_at: NOW });

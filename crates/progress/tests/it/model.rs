@@ -109,6 +109,7 @@ async fn create(rig: &ProgressTest, random: &mut Random, facts: &mut Facts, uid:
         step_name: random.pick(&NAMES).into(),
         iterations: random.pick(&ITERATIONS),
         now: client_time(rig, random),
+        reports_every: None,
     };
     let said = rig.create(&new).await;
     let expected = facts.create(&new, rig.progress.now());

@@ -52,6 +52,7 @@ pub(crate) fn starts(step_name: &str) -> NewTrace {
         step_name: step_name.into(),
         iterations: None,
         now: NOW,
+        reports_every: None,
     }
 }
 

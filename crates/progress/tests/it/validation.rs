@@ -32,6 +32,8 @@ async fn traces_need_a_bar_a_uid_and_a_step(rig: &ProgressTest) {
         ("step_name", NewTrace { step_name: long_name, ..new.clone() }),
         ("iterations", NewTrace { iterations: Some(0), ..new.clone() }),
         ("iterations", NewTrace { iterations: Some(ITERATIONS_MAX + 1), ..new.clone() }),
+        ("reports_every", NewTrace { reports_every: Some(0), ..new.clone() }),
+        ("reports_every", NewTrace { reports_every: Some(86_401), ..new.clone() }),
     ] {
         let error = rig.create(&bad).await.expect_err("a refusal");
         assert_eq!(error.info().class, Class::Invalid, "{bad:?}");

@@ -1,6 +1,7 @@
 //! Runs whose estimate can be told by hand.
 
 use super::*;
+use crate::SHARES;
 
 #[test]
 fn runs_that_are_all_alike_are_expected_to_be_so_again() {
@@ -8,6 +9,27 @@ fn runs_that_are_all_alike_are_expected_to_be_so_again() {
     let estimate = estimate(&lines, &in_iterated("load 10", "copy", 50, 100, 25.0));
     assert_near(estimate.p50, 30.0, 0.5);
     assert!(estimate.p90 - estimate.p10 < 5.0 && estimate.sureness > 0.9, "{estimate:?}");
+}
+
+#[test]
+fn runs_that_hardly_differ_have_a_narrow_range_around_the_truth() {
+    // A tenth of a percent up or down: no guess from before may keep the range wider than that, and nothing may shift it.
+    let lines = ["copy/100 100", "copy/100 100.1", "copy/100 99.9"].repeat(5);
+    let mut runs = past(&lines);
+    for step in runs.iter_mut().flat_map(|run| &mut run.steps) {
+        step.pace = SHARES.map(|share| (1_000.0 * share).round() as u16).to_vec();
+    }
+    for done in [10, 50, 90] {
+        let running = in_iterated("", "copy", done, 100, done as f64);
+        let estimate = Model::learn(&runs).estimate(&running).expect("an estimate");
+        assert_near(estimate.p50, (100 - done) as f64, 0.06);
+        let width = estimate.p90 - estimate.p10;
+        assert!((0.02..0.35).contains(&width), "{estimate:?}");
+    }
+    let lines = ["load 50, tidy 50", "load 50.1, tidy 50", "load 49.9, tidy 50"].repeat(5);
+    let estimate = estimate(&lines, &in_one_off("", "load", 25.0));
+    assert_near(estimate.p50, 75.0, 0.04);
+    assert!(estimate.p90 - estimate.p10 < 0.4, "{estimate:?}");
 }
 
 #[test]
