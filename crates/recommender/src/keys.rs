@@ -195,17 +195,56 @@ keys! {
         removed = "posts leave it together with their category",
         example = "clg111posts";
 
-    /// Challenges that please the same users. Made anew by each load.
+    /// Challenges that please the same users: the item-to-item model. Made anew by each load.
     neighbours() = "clg_neighbours"
         => map(
             CHALLENGE.means("the challenge"),
-            Json(&json::Array(&json::Array(&json::Number))).means("the most similar ones first, each with its similarity from 0 to 1"),
+            Json(&json::Array(&json::Array(&json::Number))).means("the challenges that a reaction to it speaks for, the strongest first, each with its weight from 0 to 1"),
         ),
         origin = Added,
         removed = "the load drops challenges that are no longer going on",
         example = "clg_neighbours";
 
-    /// How much each signal counts when posts are ranked; what is absent counts as built in. Written by whoever sets weights.
+    /// How the posts of a challenge were received, those that may be recommended. Made anew by each load.
+    receptions() = "clg_reception"
+        => map(
+            CHALLENGE.means("the challenge"),
+            Tuple(fields! {
+                /// Its posts.
+                posts: COUNT,
+                /// Their likes.
+                likes: COUNT,
+                /// The likes that as many posts of the same ages have on average.
+                expected: Float,
+                /// How often they were shown.
+                showings: COUNT,
+            }).means("all posts together"),
+        ),
+        origin = Added,
+        removed = "the load drops challenges without posts",
+        example = "clg_reception";
+
+    /// How much each signal counts, as the first load of each day learns it from what users were shown and liked.
+    learned() = "rs_learned"
+        => hash(fields! {
+            /// The calendar day of the latest load that learned.
+            day: Like(&["0000-00-00"]),
+            /// The mean likes of a post by its age, from 0 nights on. Made anew by each load.
+            likes_by_age: Optional(&Json(&json::Array(&json::Number))),
+            /// The weights for users who have reacted.
+            known: Optional(&Json(&json::Map(&json::Number))),
+            /// How sure they are: a matrix row by row, in the order of the signals in the guide.
+            known_precision: Optional(&Json(&json::Array(&json::Number))),
+            /// The weights for users who have not.
+            new: Optional(&Json(&json::Map(&json::Number))),
+            /// How sure they are.
+            new_precision: Optional(&Json(&json::Array(&json::Number))),
+        }),
+        origin = Added,
+        removed = "a rebuild",
+        example = "rs_learned";
+
+    /// How much each signal counts when posts are ranked; what is absent counts as learned, or as built in. Written by whoever sets weights.
     weights() = "rs_weights"
         => map(Text.means("the signal"), Float.means("its weight")),
         origin = Added,

@@ -48,12 +48,12 @@ pub use self::{
     live::{NewChallenge, SHOWN_MAX},
     nightly::{Progress, Synced, Watch},
     online::{
-        Explanation, Item, LIMIT_DEFAULT, LIMIT_MAX, Page, Reason, Request, SIGNAL_NAMES,
-        SignalShare, Similar, Weights,
+        Explanation, Filter, Item, LIMIT_DEFAULT, LIMIT_MAX, Page, Reason, Request, SIGNAL_NAMES,
+        SignalShare, Similar, Weights, Words,
     },
     rows::{Challenge, Member, Post, Reaction},
     service::{MAX_POST_AGE_DEFAULT, MAX_POST_AGE_MAX, Recommender, Settings, user_id},
-    source::{Files, From, Memory, Names, Row, Source, Table},
+    source::{Files, From, Mapping, Memory, Names, Row, Source, Table},
     stats::{PoolDay, Stats},
 };
 #[cfg(feature = "sql")]

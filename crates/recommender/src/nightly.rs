@@ -6,10 +6,14 @@
 
 mod challenges;
 mod check;
+mod fit;
+mod learn;
+mod matrix;
 mod members;
 mod neighbours;
 mod posts;
 mod reactions;
+mod receptions;
 mod tidy;
 
 use std::{
@@ -21,7 +25,7 @@ use jiff::civil::Date;
 use keyrack_keys::Key;
 use keyrack_store::{Script, script};
 
-pub(crate) use self::{posts::PostEntry, reactions::CountedReaction};
+pub(crate) use self::{neighbours::strength, posts::PostEntry, reactions::CountedReaction};
 use crate::{
     day,
     error::Error,
@@ -93,11 +97,14 @@ impl Recommender {
     pub async fn sync(&self, source: &mut impl Source, watch: Watch<'_>) -> Result<Synced, Error> {
         let mut load = Load::new(self, watch).await?;
         load.check(source).await?;
+        // First, because everything is still as it was when users saw their lists.
+        load.learn(source).await?;
         load.advance().await?;
         let challenges = load.challenges(source).await?;
         let pool = load.posts(source, &challenges).await?;
         load.members(source, &challenges).await?;
         load.reactions(source, &pool, &challenges).await?;
+        load.receptions(&pool).await?;
         load.tidy(source, &pool, &challenges).await?;
         Ok(load.done)
     }
@@ -137,6 +144,8 @@ impl Recommender {
             keys::breaks,
             keys::told_reactions,
             keys::neighbours,
+            keys::receptions,
+            keys::learned,
             keys::table_lengths,
         ];
         for key in shared {
@@ -220,8 +229,7 @@ impl<'a> Load<'a> {
             return Ok(());
         }
         let seen = self.parameters.last_run.map(|day| day.to_string()).unwrap_or_default();
-        // A clock that was set back begins no day.
-        let last_run = self.parameters.last_run.map_or(self.today, |last| last.max(self.today));
+        let last_run = self.day();
         let call = ADVANCE
             .call(self.service.store())
             .key("parameters", &keys::parameters())
@@ -243,6 +251,11 @@ impl<'a> Load<'a> {
         self.parameters.ring = Some(day.ring);
         self.parameters.last_run = Some(last_run);
         self.wrote("day", 1, Some(1))
+    }
+
+    /// The day of this load. A clock that was set back begins no day.
+    fn day(&self) -> Date {
+        self.parameters.last_run.map_or(self.today, |last| last.max(self.today))
     }
 
     fn begins_day(&self, day: &NewDay) -> bool {

@@ -5,19 +5,28 @@
 
 mod candidates;
 mod cursor;
+mod examples;
 mod explain;
+mod filter;
 mod rank;
 mod reader;
 mod reason;
+mod reception;
 mod recommend;
 mod signals;
 mod similar;
+mod suitable;
 mod top;
 
-pub(crate) use self::signals::{N_SIGNALS, Signals};
+pub(crate) use self::{
+    examples::Example,
+    reception::Reception,
+    signals::{BY_REACTIONS, N_SIGNALS, Signals},
+};
 pub use self::{
     explain::{Explanation, SignalShare},
-    reason::Reason,
+    filter::Filter,
+    reason::{Reason, Words},
     recommend::{Item, LIMIT_DEFAULT, LIMIT_MAX, Page, Request},
     signals::{SIGNAL_NAMES, Weights},
     similar::Similar,

@@ -62,12 +62,6 @@ impl Random {
             }
         }
     }
-
-    /// A number of the beta distribution: a guess at a rate after so many hits and misses.
-    pub(crate) fn beta(&mut self, hits: f64, misses: f64) -> f64 {
-        let (x, y) = (self.gamma(hits), self.gamma(misses));
-        x / (x + y)
-    }
 }
 
 #[cfg(test)]
@@ -83,6 +77,5 @@ mod tests {
         assert!(mean(Random::normal).abs() < 0.03);
         assert!((mean(|dice| dice.gamma(0.5)) - 0.5).abs() < 0.03);
         assert!((mean(|dice| dice.gamma(4.0)) - 4.0).abs() < 0.1);
-        assert!((mean(|dice| dice.beta(2.0, 6.0)) - 0.25).abs() < 0.01);
     }
 }

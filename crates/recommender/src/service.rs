@@ -11,6 +11,7 @@ use crate::{
     error::Error,
     keys::{self, CategoryNumber, UserId},
     rows::{CATEGORIES_MAX, Zones},
+    source::Mapping,
 };
 
 /// How long a post may be recommended unless `rs_param` says otherwise.
@@ -104,6 +105,20 @@ impl Recommender {
         cmd.arg(&*self.store.place(&keys::parameters()));
         cmd.arg("max_post_age").arg(max_post_age).arg("distinct_category").arg(categories);
         Ok(cmd.query_async(&mut self.store.connection()).await?)
+    }
+
+    /// Takes what a mapping says about how long items may be recommended and how many sections there are; the rest stays.
+    ///
+    /// # Errors
+    /// When a number is out of range, or the store cannot be reached.
+    pub async fn apply(&self, mapping: &Mapping) -> Result<(), Error> {
+        let (max_age, sections) = mapping.parameters();
+        if max_age.is_none() && sections.is_none() {
+            return Ok(());
+        }
+        let now = self.parameters().await?;
+        let sections = sections.unwrap_or(now.categories);
+        self.set_parameters(max_age.unwrap_or(now.max_post_age), sections).await
     }
 
     /// The whole of a large hash, read piece by piece.

@@ -4,13 +4,14 @@
 
 mod csv;
 mod files;
+mod mapping;
 mod memory;
 #[cfg(feature = "sql")]
 mod sql;
 
 #[cfg(feature = "sql")]
 pub use self::sql::Sql;
-pub use self::{files::Files, memory::Memory};
+pub use self::{files::Files, mapping::Mapping, memory::Memory};
 use crate::error::Error;
 
 /// A table of the app.
@@ -125,6 +126,12 @@ impl Table {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     others: Vec<(String, String)>,
+    /// Tables and columns that the app does not have.
+    missing: Vec<String>,
+    /// What columns hold that the app does not have, or of rows in which they are empty.
+    defaults: Vec<(String, String)>,
+    /// What the app calls its categories, in the order of their codes; empty if it has codes.
+    categories: Vec<String>,
 }
 
 impl Names {
@@ -158,7 +165,32 @@ impl Names {
             }
             others.push((ours.to_owned(), theirs.to_owned()));
         }
-        Ok(Names { others })
+        Ok(Names { others, ..Names::default() })
+    }
+
+    /// Whether the app has a table.
+    pub(crate) fn has(&self, table: Table) -> bool {
+        !self.missing.iter().any(|name| name == table.name())
+    }
+
+    /// Puts what the app does not say into a row: defaults, and codes for the names of categories.
+    pub(crate) fn complete(&self, table: Table, row: &mut Row) {
+        for (at, column) in table.columns().iter().enumerate() {
+            let Some(value) = row.get_mut(at).filter(|value| value.is_none()) else { continue };
+            let full = format!("{}.{column}", table.name());
+            let default = self.defaults.iter().find(|(name, _)| *name == full);
+            *value = default.map(|(_, default)| default.clone());
+        }
+        if table == Table::Challenges
+            && let Some(Some(category)) = row.get_mut(1)
+            && let Some(code) = self.categories.iter().position(|name| name == category)
+        {
+            *category = code.to_string();
+        }
+    }
+
+    fn completes(&self) -> bool {
+        !self.defaults.is_empty() || !self.categories.is_empty()
     }
 
     /// What a table is called.
@@ -166,12 +198,13 @@ impl Names {
         self.find(table.name()).unwrap_or(table.name())
     }
 
-    /// What the columns of a table are called.
+    /// What the columns of a table are called; nothing for one that the app does not have.
     pub fn columns(&self, table: Table) -> impl Iterator<Item = &str> {
-        table
-            .columns()
-            .iter()
-            .map(move |column| self.find(&format!("{}.{column}", table.name())).unwrap_or(column))
+        table.columns().iter().map(move |column| {
+            let full = format!("{}.{column}", table.name());
+            let is_missing = self.missing.contains(&full);
+            if is_missing { "" } else { self.find(&full).unwrap_or(column) }
+        })
     }
 
     fn find(&self, ours: &str) -> Option<&str> {

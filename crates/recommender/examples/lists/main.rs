@@ -3,6 +3,8 @@
 //! - `lists world URL USERS POSTS REQUESTS` loads an app of that size with a progress bar, and times requests of 100 posts: one after the
 //!   other, and eight at once.
 //! - `lists privacy REQUESTS` asks for lists of many kinds and counts posts on them that nobody may see.
+//! - `lists export SHAPE SCALE SEED FOLDER` writes a made-up app of that shape, its users and challenges so many percent of the usual, and our
+//!   lists for it; `lists judge` with the same arguments judges all lists of the folder.
 //! - `lists eval USERS CHALLENGES DAYS SEED` judges lists on a made-up app.
 
 mod app;
@@ -17,7 +19,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use keyrack_recommender::{
     Memory, Progress, Reaction, Recommender, Request, Settings, Table,
-    eval::{Evaluation, GeneratedApp, Size, evaluate},
+    eval::{Evaluation, GeneratedApp, ListQuality, Shape, Size, evaluate, export, judge},
     keys::UserId,
     user_id,
 };
@@ -34,6 +36,9 @@ const LIMIT: usize = 100;
 /// Who ask at once.
 const AT_ONCE: u64 = 8;
 
+const USAGE: &str = "usage: lists world URL USERS POSTS REQUESTS | privacy REQUESTS | export SHAPE SCALE SEED FOLDER | \
+                     judge SHAPE SCALE SEED FOLDER | eval USERS CHALLENGES DAYS SEED";
+
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::main]
@@ -43,6 +48,15 @@ async fn main() -> Result<(), Failed> {
     match arguments[..] {
         ["world", url, users, posts, requests] => {
             world(url, users.parse()?, posts.parse()?, requests.parse()?).await
+        }
+        ["export", shape, scale, seed, folder] => {
+            let (world, days) = shaped(shape, scale.parse()?, seed.parse()?)?;
+            Ok(export(&world, days, folder.as_ref()).await?)
+        }
+        ["judge", shape, scale, seed, folder] => {
+            let seed = seed.parse()?;
+            let (world, days) = shaped(shape, scale.parse()?, seed)?;
+            print_judged(&judge(&world, days, folder.as_ref(), seed)?, seed)
         }
         ["privacy", requests] => privacy(requests.parse()?).await,
         ["eval", users, challenges, days, seed] => {
@@ -54,8 +68,33 @@ async fn main() -> Result<(), Failed> {
             let seed = seed.parse()?;
             print_evaluation(&evaluate(&GeneratedApp::generate(size, seed), size.days, seed).await?)
         }
-        _ => Err("lists world URL USERS POSTS REQUESTS | privacy REQUESTS | eval USERS CHALLENGES DAYS SEED".into()),
+        _ => Err(USAGE.into()),
     }
+}
+
+/// A made-up app, and how many days it has.
+fn shaped(name: &str, percent: usize, seed: u64) -> Result<(GeneratedApp, usize), Failed> {
+    let mut shape = Shape::named(name).ok_or_else(|| format!("there is no shape \"{name}\""))?;
+    shape.size.users = shape.size.users * percent / 100;
+    shape.size.challenges = shape.size.challenges * percent / 100;
+    let days = shape.size.days;
+    Ok((GeneratedApp::shaped(shape, seed), days))
+}
+
+/// The figures of each kind of list, and how much more ours have.
+fn print_judged(judged: &[ListQuality], seed: u64) -> Result<(), Failed> {
+    let mut out = std::io::stdout();
+    for lists in judged {
+        let gain = judged[0].gain(lists, seed);
+        let intervals =
+            [lists.ndcg, lists.likes, lists.likes_new, gain.ndcg, gain.likes, gain.likes_new];
+        let figures =
+            intervals.iter().flat_map(|interval| [interval.value, interval.low, interval.high]);
+        let figures: Vec<String> =
+            figures.chain([lists.coverage]).map(|figure| format!("{figure:.4}")).collect();
+        writeln!(out, "lists {}\t{}", lists.name, figures.join("\t"))?;
+    }
+    Ok(())
 }
 
 fn print(name: &str, value: f64) -> Result<(), Failed> {

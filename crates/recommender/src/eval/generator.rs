@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use jiff::{ToSpan as _, civil::Date};
 
+use super::shape::Shape;
 use crate::{
     random::Random,
     source::{Memory, Table},
@@ -11,6 +12,12 @@ use crate::{
 
 /// Latent directions in which users and challenges can agree beside the category.
 const LATENT: usize = 4;
+
+/// What a post of a language that a user does not read loses, as log odds.
+const FOREIGN: f64 = 4.0;
+
+/// The days for which posts can be seen.
+const WEEK: usize = 7;
 
 const CATEGORIES: usize = 5;
 
@@ -33,6 +40,8 @@ pub struct Size {
 pub struct GeneratedApp {
     /// Its first day.
     pub first_day: Date,
+    shape: Shape,
+    days: usize,
     users: Vec<User>,
     challenges: Vec<Challenge>,
     /// What was written on each day.
@@ -46,6 +55,13 @@ pub struct GeneratedApp {
 struct User {
     taste: [f64; CATEGORIES],
     latent: [f64; LATENT],
+    /// The direction at the end, where interests move.
+    latent_later: [f64; LATENT],
+    community: usize,
+    language: usize,
+    /// How much others like what the user writes.
+    charm: f64,
+    first_day: usize,
     /// Posts looked at on a day.
     looks: usize,
 }
@@ -56,6 +72,8 @@ struct Challenge {
     public: bool,
     quality: f64,
     latent: [f64; LATENT],
+    community: usize,
+    language: usize,
     first_day: usize,
     duration: usize,
     members: Vec<usize>,
@@ -69,6 +87,7 @@ pub(super) struct Post {
     pub(super) author: usize,
     pub(super) challenge: usize,
     pub(super) rests: bool,
+    quality: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -81,18 +100,27 @@ pub(super) struct Reaction {
 }
 
 impl GeneratedApp {
-    /// Makes an app. The same seed makes the same one.
+    /// Makes an app of the plain shape. The same seed makes the same one.
     pub fn generate(size: Size, seed: u64) -> GeneratedApp {
+        GeneratedApp::shaped(Shape { size, ..Shape::PLAIN }, seed)
+    }
+
+    /// Makes an app of a shape. The same seed makes the same one.
+    pub fn shaped(shape: Shape, seed: u64) -> GeneratedApp {
         let mut dice = Random::new(seed);
-        let users: Vec<User> = (0..size.users).map(|rank| User::new(rank, &mut dice)).collect();
+        let Size { users, challenges, days } = shape.size;
+        let users: Vec<User> = (0..users).map(|rank| User::new(rank, &shape, &mut dice)).collect();
         let challenges: Vec<Challenge> =
-            (0..size.challenges).map(|_| Challenge::new(&users, size.days, &mut dice)).collect();
+            (0..challenges).map(|_| Challenge::new(&users, &shape, &mut dice)).collect();
         let first_day = jiff::civil::date(2024, 3, 1);
         let (posts, reactions, reacted) = (Vec::new(), Vec::new(), HashSet::new());
-        let mut world = GeneratedApp { first_day, users, challenges, posts, reactions, reacted };
-        for day in 0..size.days {
+        let mut world =
+            GeneratedApp { first_day, shape, days, users, challenges, posts, reactions, reacted };
+        let mut likes = Vec::new();
+        for day in 0..days {
             world.write(day, &mut dice);
-            world.react(day, &mut dice);
+            likes.resize(world.posts.len(), 0);
+            world.react(day, &mut likes, &mut dice);
         }
         world
     }
@@ -112,26 +140,32 @@ impl GeneratedApp {
                 if dice.chance(0.5) {
                     let id = self.posts.len() as u64 + 1;
                     let rests = dice.chance(0.1);
-                    self.posts.push(Post { id, day, author: *author, challenge, rests });
+                    let spread = self.shape.post_quality;
+                    let quality = if spread > 0.0 { spread * dice.normal() } else { 0.0 };
+                    self.posts.push(Post { id, day, author: *author, challenge, rests, quality });
                 }
             }
         }
     }
 
-    /// Users look at posts of the last week in the order in which the app happens to show them, the first ones more closely.
-    fn react(&mut self, day: usize, dice: &mut Random) {
-        let recent: Vec<Post> = self
-            .posts
-            .iter()
-            .filter(|post| post.day + 7 > day && self.is_open(post))
-            .cloned()
-            .collect();
+    /// Users look at posts of the last week, the first ones more closely.
+    fn react(&mut self, day: usize, likes: &mut [u64], dice: &mut Random) {
+        let is_recent = |post: &&Post| post.day + WEEK > day && self.is_open(post);
+        let recent: Vec<Post> = self.posts.iter().filter(is_recent).cloned().collect();
         if recent.is_empty() {
             return;
         }
+        let mut popular: Vec<usize> = (0..recent.len()).collect();
+        popular.sort_by_key(|at| std::cmp::Reverse(likes[recent[*at].id as usize - 1]));
+        popular.truncate(recent.len().div_ceil(10));
+        let newest = recent.iter().position(|post| post.day == day).unwrap_or(0);
         for user in 0..self.users.len() {
+            if self.users[user].first_day > day {
+                continue;
+            }
             for place in 0..self.users[user].looks {
-                let post = &recent[dice.below(recent.len())];
+                let at = self.look(&popular, newest, recent.len(), dice);
+                let post = &recent[at];
                 let looks = dice.chance(1.0 / ((place + 2) as f64).log2());
                 if post.author == user || !looks {
                     continue;
@@ -141,6 +175,7 @@ impl GeneratedApp {
                 {
                     continue;
                 }
+                likes[post.id as usize - 1] += 1;
                 self.log(day, user, post.id, false);
                 if dice.chance(0.1) {
                     self.log(day, user, post.id, true);
@@ -149,18 +184,44 @@ impl GeneratedApp {
         }
     }
 
+    /// Which of the recent posts somebody looks at.
+    fn look(&self, popular: &[usize], newest: usize, n: usize, dice: &mut Random) -> usize {
+        let Shape { look_at_popular, look_at_newest, .. } = self.shape;
+        if look_at_popular + look_at_newest > 0.0 {
+            let chance = dice.share();
+            if chance < look_at_popular {
+                return popular[dice.below(popular.len())];
+            }
+            if chance < look_at_popular + look_at_newest {
+                return newest + dice.below(n - newest);
+            }
+        }
+        dice.below(n)
+    }
+
     fn log(&mut self, day: usize, user: usize, post: u64, cancelled: bool) {
         let id = self.reactions.len() as u64 + 1;
         self.reactions.push(Reaction { id, day, user, post, cancelled });
     }
 
     /// The truth: how likely a user reacts to a post that is looked at.
-    fn liking(&self, user: usize, post: &Post, day: usize) -> f64 {
+    pub(super) fn liking(&self, user: usize, post: &Post, day: usize) -> f64 {
+        let (shape, author) = (&self.shape, &self.users[post.author]);
         let (user, challenge) = (&self.users[user], &self.challenges[post.challenge]);
-        let agreement: f64 = user.latent.iter().zip(challenge.latent).map(|(a, b)| a * b).sum();
-        let taste = 4.0 * user.taste[challenge.category];
-        let freshness = -0.15 * (day - post.day) as f64;
-        1.0 / (1.0 + (-(-3.6 + taste + 1.1 * agreement + challenge.quality + freshness)).exp())
+        let agreement = if shape.communities > 0 {
+            if user.community == challenge.community { 1.0 } else { 0.0 }
+        } else {
+            user.agreement(challenge, shape.drift * day as f64 / self.days as f64)
+        };
+        let odds = shape.base
+            + shape.taste * user.taste[challenge.category]
+            + shape.agreement * agreement
+            + challenge.quality
+            + post.quality
+            + shape.author * author.charm
+            - if user.language == challenge.language { 0.0 } else { FOREIGN }
+            - shape.ageing * (day - post.day) as f64;
+        1.0 / (1.0 + (-odds).exp())
     }
 
     /// Whether everybody may see a post.
@@ -216,22 +277,56 @@ impl GeneratedApp {
 }
 
 impl User {
-    fn new(rank: usize, dice: &mut Random) -> User {
+    fn new(rank: usize, shape: &Shape, dice: &mut Random) -> User {
         let mut taste = [0.0; CATEGORIES].map(|_: f64| dice.gamma(0.4));
         let total: f64 = taste.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         taste.iter_mut().for_each(|share| *share /= total);
-        let looks = (300.0 / ((rank % 50 + 1) as f64).sqrt()).ceil() as usize;
-        User { taste, latent: latent(dice), looks }
+        let looks =
+            (shape.looks / ((rank % 50 + 1) as f64).powf(shape.looks_exponent)).ceil() as usize;
+        let latent = latent(dice);
+        let latent_later = if shape.drift > 0.0 { self::latent(dice) } else { latent };
+        let is_new = shape.newcomers > 0.0 && dice.chance(shape.newcomers);
+        User {
+            taste,
+            latent,
+            latent_later,
+            community: if shape.communities > 0 { dice.below(shape.communities) } else { 0 },
+            language: if shape.languages > 1 { dice.below(shape.languages) } else { 0 },
+            charm: if shape.author > 0.0 { dice.normal() } else { 0.0 },
+            first_day: if is_new { shape.size.days - WEEK } else { 0 },
+            looks,
+        }
+    }
+
+    fn agreement(&self, challenge: &Challenge, moved: f64) -> f64 {
+        let now = self.latent.iter().zip(self.latent_later);
+        let now = now.map(|(first, later)| (1.0 - moved) * first + moved * later);
+        now.zip(challenge.latent).map(|(a, b)| a * b).sum()
     }
 }
 
 impl Challenge {
-    fn new(users: &[User], days: usize, dice: &mut Random) -> Challenge {
-        let category = dice.below(CATEGORIES);
-        let direction = latent(dice);
+    fn new(users: &[User], shape: &Shape, dice: &mut Random) -> Challenge {
+        let days = shape.size.days;
+        let mut challenge = Challenge {
+            category: dice.below(CATEGORIES),
+            public: true,
+            quality: 0.0,
+            latent: latent(dice),
+            community: if shape.communities > 0 { dice.below(shape.communities) } else { 0 },
+            language: if shape.languages > 1 { dice.below(shape.languages) } else { 0 },
+            first_day: 0,
+            duration: 0,
+            members: Vec::new(),
+            followers: Vec::new(),
+        };
         let wish = |user: &User| {
-            let agreement: f64 = user.latent.iter().zip(direction).map(|(a, b)| a * b).sum();
-            6.0 * user.taste[category] + agreement
+            let same = |a: usize, b: usize, n: usize| if n > 1 && a != b { -3.0 } else { 0.0 };
+            6.0 * user.taste[challenge.category]
+                + user.agreement(&challenge, 0.0)
+                + same(user.community, challenge.community, shape.communities)
+                + same(user.language, challenge.language, shape.languages)
+                - if user.first_day > 0 { 100.0 } else { 0.0 }
         };
         let mut keen: Vec<(usize, f64)> = users
             .iter()
@@ -240,20 +335,14 @@ impl Challenge {
             .collect();
         keen.sort_by(|a, b| b.1.total_cmp(&a.1));
         let size = 2 + dice.below(6);
-        let members = keen.iter().take(size).map(|(id, _)| *id).collect();
-        let followers = keen.iter().skip(size).take(size / 2).map(|(id, _)| *id).collect();
-        let duration = [14, 30, 60][dice.below(3)];
-        Challenge {
-            category,
-            public: !dice.chance(0.1),
-            quality: 0.6 * dice.normal(),
-            latent: direction,
-            // Many run from the beginning on.
-            first_day: dice.below(2 * days).saturating_sub(days),
-            duration,
-            members,
-            followers,
-        }
+        challenge.members = keen.iter().take(size).map(|(id, _)| *id).collect();
+        challenge.followers = keen.iter().skip(size).take(size / 2).map(|(id, _)| *id).collect();
+        challenge.duration = shape.durations[dice.below(3)];
+        challenge.public = !dice.chance(0.1);
+        challenge.quality = shape.quality * dice.normal();
+        // Many run from the beginning on.
+        challenge.first_day = dice.below(2 * days).saturating_sub(days);
+        challenge
     }
 
     fn runs_on(&self, day: usize) -> bool {

@@ -15,24 +15,22 @@ use keyrack_store::{Clock, Options, Store};
 use super::{
     baselines::{Baseline, PoolPost},
     bootstrap::{self, Interval},
-    fit,
-    generator::{BREAK_TEXT, GeneratedApp, Post, Reaction},
+    generator::{BREAK_TEXT, GeneratedApp, Post},
     metrics::{ListedPost, Scores},
 };
 use crate::{
     error::Error,
     keys::UserId,
-    online::{Request, Signals, Weights},
+    online::{Request, Weights},
     random::Random,
     service::{Recommender, Settings},
     source::Memory,
 };
 
-/// The week after which lists are judged, and before that, the one by which weights are learned.
-const WEEK: usize = 7;
+/// The days at the end by which lists are judged.
+pub(super) const WEEK: usize = 7;
 
-/// The share of candidates without a reaction by which weights are learned.
-const SILENT_SHARE: f64 = 0.2;
+const DAY_MS: u64 = 86_400_000;
 
 /// What an evaluation found.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -72,7 +70,7 @@ struct UserScores {
     listed: HashSet<u64>,
 }
 
-/// Judges recommendations on a made-up app: weights are learned in one week, lists are made at the end of it, and judged by the next.
+/// Judges recommendations on a made-up app: all nights but those of the last week are lived through, and lists are judged by that week.
 ///
 /// # Errors
 /// When the app is too short for that, or its store fails.
@@ -81,26 +79,24 @@ pub async fn evaluate(world: &GeneratedApp, days: usize, seed: u64) -> Result<Ev
         let what = format!("{days} days are too few for an evaluation; use at least {}", 3 * WEEK);
         return Err(Error::Invalid { what });
     }
-    let (fitted_on, judged_on) = (days - 2 * WEEK - 1, days - WEEK - 1);
+    let judged_on = days - WEEK - 1;
     let mut life = Simulation::new(world).await?;
-    life.live_until(fitted_on).await?;
-    let weights = fit::fit(&life.outcomes(fitted_on).await?);
-    life.service.set_weights(&weights).await?;
     life.live_until(judged_on).await?;
+    let weights = life.service.weights().await?;
     life.judge(judged_on, weights, seed).await
 }
 
 /// An app and its recommender, day by day.
-struct Simulation<'a> {
+pub(super) struct Simulation<'a> {
     world: &'a GeneratedApp,
-    service: Recommender,
+    pub(super) service: Recommender,
     clock: Arc<HandClock>,
     tables: Memory,
     day: usize,
 }
 
 impl<'a> Simulation<'a> {
-    async fn new(world: &'a GeneratedApp) -> Result<Simulation<'a>, Error> {
+    pub(super) async fn new(world: &'a GeneratedApp) -> Result<Simulation<'a>, Error> {
         let zone = TimeZone::UTC;
         let noon = world.first_day.at(12, 0, 0, 0).to_zoned(zone.clone());
         let ms = noon.ok().and_then(|noon| u64::try_from(noon.timestamp().as_millisecond()).ok());
@@ -114,35 +110,16 @@ impl<'a> Simulation<'a> {
     }
 
     /// Loads night after night, up to the one of this day.
-    async fn live_until(&mut self, day: usize) -> Result<(), Error> {
+    pub(super) async fn live_until(&mut self, day: usize) -> Result<(), Error> {
         while self.day <= day {
+            if self.day > 0 {
+                self.clock.0.fetch_add(DAY_MS, Ordering::Relaxed);
+            }
             self.world.add_day(&mut self.tables, self.day);
             self.service.sync(&mut self.tables, &mut |_| ControlFlow::Continue(())).await?;
-            self.clock.0.fetch_add(86_400_000, Ordering::Relaxed);
             self.day += 1;
         }
-        // It is still that day.
-        self.clock.0.fetch_sub(86_400_000, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// The candidates of all users, and whether they reacted to them in the week after. Of those without a reaction some are enough.
-    async fn outcomes(&self, day: usize) -> Result<Vec<(Signals, bool)>, Error> {
-        let after = |reaction: &&Reaction| reaction.day > day && reaction.day <= day + WEEK;
-        let reactions = self.world.reactions.iter().filter(after);
-        let reacted: HashSet<(usize, u64)> =
-            reactions.map(|reaction| (reaction.user, reaction.post)).collect();
-        let mut dice = Random::new(day as u64);
-        let mut outcomes = Vec::new();
-        for user in 0..self.world.users() {
-            for (post, signals) in self.service.signals(&user_id(user)?).await? {
-                let reacted = reacted.contains(&(user, post));
-                if reacted || dice.chance(SILENT_SHARE) {
-                    outcomes.push((signals, reacted));
-                }
-            }
-        }
-        Ok(outcomes)
     }
 
     async fn judge(&self, day: usize, weights: Weights, seed: u64) -> Result<Evaluation, Error> {
@@ -199,17 +176,19 @@ fn sum_up(
 }
 
 /// The pool of a day, and what users wanted of it in the week after.
-struct Truth<'a> {
+pub(super) struct Truth<'a> {
     world: &'a GeneratedApp,
-    pool: HashMap<u64, &'a Post>,
-    likes: HashMap<u64, u64>,
+    pub(super) day: usize,
+    pub(super) pool: HashMap<u64, &'a Post>,
+    pub(super) likes: HashMap<u64, u64>,
     likes_total: f64,
-    reacted: HashSet<(usize, u64)>,
-    wanted: HashMap<usize, HashSet<u64>>,
+    pub(super) reacted: HashSet<(usize, u64)>,
+    pub(super) has_liked: HashSet<usize>,
+    pub(super) wanted: HashMap<usize, HashSet<u64>>,
 }
 
 impl<'a> Truth<'a> {
-    fn at(world: &'a GeneratedApp, day: usize) -> Truth<'a> {
+    pub(super) fn at(world: &'a GeneratedApp, day: usize) -> Truth<'a> {
         let recent = |post: &&Post| post.day <= day && post.day + WEEK > day && world.is_open(post);
         let pool: HashMap<u64, &Post> =
             world.posts.iter().filter(recent).map(|post| (post.id, post)).collect();
@@ -228,7 +207,8 @@ impl<'a> Truth<'a> {
             }
         }
         let likes_total = pool.keys().filter_map(|post| likes.get(post)).sum::<u64>().max(1) as f64;
-        Truth { world, pool, likes, likes_total, reacted, wanted }
+        let has_liked = reacted.iter().map(|(user, _)| *user).collect();
+        Truth { world, day, pool, likes, likes_total, reacted, has_liked, wanted }
     }
 
     /// What a user has neither liked nor written.
@@ -248,7 +228,7 @@ impl<'a> Truth<'a> {
         open
     }
 
-    fn listed(&self, post: u64) -> Option<ListedPost> {
+    pub(super) fn listed(&self, post: u64) -> Option<ListedPost> {
         let known = self.pool.get(&post)?;
         let likes = self.likes.get(&post).copied().unwrap_or(0).max(1) as f64;
         Some(ListedPost {
@@ -259,7 +239,7 @@ impl<'a> Truth<'a> {
     }
 }
 
-fn user_id(user: usize) -> Result<UserId, Error> {
+pub(super) fn user_id(user: usize) -> Result<UserId, Error> {
     Ok(UserId::new(user.to_string())?)
 }
 

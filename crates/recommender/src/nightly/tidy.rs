@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use futures_util::future::try_join_all;
-use keyrack_store::{Script, script};
+use keyrack_store::{Script, joined, script};
 
 use super::{Challenges, Load, PAGE, Pool, USERS_AT_ONCE, neighbours};
 use crate::{
@@ -75,7 +75,9 @@ impl Load<'_> {
             }));
             self.wrote("users", tastes.len() as u64, of)?;
         }
-        let wanted = neighbours::neighbours(&tastes);
+        // It takes up to seconds, in which other tasks of the thread must go on.
+        let model = tokio::task::spawn_blocking(move || neighbours::neighbours(&tastes));
+        let wanted = joined(model.await).await;
         let table = Some((Table::Tracking, length));
         self.replace(&keys::neighbours(), &wanted, table, "neighbours").await
     }

@@ -2,6 +2,7 @@
 
 use super::{
     Reason,
+    filter::Filter,
     reader::Reader,
     signals::{self, Context, SIGNAL_NAMES, Signals},
 };
@@ -44,7 +45,7 @@ impl Recommender {
         self.similar(post, 1).await?;
         let mut reader = self.reader(user).await?;
         let mut dice = Random::of_text(&format!("{user} {}", self.today()));
-        let gathered = self.gather(user, &mut reader, &mut dice).await?;
+        let gathered = self.gather(user, &mut reader, &Filter::default(), &mut dice).await?;
         let found = gathered.candidates.iter().find(|candidate| candidate.post == post);
         let mut against = standing_against(&reader, post);
         let mut explanation = Explanation {
@@ -55,7 +56,7 @@ impl Recommender {
             because: None,
         };
         if let Some(candidate) = found {
-            let context = Context::new(&reader, &gathered.candidates, &gathered.neighbours);
+            let context = Context::new(&reader, &gathered);
             let signals = context.signals(candidate);
             explanation.score = gathered.weights.score(&signals);
             let shares = SIGNAL_NAMES.iter().zip(signals).zip(gathered.weights.0);

@@ -13,10 +13,13 @@ use super::{
 use crate::random::Random;
 
 /// How much worth counts against being unlike what is already on the list.
-const WORTH: f64 = 0.8;
+const WORTH: f64 = 0.99;
 
-/// Every so-many-th place is for discovery.
+/// One of so many places is for discovery, but none of the first so many: those are for what is surely good.
 const DISCOVERY_EVERY: usize = 10;
+
+/// Which of ten places it is.
+const DISCOVERY_AT: usize = 4;
 
 /// Of any ten places in a row, at most so many are for the same challenge or the same author.
 const SAME_IN_TEN: usize = 2;
@@ -24,8 +27,8 @@ const SAME_IN_TEN: usize = 2;
 /// How many places before a place decide whether it may be of the same challenge or author.
 const PLACES_BEFORE: usize = 9;
 
-/// What is believed about a post before anybody saw it: one like in eight showings.
-const PRIOR: (f64, f64) = (1.0, 7.0);
+/// How unsure the worth of a post is that nobody has liked yet; it falls with the square root of its likes.
+const UNSURE: f64 = 0.7;
 
 /// A candidate with its worth.
 #[derive(Debug)]
@@ -56,11 +59,12 @@ pub(super) fn rank(mut rated: Vec<ScoredCandidate>, order: &Order<'_>) -> Vec<Ra
     // The newest first among equals.
     rated.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.candidate.post.cmp(&a.candidate.post)));
     let usual = signals::usual(rated.iter().map(|rated| &rated.signals));
-    let luck: Vec<f64> = rated.iter().map(|rated| draw(&rated.candidate, order)).collect();
+    let luck: Vec<f64> = rated.iter().map(|rated| draw(rated, order)).collect();
     let mut choice = Choice::new(&rated);
     let mut chosen = Vec::new();
     while chosen.len() < order.length {
-        let discovery = chosen.len() % DISCOVERY_EVERY == DISCOVERY_EVERY - 1;
+        let discovery =
+            chosen.len() >= DISCOVERY_EVERY && chosen.len() % DISCOVERY_EVERY == DISCOVERY_AT;
         let lucky = if discovery { choice.luckiest(&luck) } else { None };
         let Some(at) = lucky.or_else(|| choice.best()) else { break };
         choice.take(at);
@@ -79,15 +83,15 @@ pub(super) fn rank(mut rated: Vec<ScoredCandidate>, order: &Order<'_>) -> Vec<Ra
     ranked.collect()
 }
 
-/// A guess at how good a post of another category is: surer the more often it was shown.
-fn draw(candidate: &Candidate, order: &Order<'_>) -> f64 {
+/// A guess at what a post of another category could be worth (Thompson sampling): surer the more often it was liked.
+fn draw(rated: &ScoredCandidate, order: &Order<'_>) -> f64 {
+    let candidate = &rated.candidate;
     if order.top.contains(&candidate.category) {
         return f64::NEG_INFINITY;
     }
-    let (likes, shown) = (candidate.likes as f64, candidate.shown as f64);
     // Each post has dice of its own, so that its luck does not depend on which others there are.
     let mut dice = Random::new(order.seed ^ candidate.post.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    dice.beta(PRIOR.0 + likes, PRIOR.1 + (shown - likes).max(0.0))
+    rated.score + UNSURE * dice.normal() / (1.0 + candidate.likes as f64).sqrt()
 }
 
 /// Appends posts that were shown before, in their order as far as any ten places in a row allow it.
@@ -274,7 +278,7 @@ mod tests {
         let posts = vec![
             rated(1, 1, 0, 10.0),
             rated(2, 1, 0, 9.9),
-            rated(3, 2, 1, 9.0),
+            rated(3, 2, 1, 9.8),
             rated(4, 3, 0, 0.0),
         ];
         let order: Vec<u64> = list(posts, 4).into_iter().map(|(post, _)| post).collect();
@@ -334,13 +338,13 @@ mod tests {
     }
 
     #[test]
-    fn every_tenth_place_is_for_another_category() {
+    fn one_place_of_ten_is_for_another_category_after_the_first_ten() {
         let mut posts: Vec<ScoredCandidate> =
             (0..50).map(|post| rated(post, post, 0, 100.0)).collect();
         posts.extend((50..100).map(|post| rated(post, post, 4, 1.0)));
         let list = list(posts, 40);
         let discoveries =
             list.iter().enumerate().filter(|(_, (_, reason))| *reason == Reason::Discovery);
-        assert_eq!(discoveries.map(|(place, _)| place).collect::<Vec<_>>(), [9, 19, 29, 39]);
+        assert_eq!(discoveries.map(|(place, _)| place).collect::<Vec<_>>(), [14, 24, 34]);
     }
 }

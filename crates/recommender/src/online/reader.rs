@@ -1,6 +1,6 @@
 //! What the store knows about the user who asks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     error::Error,
@@ -8,8 +8,8 @@ use crate::{
     service::Recommender,
 };
 
-/// Challenges whose posts are looked at because the user reacted to them: from more, few posts would make it into a list.
-const PREFERRED_MAX: usize = 30;
+/// Challenges whose neighbours are looked up because the user reacted to them, the most liked first: reading more costs time.
+const PREFERRED_MAX: usize = 40;
 
 /// A user's own keys.
 #[derive(Debug, Default)]
@@ -20,7 +20,8 @@ pub(super) struct Reader {
     pub(super) follows: HashSet<u64>,
     /// When each post was shown last.
     pub(super) shown: HashMap<u64, u64>,
-    pub(super) preferences: HashMap<u64, f64>,
+    /// Reactions to each challenge, in an order in which sums are always the same.
+    pub(super) preferences: BTreeMap<u64, f64>,
     /// Challenges that the user likes, the most liked first.
     pub(super) preferred: Vec<u64>,
     /// Days given to each category.

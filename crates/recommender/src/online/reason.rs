@@ -21,6 +21,10 @@ pub enum Reason {
     GoodChallenge,
     /// It is new.
     New,
+    /// The user has liked posts of its author.
+    Author,
+    /// The user reacts to posts of its category.
+    Taste,
     /// It is from a category that the user does not know yet.
     Discovery,
     /// Nothing else is left that the user has not seen.
@@ -38,6 +42,8 @@ impl Reason {
             Reason::Popular,
             Reason::GoodChallenge,
             Reason::New,
+            Reason::Author,
+            Reason::Taste,
         ];
         let worth = |at: usize| weights.0[at] * (signals[at] - usual[at]);
         let standing_out = (0..REASONS.len()).filter(|at| signals[*at] > 0.0 && worth(*at) > 0.0);
@@ -47,16 +53,33 @@ impl Reason {
 
     /// The reason as a sentence to the user.
     pub fn text(self, challenge: u64, category: usize) -> String {
+        self.text_in(&Words { group: "challenge", section: "category" }, challenge, category)
+    }
+
+    /// The reason as a sentence to the user, in an app's own words.
+    pub fn text_in(self, words: &Words, challenge: u64, category: usize) -> String {
+        let Words { group, section } = words;
         match self {
-            Reason::Liked => format!("you often react to challenge {challenge}"),
-            Reason::Alike => format!("challenge {challenge} pleases those who react as you do"),
-            Reason::Category => format!("you take part in challenges of category {category}"),
-            Reason::Followed => format!("you follow challenge {challenge}"),
+            Reason::Liked => format!("you often react to {group} {challenge}"),
+            Reason::Alike => format!("{group} {challenge} pleases those who react as you do"),
+            Reason::Category => format!("you take part in {group}s of {section} {category}"),
+            Reason::Followed => format!("you follow {group} {challenge}"),
             Reason::Popular => "many like it".into(),
-            Reason::GoodChallenge => format!("posts of challenge {challenge} are liked"),
+            Reason::GoodChallenge => format!("posts of {group} {challenge} are liked"),
             Reason::New => "it is new".into(),
-            Reason::Discovery => format!("something else: category {category}"),
+            Reason::Author => "you liked others of its author".into(),
+            Reason::Taste => format!("you often react to {section} {category}"),
+            Reason::Discovery => format!("something else: {section} {category}"),
             Reason::SeenBefore => "you have seen everything else".into(),
         }
     }
+}
+
+/// What an app calls challenges and categories.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    /// A challenge.
+    pub group: &'static str,
+    /// A category.
+    pub section: &'static str,
 }

@@ -1,12 +1,13 @@
 //! A page of recommendations.
 
 use super::{
-    candidates::{Candidate, CandidateSet},
+    candidates::CandidateSet,
     cursor::Cursor,
+    filter::Filter,
     rank::{self, Order, Ranked, ScoredCandidate},
     reader::Reader,
     reason::Reason,
-    signals::{Context, SIGNAL_NAMES, Signals, Weights},
+    signals::{Context, SIGNAL_NAMES, WeightSets, Weights},
     top::top_categories,
 };
 use crate::{
@@ -33,6 +34,8 @@ pub struct Request {
     pub cursor: Option<String>,
     /// The seed of chance; without one it comes from the user, the day and how much the user has seen.
     pub seed: Option<u64>,
+    /// What the caller wants to have on the list; the same on all its pages.
+    pub filter: Filter,
 }
 
 /// Posts for a user, the best first.
@@ -68,7 +71,7 @@ pub struct Item {
 impl Request {
     /// The first page for a user.
     pub fn of(user: UserId) -> Request {
-        Request { user, limit: LIMIT_DEFAULT, cursor: None, seed: None }
+        Request { user, limit: LIMIT_DEFAULT, cursor: None, seed: None, filter: Filter::default() }
     }
 
     /// With so many posts on a page.
@@ -88,6 +91,7 @@ impl Recommender {
             let what = format!("a page cannot have {} posts; use 1 to {LIMIT_MAX}", request.limit);
             return Err(Error::Invalid { what });
         }
+        request.filter.check()?;
         let mut reader = self.reader(&request.user).await?;
         let cursor = match &request.cursor {
             Some(text) => text.parse()?,
@@ -98,21 +102,23 @@ impl Recommender {
             },
         };
         let mut dice = Random::new(cursor.seed);
-        let gathered = self.gather(&request.user, &mut reader, &mut dice).await?;
+        let gathered = self.gather(&request.user, &mut reader, &request.filter, &mut dice).await?;
         // One more than is shown tells whether there is another page. A longer list begins like a shorter one.
         let length = cursor.offset.saturating_add(request.limit + 1).min(LIMIT_MAX);
-        let list = order(&request.user, &reader, gathered, cursor, length, &mut dice);
+        let list = order(request, &reader, gathered, cursor, length, &mut dice);
         Ok(page(list, cursor, request.limit))
     }
 
-    /// The signals of a user's candidates, for learning weights.
-    pub(crate) async fn signals(&self, user: &UserId) -> Result<Vec<(u64, Signals)>, Error> {
-        let mut reader = self.reader(user).await?;
-        let mut dice = Random::new(self.seed(user, &reader));
-        let gathered = self.gather(user, &mut reader, &mut dice).await?;
-        let context = Context::new(&reader, &gathered.candidates, &gathered.neighbours);
-        let signals = |candidate: &Candidate| (candidate.post, context.signals(candidate));
-        Ok(gathered.candidates.iter().map(signals).collect())
+    /// How much each signal counts for users who have reacted to something.
+    pub(crate) async fn weights(&self) -> Result<Weights, Error> {
+        let place = |key: keyrack_keys::Key| self.store().place(&key).into_owned();
+        let mut pipe = redis::pipe();
+        pipe.cmd("HGETALL").arg(place(keys::weights()));
+        pipe.cmd("HMGET").arg(place(keys::learned())).arg(&["known", "new"]);
+        let (set, learned): (Vec<(String, String)>, [Option<String>; 2]) =
+            pipe.query_async(&mut self.store().connection()).await?;
+        let [known, new] = &learned;
+        Ok(WeightSets::read(&set, [known.as_deref(), new.as_deref()]).known)
     }
 
     /// Sets how much each signal counts.
@@ -129,14 +135,14 @@ impl Recommender {
     }
 
     /// The same for all requests of a user on one day, until the user has seen more.
-    fn seed(&self, user: &UserId, reader: &Reader) -> u64 {
+    pub(super) fn seed(&self, user: &UserId, reader: &Reader) -> u64 {
         Random::of_text(&format!("{user} {} {}", self.today(), reader.shown.len())).next()
     }
 }
 
 /// The whole list: what is new to the user in order of worth, then what was shown before, the longest ago first.
 fn order(
-    user: &UserId,
+    request: &Request,
     reader: &Reader,
     gathered: CandidateSet,
     cursor: Cursor,
@@ -144,16 +150,17 @@ fn order(
     dice: &mut Random,
 ) -> Vec<Ranked> {
     let top = top_categories(&reader.days, gathered.categories, dice);
-    let context = Context::new(reader, &gathered.candidates, &gathered.neighbours);
+    let context = Context::new(reader, &gathered);
     let weights = gathered.weights;
     let (mut fresh, mut seen) = (Vec::new(), Vec::new());
-    for mut candidate in gathered.candidates {
+    for mut candidate in gathered.candidates.iter().cloned() {
         let shown_at = reader.shown.get(&candidate.post).copied();
         // What was shown and liked on an earlier page of this list keeps its place there.
         let on_this_list = shown_at.is_some_and(|at| at >= cursor.as_of_ms && cursor.offset > 0);
         let unwanted = reader.hidden.contains(&candidate.post)
             || reader.blocked.contains(&candidate.author)
-            || candidate.author == user.as_str()
+            || candidate.author == request.user.as_str()
+            || !request.filter.admits(&candidate)
             || (reader.liked.contains(&candidate.post) && !on_this_list);
         if unwanted {
             continue;

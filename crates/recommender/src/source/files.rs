@@ -19,7 +19,7 @@ impl Files {
     pub fn open(folder: &Path, names: &Names) -> Result<Files, Error> {
         let mut tables = Memory::default();
         let mut files = 0;
-        for table in Table::ALL {
+        for table in Table::ALL.into_iter().filter(|table| names.has(*table)) {
             for (ending, read) in [("csv", from_csv as Read), ("ndjson", from_ndjson)] {
                 let path = folder.join(format!("{}.{ending}", names.table(table)));
                 let failed =
@@ -36,7 +36,14 @@ impl Files {
                 if let Some(column) = missing {
                     return Err(failed(format!("no row has \"{column}\"")));
                 }
-                tables.rows(table).extend(rows.into_iter().map(checked));
+                tables.rows(table).extend(rows.into_iter().map(|row| {
+                    let mut row = checked(row);
+                    // A row that could not be read stays so: it is left out and counted.
+                    if names.completes() && row.get(1).is_some_and(Option::is_some) {
+                        names.complete(table, &mut row);
+                    }
+                    row
+                }));
             }
         }
         if !folder.is_dir() {
@@ -82,7 +89,8 @@ fn checked(row: Row) -> Row {
 /// A column that the table needs and none of its rows has.
 fn never_there<'a>(table: Table, columns: &[&'a str], rows: &[Row]) -> Option<&'a str> {
     let has = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(Option::is_some));
-    let missing = table.needed().iter().find(|at| !rows.is_empty() && !has(**at));
+    let is_there = |at: usize| columns.get(at).is_none_or(|column| column.is_empty()) || has(at);
+    let missing = table.needed().iter().find(|at| !rows.is_empty() && !is_there(**at));
     missing.and_then(|at| columns.get(*at).copied())
 }
 
@@ -92,12 +100,15 @@ fn from_csv(text: &str, columns: &[&str]) -> Result<Vec<Row>, String> {
     let mut records = csv::parse(text)?.into_iter();
     let Some(header) = records.next() else { return Ok(Vec::new()) };
     let place = |column: &&str| {
+        if column.is_empty() {
+            return Ok(None);
+        }
         let found = header.iter().position(|name| name.as_deref() == Some(*column));
-        found.ok_or_else(|| format!("it has no column \"{column}\""))
+        found.map(Some).ok_or_else(|| format!("it has no column \"{column}\""))
     };
-    let places: Vec<usize> = columns.iter().map(place).collect::<Result<_, _>>()?;
+    let places: Vec<Option<usize>> = columns.iter().map(place).collect::<Result<_, _>>()?;
     let row = |record: Vec<Option<String>>| {
-        places.iter().map(|&at| record.get(at).cloned().flatten()).collect()
+        places.iter().map(|at| record.get((*at)?).cloned().flatten()).collect()
     };
     Ok(records.map(row).collect())
 }

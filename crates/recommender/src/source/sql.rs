@@ -58,7 +58,8 @@ impl Sql {
     }
 
     fn column_names(&self, table: Table) -> Vec<String> {
-        self.names.columns(table).map(|name| self.quoted(name)).collect()
+        let column = |name: &str| if name.is_empty() { "NULL".into() } else { self.quoted(name) };
+        self.names.columns(table).map(column).collect()
     }
 
     async fn rows(&mut self, table: Table, query: &str) -> Result<Vec<Row>, Error> {
@@ -72,7 +73,13 @@ impl Sql {
                 is_readable &= value.is_ok();
                 values.push(value.ok().flatten());
             }
-            Ok(if is_readable { values } else { unreadable(values) })
+            if !is_readable {
+                return Ok(unreadable(values));
+            }
+            if self.names.completes() {
+                self.names.complete(table, &mut values);
+            }
+            Ok(values)
         };
         let rows = found.and_then(|rows| rows.iter().map(row).collect());
         rows.map_err(|error| self.failed(table, &error))
@@ -115,6 +122,9 @@ impl Sql {
 
 impl Source for Sql {
     async fn page(&mut self, table: Table, from: From, limit: usize) -> Result<Vec<Row>, Error> {
+        if !self.names.has(table) {
+            return Ok(Vec::new());
+        }
         let names = self.column_names(table);
         let select = self.select(table, &names);
         let query = match from {
@@ -123,7 +133,9 @@ impl Source for Sql {
                 format!("{select} WHERE {id} > {after} ORDER BY {id} LIMIT {limit}")
             }
             From::Row(skip) => {
-                format!("{select} ORDER BY {} LIMIT {limit} OFFSET {skip}", names.join(", "))
+                let order: Vec<&str> =
+                    names.iter().map(String::as_str).filter(|name| *name != "NULL").collect();
+                format!("{select} ORDER BY {} LIMIT {limit} OFFSET {skip}", order.join(", "))
             }
         };
         self.rows(table, &query).await
@@ -141,6 +153,9 @@ impl Source for Sql {
     }
 
     async fn len(&mut self, table: Table) -> Result<u64, Error> {
+        if !self.names.has(table) {
+            return Ok(0);
+        }
         let count = self.as_text("COUNT(*)");
         let query = format!("SELECT {count} FROM {}", self.quoted(self.names.table(table)));
         let found = sqlx::query(&query).fetch_one(&mut self.connection).await;

@@ -5,6 +5,7 @@ mod database;
 mod days;
 mod eval;
 mod faults;
+mod feed;
 mod keys;
 mod live;
 mod load;

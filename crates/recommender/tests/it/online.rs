@@ -112,8 +112,12 @@ async fn pages_of_a_list_follow_each_other_without_gap_or_repetition() {
 async fn a_challenge_that_a_user_reacts_to_comes_first_and_says_why() {
     on_every_store_at(ms(NOON), async |store, _| {
         let mut app = large();
-        for (id, post) in [1001, 1041, 1081, 1121, 1161].into_iter().enumerate() {
-            app.push(Table::Reactions, &[&(id + 1).to_string(), &post.to_string(), "1", "0"]);
+        let own = [1001, 1041, 1081, 1121, 1161].map(|post| (post, 1));
+        // Others react to all challenges alike, so that none is liked more than others.
+        let others = (1000..1800).step_by(3).map(|post| (post, post));
+        for (id, (post, who)) in own.into_iter().chain(others).enumerate() {
+            let values = [id as u64 + 1, post, who].map(|id| id.to_string());
+            app.push(Table::Reactions, &[&values[0], &values[1], &values[2], "0"]);
         }
         sync(&store, &mut app).await;
         let service = recommender(&store);
