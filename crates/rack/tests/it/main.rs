@@ -1,0 +1,9 @@
+//! The library as programs use it, on every kind of store.
+
+mod batches;
+mod jobs;
+mod limits;
+mod names;
+mod server;
+mod tasks;
+mod time;
