@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
-use keyrack_jobs::bee::{Filter, PAGE_MAX, Place, Why, keys::Tag};
+use keyrack_jobs::bee::{Change, Filter, PAGE_MAX, Place, Why, keys::Tag};
 use keyrack_web::{
     App, Problem,
     error::{bad_name, invalid},
@@ -12,7 +12,7 @@ use keyrack_web::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{view::JobView, wait};
+use super::{bulk::nothing_to_change, view::JobView, wait};
 
 /// Jobs on a page, unless asked for more.
 const PAGE: usize = 50;
@@ -98,6 +98,23 @@ pub(super) async fn retry(
 ) -> Result<Json<JobView>, Problem> {
     let hive = &app.services.jobs().await?.hive;
     hive.retry(&jid).await?;
+    Ok(Json(hive.job(&jid).await?.into()))
+}
+
+/// Changes a job that waits: when it runs, its priority, arguments, options or queue. A job that runs, was just taken by a
+/// worker or has ended is refused with 409, and nothing about it is changed.
+#[utoipa::path(post, path = "/jobs/{jid}/change", tag = "jobs", operation_id = "changeJob", params(("jid" = String, Path)), request_body = Change,
+    responses((status = OK, body = JobView)))]
+pub(super) async fn change(
+    State(app): State<Arc<App>>,
+    Job(jid): Job,
+    Body(change): Body<Change>,
+) -> Result<Json<JobView>, Problem> {
+    if change.is_empty() {
+        return Err(nothing_to_change());
+    }
+    let hive = &app.services.jobs().await?.hive;
+    hive.change_job(&jid, &change).await?;
     Ok(Json(hive.job(&jid).await?.into()))
 }
 

@@ -36,6 +36,7 @@ mod routes;
 mod search;
 mod statuses;
 mod submit;
+mod times;
 mod usages;
 mod users;
 mod view;
@@ -178,6 +179,7 @@ fn shared_routes() -> Routes {
     Routes::default()
         .add(Permission::read(Viewer), routes!(queues::list))
         .add(Permission::read(Viewer), routes!(queues::show))
+        .add(Permission::read(Viewer), routes!(times::show))
         .add(Permission::change(Admin, "queue_deleted"), routes!(queues::delete))
         .add(Permission::change(Operator, "queue_paused"), routes!(queues::pause))
         .add(Permission::change(Operator, "queue_resumed"), routes!(queues::resume))
@@ -187,9 +189,11 @@ fn shared_routes() -> Routes {
         .add(Permission::unaudited_change(Operator), routes!(submit::submit))
         .add(Permission::change(Operator, "jobs_canceled"), routes!(bulk::cancel))
         .add(Permission::change(Operator, "jobs_retried"), routes!(bulk::retry))
+        .add(Permission::change(Operator, "jobs_changed"), routes!(bulk::change))
         .add(Permission::read(Viewer), routes!(jobs::show))
         .add(Permission::change(Operator, "job_canceled"), routes!(jobs::cancel))
         .add(Permission::change(Operator, "job_retried"), routes!(jobs::retry))
+        .add(Permission::change(Operator, "job_changed"), routes!(jobs::change))
         .add(Permission::read(Viewer), routes!(jobs::why))
         .add(Permission::change(Operator, "job_tagged"), routes!(jobs::set_tags))
         .add(Permission::read(Viewer), routes!(jobs::outcome))
@@ -202,17 +206,15 @@ fn shared_routes() -> Routes {
         .add(Permission::unaudited_change(Operator), routes!(worker::progress))
         .add(Permission::unaudited_change(Operator), routes!(worker::complete))
         .add(Permission::unaudited_change(Operator), routes!(worker::fail))
+        .add(Permission::unaudited_change(Operator), routes!(worker::snooze))
         .add(Permission::unaudited_change(Operator), routes!(worker::release))
-        .add(Permission::read(Viewer), routes!(recurring::list))
-        .add(Permission::change(Operator, "recurring_run"), routes!(recurring::run))
-        .add(Permission::change(Operator, "recurring_paused"), routes!(recurring::pause))
-        .add(Permission::change(Operator, "recurring_resumed"), routes!(recurring::resume))
         .add(Permission::change(Operator, "files_swept"), routes!(maintenance::sweep))
         .add(Permission::change(Operator, "file_kept"), routes!(maintenance::keep))
         .add(Permission::change(Operator, "entitlements_purged"), routes!(maintenance::purge))
         .add(Permission::read(Admin), routes!(audit::list))
         .add(Permission::unaudited_change(Operator), routes!(progress::examples::start))
         .add(Permission::read(Viewer), routes!(progress::examples::result))
+        .merge(recurring::router())
         .merge(recommendations::router())
 }
 
@@ -241,6 +243,7 @@ fn known_callers() -> Routes {
         .add(Permission::own_change(), routes!(traces::delete))
         .add(Permission::own_read(), routes!(traces::search))
         .add(Permission::own_change(), routes!(traces::update))
+        .add(Permission::own_change(), routes!(traces::fail))
         .add(Permission::own_read(), routes!(traces::search_steps))
         .add(Permission::own_read(), routes!(entitlements::read))
         .add(Permission::own_change(), routes!(entitlements::revenue_cat_id))

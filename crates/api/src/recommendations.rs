@@ -1,8 +1,9 @@
 //! Recommendations: what a user should see next, and what the user does with it.
 //!
 //! In reading order: this module has lists and what users do with them; `told` takes in what cannot wait for the night, `load` the night
-//! itself; `published` are the paths and bodies that clients of the original know.
+//! itself; `feed` is the same in the words of any app; `published` are the paths and bodies that clients of the original know.
 
+mod feed;
 mod load;
 mod published;
 mod told;
@@ -46,6 +47,7 @@ pub(super) fn router() -> Routes {
         .add(Permission::unaudited_change(Operator), routes!(blocked))
         .add(Permission::read(Viewer), routes!(similar))
         .merge(told::router())
+        .merge(feed::router())
         .merge(load::router())
 }
 
@@ -114,7 +116,7 @@ async fn list(
     Query(query): Query<RecommendationsQuery>,
 ) -> Result<Json<Page>, Problem> {
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
-    let request = Request { user, limit, cursor: query.cursor, seed: query.seed };
+    let request = Request { limit, cursor: query.cursor, seed: query.seed, ..Request::of(user) };
     Ok(Json(app.services.recommendations.recommender.recommend(&request).await?))
 }
 

@@ -13,7 +13,7 @@ use axum::{
 use keyrack_jobs::{
     Error,
     bee::{
-        Hive, StoredJob, Submission,
+        Hive, Submission, SubmitOutcome,
         keys::{Jid, QueueName},
     },
 };
@@ -41,7 +41,7 @@ const KEY_BYTES_MAX: usize = 255;
     request_body = NewJobs,
     responses(
         (status = CREATED, body = Submitted, description = "Submitted; for a list, one entry for each"),
-        (status = OK, body = SubmittedOne, description = "The same job was submitted before with this key"),
+        (status = OK, body = SubmittedOne, description = "A job that was submitted before stands for it, by this key or by `unique`"),
     ))]
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
@@ -79,12 +79,12 @@ async fn submit_list(
     submissions: Vec<Submission>,
     is_keyed: bool,
 ) -> Result<Vec<SubmittedJob>, Problem> {
+    let are_unique: Vec<bool> = submissions.iter().map(Submission::is_unique).collect();
     let asked: Vec<Submission> = if is_keyed { submissions.clone() } else { Vec::new() };
     let refused = match hive.submit_whole(submissions).await {
         Ok(stored) => {
-            let submitted =
-                |job: StoredJob| SubmittedJob { jid: job.jid.to_string(), created: job.is_new };
-            return Ok(stored.into_iter().map(submitted).collect());
+            let jobs = stored.into_iter().zip(are_unique);
+            return Ok(jobs.map(|(job, is_unique)| SubmittedJob::new(&job, is_unique)).collect());
         }
         Err(refused) => refused,
     };
@@ -102,9 +102,9 @@ async fn submit_one(
     submission: Submission,
     is_keyed: bool,
 ) -> Result<SubmittedJob, Problem> {
-    let asked = is_keyed.then(|| submission.clone());
-    match (hive.submit(submission).await, asked) {
-        (Ok(jid), _) => Ok(SubmittedJob { jid: jid.to_string(), created: true }),
+    let (asked, is_unique) = (is_keyed.then(|| submission.clone()), submission.is_unique());
+    match (hive.submit_unique(submission).await, asked) {
+        (Ok(stored), _) => Ok(SubmittedJob::new(&stored, is_unique)),
         (Err(Error::Exists { jid }), Some(asked)) => repeated(hive, jid, &asked).await,
         (Err(error), _) => Err(error.into()),
     }
@@ -114,7 +114,8 @@ async fn submit_one(
 async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<SubmittedJob, Problem> {
     let id = Jid::new(jid.as_str()).map_err(|error| Problem::from(Error::from(error)))?;
     if hive.is_repeat(&id, asked).await? {
-        return Ok(SubmittedJob { jid, created: false });
+        let outcome = asked.is_unique().then_some(SubmitOutcome::Existing);
+        return Ok(SubmittedJob { jid, created: false, outcome });
     }
     Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
         .title("the key was used for something else")

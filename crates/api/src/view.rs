@@ -92,6 +92,9 @@ pub(super) struct ClaimedJob {
     jid: String,
     /// The number of this attempt. Send it back with the outcome: the outcome of an older attempt is refused.
     attempt: u64,
+    /// How many milliseconds this attempt may take, if that is limited. Then the job is taken from the worker, and the attempt
+    /// has failed; heartbeats do not change that.
+    timeout: Option<u64>,
     /// The arguments.
     #[schema(value_type = Vec<serde_json::Value>)]
     data: Box<RawValue>,
@@ -112,9 +115,11 @@ pub(super) struct ClaimedJob {
     parent: Option<String>,
 }
 
-impl From<&Job> for ClaimedJob {
-    fn from(job: &Job) -> ClaimedJob {
+impl ClaimedJob {
+    /// The job, and how long an attempt may take at jobs of its queue that do not say so.
+    pub(super) fn new(job: &Job, queue_timeout_ms: Option<u64>) -> ClaimedJob {
         ClaimedJob {
+            timeout: job.options().timeout.or(queue_timeout_ms),
             jid: job.jid().to_owned(),
             attempt: job.attempts(),
             data: list(job.data()),

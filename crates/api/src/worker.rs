@@ -18,7 +18,7 @@ use keyrack_web::{
 
 use self::wire::{
     ClaimedJobs, Claiming, Completion, Failing, Heartbeat, HeldJobs, Leaving, LeftJobs, Progress,
-    Releasing, Settled, Settlement, Settling,
+    Releasing, Settled, Settlement, Settling, Snoozing,
 };
 use super::wait;
 
@@ -44,18 +44,15 @@ pub(super) async fn claim(
     let jobs = app.services.jobs().await?;
     let claim = Claim {
         max: batch("max", wish.max.unwrap_or(1))?,
-        lock: lock(&jobs.hive, &queue, &worker, wish.lock_s).await?,
+        lock: lock(jobs, &queue, &worker, wish.lock_s).await?,
         worker,
         queue,
     };
     if claim.max == 0 {
         return Err(invalid("max", "0; give at least 1"));
     }
-    let mut visit = Visit { hive: &jobs.hive, claim: &claim, is_over: wish.worker.is_some() };
-    // Being on the list of workers is what gives it a share of the jobs.
-    let info = info(&jobs.hive, &claim).await?;
-    let kept = jobs.hive.heartbeat(&claim.queue, &claim.worker, claim.lock, Some(&info)).await?;
-    give_back_unknown(&jobs.hive, &claim, kept, wish.holding).await?;
+    let mut visit = Visit { jobs, claim: &claim, is_over: wish.worker.is_some() };
+    register(jobs, &claim, wish.holding).await?;
     let _permit = app.permit_to_wait()?;
     let claimed = keep(claim_unless_stopped(&app, jobs, &claim, wait).await?);
     visit.is_over = visit.is_over || !claimed.jobs.is_empty();
@@ -64,7 +61,7 @@ pub(super) async fn claim(
 
 /// A worker without a name that has no jobs is forgotten with its request: nobody will hear of it again.
 struct Visit<'a> {
-    hive: &'a Hive,
+    jobs: &'a Jobs,
     claim: &'a Claim,
     /// Whether it has a name, or jobs.
     is_over: bool,
@@ -75,7 +72,8 @@ impl Drop for Visit<'_> {
         if self.is_over {
             return;
         }
-        let (hive, claim) = (self.hive.clone(), self.claim.clone());
+        self.jobs.waiters.note_left(&self.claim.queue, &self.claim.worker);
+        let (hive, claim) = (self.jobs.hive.clone(), self.claim.clone());
         tokio::spawn(async move {
             if let Err(error) = hive.leave(&claim.queue, &claim.worker).await {
                 tracing::debug!(%error, "could not forget a worker; that happens in an hour");
@@ -94,8 +92,8 @@ pub(super) async fn heartbeat(
     Body(sign): Body<Heartbeat>,
 ) -> Result<Json<HeldJobs>, Problem> {
     let worker = worker_id(&app, Some(&sign.worker), &queue).await?;
-    let hive = &app.services.jobs().await?.hive;
-    let lock = lock(hive, &queue, &worker, sign.lock_s).await?;
+    let jobs = app.services.jobs().await?;
+    let (hive, lock) = (&jobs.hive, lock(jobs, &queue, &worker, sign.lock_s).await?);
     let kept = match &sign.holding {
         Some(holding) => hive.heartbeat_holding(&queue, &worker, lock, holding).await?,
         None => hive.heartbeat(&queue, &worker, lock, None).await?,
@@ -121,7 +119,7 @@ pub(super) async fn settle(
     let jobs = app.services.jobs().await?;
     let claim = Claim {
         max: batch("max", wish.max.unwrap_or(0))?,
-        lock: lock(&jobs.hive, &queue, &worker, wish.lock_s).await?,
+        lock: lock(jobs, &queue, &worker, wish.lock_s).await?,
         worker,
         queue,
     };
@@ -161,7 +159,9 @@ pub(super) async fn leave(
     Body(Leaving { worker }): Body<Leaving>,
 ) -> Result<Json<LeftJobs>, Problem> {
     let worker = worker_id(&app, Some(&worker), &queue).await?;
-    let released = app.services.jobs().await?.hive.leave(&queue, &worker).await?;
+    let jobs = app.services.jobs().await?;
+    jobs.waiters.note_left(&queue, &worker);
+    let released = jobs.hive.leave(&queue, &worker).await?;
     Ok(Json(LeftJobs { released }))
 }
 
@@ -215,8 +215,21 @@ pub(super) async fn fail(
         retry: failing.retry,
         retry_delay: failing.retry_delay,
         progressive_delay: failing.progressive_delay,
+        snooze_ms: None,
     };
     settle_one(app, jid, &failing.worker, failing.attempt, End::Failed(failure)).await
+}
+
+/// Runs a job later because it cannot be done now. This is no failure and uses no retry.
+#[utoipa::path(post, path = "/jobs/{jid}/snooze", tag = "worker", operation_id = "snooze", params(("jid" = String, Path)),
+    request_body = Snoozing,
+    responses((status = OK, body = Settlement)))]
+pub(super) async fn snooze(
+    app: State<Arc<App>>,
+    jid: Job,
+    Body(Snoozing { worker, attempt, delay }): Body<Snoozing>,
+) -> Result<Json<Settlement>, Problem> {
+    settle_one(app, jid, &worker, attempt, End::Snoozed { delay_ms: delay }).await
 }
 
 /// Returns a job to the queue unfinished, as if it had not been claimed.
@@ -238,17 +251,21 @@ async fn settle_one(
     attempt: Option<u64>,
     end: End,
 ) -> Result<Json<Settlement>, Problem> {
-    let hive = &app.services.jobs().await?.hive;
-    let job = hive.job(&jid).await?;
-    let Some(queue) = job.queue_name() else {
+    let jobs = app.services.jobs().await?;
+    let hive = &jobs.hive;
+    let queue = match jobs.waiters.queue_of(&jid) {
+        Some(queue) => Some(queue),
+        None => hive.job(&jid).await?.queue_name(),
+    };
+    let Some(queue) = queue else {
         return Err(invalid("jid", format!("the job \"{jid}\" has no queue that could be used")));
     };
     let worker = worker_id(&app, Some(worker), &queue).await?;
     let outcome = Outcome { jid: jid.to_string(), attempt, options: None, end, told: None };
     wire::check_times(&outcome)?;
-    let settled =
-        hive.settle(&queue, &worker, std::slice::from_ref(&outcome), 0, Care::KEYRACK.lock).await?;
-    let verdict = settled.verdicts.first().copied().unwrap_or(Verdict::Gone);
+    let claim = Claim { queue, worker, max: 0, lock: Care::KEYRACK.lock };
+    let (verdicts, _) = jobs.waiters.settle(vec![outcome.clone()], &claim).await?;
+    let (verdict, worker) = (verdicts.first().copied().unwrap_or(Verdict::Gone), claim.worker);
     if verdict == Verdict::Ok
         || (verdict == Verdict::Lost && was_told(hive, &jid, &worker, &outcome).await?)
     {
@@ -275,7 +292,8 @@ async fn was_told(
                 job.status() == Status::Completed && job.result() == Some(result.as_str())
             }
             End::Failed(_) => matches!(job.status(), Status::Failed | Status::Retried),
-            End::Released => false,
+            // The script knows these.
+            End::Snoozed { .. } | End::Released => false,
         })
 }
 
@@ -309,6 +327,18 @@ async fn claim_unless_stopped(
 /// From here on nothing can keep the answer from the client but its connection.
 fn keep(caught: Option<ClaimGuard>) -> Claimed {
     caught.map(ClaimGuard::keep).unwrap_or_default()
+}
+
+/// Registers a worker, unless it was a moment ago: being on the list of workers is what gives it a share of the jobs. Gives
+/// back what it does not hold.
+async fn register(jobs: &Jobs, claim: &Claim, holding: Option<Vec<String>>) -> Result<(), Problem> {
+    if holding.is_none() && jobs.waiters.is_registered(claim) {
+        return Ok(());
+    }
+    let info = info(&jobs.hive, claim).await?;
+    let kept = jobs.hive.heartbeat(&claim.queue, &claim.worker, claim.lock, Some(&info)).await?;
+    jobs.waiters.note_registered(claim);
+    give_back_unknown(&jobs.hive, claim, kept, holding).await
 }
 
 /// What is stored about a worker over HTTP, which tells nothing about itself.
@@ -365,13 +395,16 @@ fn batch(field: &'static str, n: usize) -> Result<usize, Problem> {
 
 /// For how long jobs are locked: as asked for, or as the worker has asked for before.
 async fn lock(
-    hive: &Hive,
+    jobs: &Jobs,
     queue: &QueueName,
     worker: &WorkerId,
     lock_s: Option<f64>,
 ) -> Result<Duration, Problem> {
     let Some(seconds) = lock_s else {
-        let known = hive.worker_info(queue, worker).await?;
+        if let Some(lock) = jobs.waiters.lock_of(queue, worker) {
+            return Ok(lock);
+        }
+        let known = jobs.hive.worker_info(queue, worker).await?;
         return Ok(known.map_or(Care::KEYRACK.lock, |info| Duration::from_millis(info.lock_ms)));
     };
     if !(1.0..=LOCK_S_MAX).contains(&seconds) {

@@ -106,7 +106,7 @@ fn program() -> PathBuf {
     }
     let own = std::env::current_exe().expect("this program has a path");
     let path = own.with_file_name("keyrack");
-    assert!(path.is_file(), "\"{}\" is missing; run: cargo build -p keyrack", path.display());
+    assert!(path.is_file(), "\"{}\" is missing; run: cargo build -p keyrack-cli", path.display());
     path
 }
 

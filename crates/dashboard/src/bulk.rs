@@ -75,7 +75,7 @@ pub(crate) async fn ask(State(site): State<Arc<Site>>, visit: Visit) -> Response
         let (count, is_all) = count(hive, &plan).await?;
         let at_least = if is_all { "" } else { "at least " };
         Ok::<_, Problem>(BulkPage {
-            verb: verb(plan.what),
+            verb: verb(&plan.what),
             count: format!("{at_least}{}", format::counted(count, "job")),
             is_none: count == 0,
             back: wanted.list_link(),
@@ -139,7 +139,7 @@ impl View for OneBulkRun {
         let outcome = errand.outcome();
         Ok(BulkRunPage {
             frame,
-            verb: verb(plan.what),
+            verb: verb(&plan.what),
             queue: plan.queue.to_string(),
             queue_link: link::queue(plan.queue.as_str()),
             place: plan.filter.place,
@@ -182,10 +182,11 @@ pub(crate) async fn stop(State(site): State<Arc<Site>>, Path(id): Path<u64>) -> 
     go_and_tell(&format!("/bulk/{id}"), true, "Stopped: what was changed stays changed.")
 }
 
-fn verb(what: Bulk) -> &'static str {
+fn verb(what: &Bulk) -> &'static str {
     match what {
         Bulk::Cancel => "Cancel",
         Bulk::Retry => "Retry",
+        Bulk::Change(_) => "Change",
     }
 }
 
@@ -198,9 +199,7 @@ impl BulkQuery {
         };
         let place: Place =
             self.place.parse().map_err(|reason: String| form::wrong("place", &reason))?;
-        if what == Bulk::Retry && place != Place::Failed {
-            return Err(form::wrong("place", "only failed jobs can be run again"));
-        }
+        what.check_place(place)?;
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let filter = Filter { place, text: some(&self.text), tag: some(&self.tag) };
         Ok(Plan { what, queue: queue_name(self.queue.as_str())?, filter })
@@ -220,7 +219,7 @@ impl BulkQuery {
 impl Plan {
     /// What it is about, for the audit log.
     fn told(&self) -> String {
-        let mut told = format!("{} {} {}", verb(self.what), self.filter.place, self.queue);
+        let mut told = format!("{} {} {}", verb(&self.what), self.filter.place, self.queue);
         for (name, value) in [("tag", &self.filter.tag), ("text", &self.filter.text)] {
             if let Some(value) = value {
                 told.push_str(&format!(" {name}={value}"));
@@ -249,7 +248,8 @@ async fn count(hive: &Hive, plan: &Plan) -> Result<(u64, bool), Problem> {
     }
     let (mut total, mut cursor, started) = (0, None::<String>, Instant::now());
     loop {
-        let done = hive.bulk(&plan.queue, &plan.filter, plan.what, true, cursor.as_deref()).await?;
+        let done =
+            hive.bulk(&plan.queue, &plan.filter, &plan.what, true, cursor.as_deref()).await?;
         total += done.matched;
         cursor = done.next;
         if cursor.is_none() || started.elapsed() > PATIENCE {

@@ -4,15 +4,17 @@ use std::{collections::HashMap, sync::Arc};
 
 use askama::Template;
 use axum::{
+    body::Bytes,
     extract::{Path, State},
     response::Response,
 };
 use keyrack_format as format;
-use keyrack_jobs::bee::{HistoryEntry, Hive, Job, Status, keys::Jid};
+use keyrack_jobs::bee::{Backoff, Change, HistoryEntry, Hive, Job, Status, keys::Jid};
 use keyrack_web::Problem;
+use serde::Deserialize;
 
 use super::{
-    Frame, Visit, assets,
+    Frame, Visit, assets, form,
     frame::go_and_tell,
     graph::{Graph, Neighbour, Role},
     link,
@@ -46,6 +48,8 @@ pub(super) struct JobPage {
     graph: Graph,
     can_cancel: bool,
     can_retry: bool,
+    can_change: bool,
+    priority: f64,
 }
 live_page!(JobPage);
 
@@ -92,6 +96,8 @@ impl View for OneJob {
             graph: Graph::of(&job, &neighbours, left_out),
             can_cancel: !matches!(status, Status::Canceled | Status::Expired),
             can_retry: matches!(status, Status::Failed | Status::Canceled | Status::Expired),
+            can_change: waits,
+            priority: job.options().priority,
         })
     }
 }
@@ -139,6 +145,55 @@ pub(crate) async fn retry(State(site): State<Arc<Site>>, Path(jid): Path<String>
     }
 }
 
+/// What the form of a job that waits holds.
+#[derive(Debug, Deserialize)]
+struct ChangeForm {
+    /// "1" when the job is to run now.
+    #[serde(default)]
+    run_now: String,
+    #[serde(default)]
+    priority: String,
+    /// In seconds.
+    #[serde(default)]
+    delay: String,
+}
+
+impl ChangeForm {
+    fn change(&self) -> Result<Change, Problem> {
+        let delay: Option<f64> = form::number("delay", &self.delay)?;
+        let change = Change {
+            run_now: self.run_now == "1",
+            priority: form::number("priority", &self.priority)?,
+            delay: delay.map(|seconds| (seconds * 1_000.0).round()),
+            ..Change::default()
+        };
+        match change.is_empty() {
+            true => Err(form::wrong("priority", "nothing is given that is to be different")),
+            false => Ok(change),
+        }
+    }
+}
+
+/// `POST /jobs/{jid}/change`
+pub(crate) async fn change(
+    State(site): State<Arc<Site>>,
+    Path(jid): Path<String>,
+    body: Bytes,
+) -> Response {
+    let to = link::job(&jid);
+    let done: Result<_, Problem> = async {
+        let change = form::read::<ChangeForm>(&body)?.change()?;
+        let jid = job_id(jid)?;
+        Ok(site.services.jobs().await?.hive.change_job(&jid, &change).await?)
+    }
+    .await;
+    match done {
+        Ok(true) => go_and_tell(&to, true, "Changed."),
+        Ok(false) => go_and_tell(&to, true, "It is so already."),
+        Err(problem) => go_and_tell(&to, false, problem.message()),
+    }
+}
+
 pub(super) fn job_id(jid: impl Into<String>) -> Result<Jid, Problem> {
     Ok(Jid::new(jid).map_err(keyrack_jobs::Error::from)?)
 }
@@ -163,8 +218,18 @@ fn facts(job: &Job, now: u64) -> Vec<(&'static str, String)> {
     if job.deaths() > 0 {
         facts.push(("Workers lost", job.deaths().to_string()));
     }
+    facts.extend(options.own_backoff().map(|backoff| ("Waits before retries", waits(&backoff))));
+    facts.extend(options.timeout.map(|ms| ("Time limit", format::duration_ms(ms))));
+    facts.extend(options.start_by.map(|at| ("Has to start by", format::utc(at))));
     facts.push(("Result kept for", format::duration_ms(options.ttl)));
     facts
+}
+
+/// A backoff in words.
+fn waits(backoff: &Backoff) -> String {
+    let time = |ms: f64| format::duration_ms(ms as u64);
+    let longest = backoff.max_ms.map(|ms| format!(", at most {}", time(ms))).unwrap_or_default();
+    format!("{}, {} at first{longest}", backoff.kind, time(backoff.delay_ms))
 }
 
 /// The jobs around a job, and how many more there are.

@@ -133,6 +133,7 @@ fn pages() -> Routes<Arc<Site>> {
         .get("/jobs/{jid}", Permission::read(Viewer), job::job)
         .post("/jobs/{jid}/cancel", Permission::change(Operator, "job_canceled"), job::cancel)
         .post("/jobs/{jid}/retry", Permission::change(Operator, "job_retried"), job::retry)
+        .post("/jobs/{jid}/change", Permission::change(Operator, "job_changed"), job::change)
         .get("/queues/{queue}", Permission::read(Viewer), queue::queue)
         .post("/queues/{queue}/pause", Permission::change(Operator, "queue_paused"), queue::pause)
         .post(
@@ -154,6 +155,27 @@ fn pages() -> Routes<Arc<Site>> {
         .get("/bulk/{id}", Permission::read(Viewer), bulk::errand)
         .post("/bulk/{id}/stop", Permission::change(Operator, "bulk_stopped"), bulk::stop)
         .get("/recurring", Permission::read(Viewer), recurring::recurring)
+        .get("/recurring/new", Permission::unaudited_change(Operator), recurring::ask)
+        .post(
+            "/recurring/new",
+            Permission::change(Operator, "recurring_created"),
+            recurring::create,
+        )
+        .get(
+            "/recurring/{name}/change",
+            Permission::unaudited_change(Operator),
+            recurring::ask_change,
+        )
+        .post(
+            "/recurring/{name}/change",
+            Permission::change(Operator, "recurring_changed"),
+            recurring::change,
+        )
+        .post(
+            "/recurring/{name}/delete",
+            Permission::change(Operator, "recurring_deleted"),
+            recurring::delete,
+        )
         .post(
             "/recurring/{name}/run",
             Permission::change(Operator, "recurring_run"),

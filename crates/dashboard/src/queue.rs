@@ -44,6 +44,8 @@ pub(super) struct QueuePage {
     tenant_concurrency: String,
     completed_max: String,
     failed_max: String,
+    /// What single tenants may, or may not, a line for each.
+    tenants: Vec<String>,
     /// How many ended jobs were deleted before their time, if any were.
     dropped: Option<String>,
 }
@@ -91,8 +93,24 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         tenant_concurrency: text(stats.limits.tenant_concurrency),
         completed_max: text(stats.limits.completed_max),
         failed_max: text(stats.limits.failed_max),
+        tenants: tenants(&stats.limits),
         dropped: (stats.dropped > 0).then(|| format::counted(stats.dropped, "ended job")),
     }
+}
+
+/// What tenants may, in words.
+fn tenants(limits: &Limits) -> Vec<String> {
+    let rate = |rate: &Rate| {
+        let per = format::duration_ms(rate.per_ms);
+        format!("{} starts per {per}", format::count(rate.max))
+    };
+    let every = limits.tenant_rate.iter().map(|own| format!("every tenant: {}", rate(own)));
+    let at_once = limits.tenants.iter().map(|(name, n)| format!("{name}: {n} at once"));
+    let rates = limits.tenant_rates.iter().map(|(name, own)| format!("{name}: {}", rate(own)));
+    let weights =
+        limits.tenant_weights.iter().map(|(name, n)| format!("{name}: {n} turns to one of others"));
+    let paused = limits.paused_tenants.iter().map(|name| format!("{name}: paused"));
+    every.chain(at_once).chain(rates).chain(weights).chain(paused).collect()
 }
 
 impl PlaceCount {

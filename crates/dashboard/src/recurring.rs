@@ -1,16 +1,23 @@
-//! The page of what runs by the calendar.
+//! The page of what runs by the calendar, with its next runs. `form` creates and changes jobs.
+
+mod calendar;
+mod form;
 
 use std::sync::Arc;
 
 use askama::Template;
 use axum::{
+    body::Bytes,
     extract::{Path, State},
     response::Response,
 };
 use keyrack_format as format;
 use keyrack_jobs::recurring::{ListState, Listed, Schedule, Target};
 use keyrack_web::Problem;
+use serde::Deserialize;
 
+use self::calendar::Day;
+pub(crate) use self::form::{ask, ask_change, change, create};
 use super::{
     Frame, Visit, assets,
     frame::go_and_tell,
@@ -19,7 +26,7 @@ use super::{
 };
 use crate::Site;
 
-/// How many runs ahead are told.
+/// How many runs ahead are told of each job.
 const RUNS: usize = 3;
 
 #[derive(Template)]
@@ -27,8 +34,12 @@ const RUNS: usize = 3;
 pub(super) struct RecurringPage {
     frame: Frame,
     rows: Vec<Row>,
-    /// Why these do not run, if so.
+    /// Why those of the settings do not run, if so.
     notice: &'static str,
+    /// Names of jobs that cannot be read.
+    unreadable: Vec<String>,
+    /// The next runs by day.
+    days: Vec<Day>,
 }
 live_page!(RecurringPage);
 
@@ -43,6 +54,8 @@ struct Row {
     next: String,
     runs: Vec<String>,
     paused: bool,
+    /// The version of one that was defined at run time.
+    version: Option<u64>,
 }
 
 struct RecurringView;
@@ -51,17 +64,23 @@ impl View for RecurringView {
     type Page = RecurringPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<RecurringPage, Problem> {
-        let listing = site.services.recurring().await?.list().await?;
+        let recurring = site.services.recurring().await?;
+        let listing = recurring.list().await?;
         let notice = match listing.state {
             ListState::InForce => "",
+            _ if recurring.definitions().is_empty() => "",
             ListState::NoList => {
-                "No scheduler has started yet, so nothing is queued by the calendar."
+                "No scheduler has started yet, so jobs of the settings are not queued."
             }
-            ListState::OtherList(_) => "Another program's list is in force; this one waits.",
+            ListState::OtherList(_) => {
+                "Another program's list is in force; the jobs of these settings wait."
+            }
         };
+        let days = calendar::days(&listing, recurring.now());
         let now = site.services.store.now_ms();
         let rows = listing.jobs.iter().map(|listed| Row::of(listed, now)).collect();
-        Ok(RecurringPage { frame, rows, notice })
+        let unreadable = listing.unreadable.into_iter().map(|(name, _)| name).collect();
+        Ok(RecurringPage { frame, rows, notice, unreadable, days })
     }
 }
 
@@ -91,6 +110,28 @@ pub(crate) async fn resume(State(site): State<Arc<Site>>, Path(name): Path<Strin
     answer(done.map(|()| "Resumed.".into()))
 }
 
+/// The version that somebody looked at.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LookedAt {
+    version: String,
+}
+
+/// `POST /recurring/{name}/delete`
+pub(crate) async fn delete(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let delete = async {
+        let looked_at: LookedAt = super::form::read(&body)?;
+        let version = super::form::number("version", &looked_at.version)?;
+        Ok(site.services.recurring().await?.delete(&name, version).await?)
+    };
+    let done: Result<(), Problem> = delete.await;
+    answer(done.map(|()| "Deleted.".into()))
+}
+
 fn answer(done: Result<String, Problem>) -> Response {
     match done {
         Ok(text) => go_and_tell("/recurring", true, &text),
@@ -104,6 +145,7 @@ impl Row {
         let (schedule, zone) = match definition.schedule() {
             Schedule::Cron(cron) => (cron.expression().to_owned(), cron.zone_name()),
             Schedule::Interval(interval) => ("by filters".to_owned(), interval.zone_name()),
+            other @ (Schedule::Every(_) | Schedule::Once(_)) => (other.to_string(), ""),
         };
         let (target, target_link) = match definition.target() {
             Target::Bee(queue) => (queue.to_string(), Some(link::queue(queue.as_str()))),
@@ -121,9 +163,10 @@ impl Row {
             target_link,
             schedule,
             zone: zone.to_owned(),
-            next: runs.first().map(|at| format::relative(*at, now)).unwrap_or_default(),
+            next: runs.first().map_or_else(|| "never".into(), |at| format::relative(*at, now)),
             runs: runs.into_iter().map(format::utc).collect(),
             paused: listed.paused,
+            version: listed.version(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Submitting a job by a form.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{body::Bytes, extract::State, http::StatusCode, response::Response};
@@ -26,6 +26,8 @@ struct SubmitForm {
     priority: String,
     delay_s: String,
     retries: String,
+    timeout_s: String,
+    start_within_s: String,
     tags: String,
     tenant: String,
     after: String,
@@ -105,6 +107,12 @@ impl SubmitForm {
         if let Some(retries) = form::number("retries", &self.retries)? {
             job = job.retries(retries);
         }
+        if let Some(seconds) = seconds("time limit", &self.timeout_s)? {
+            job = job.timeout(seconds);
+        }
+        if let Some(seconds) = seconds("start within", &self.start_within_s)? {
+            job = job.start_within(seconds);
+        }
         for tag in form::words(&self.tags) {
             job = job.tag(Tag::new(tag).map_err(Error::from)?);
         }
@@ -123,4 +131,11 @@ impl SubmitForm {
         job.validate()?;
         Ok(job)
     }
+}
+
+/// A time that is typed in seconds.
+fn seconds(name: &'static str, text: &str) -> Result<Option<Duration>, Problem> {
+    let Some(seconds) = form::number::<f64>(name, text)? else { return Ok(None) };
+    let time = Duration::try_from_secs_f64(seconds);
+    time.map(Some).map_err(|_| form::wrong(name, "give a number of seconds above 0"))
 }

@@ -160,7 +160,8 @@ impl Driver {
         let (step, iteration, iterations, done) = match action.report {
             Report::Begins { step, iterations } => {
                 let step_name = step.to_owned();
-                let new = NewTrace { pbar_name, uid, step_name, iterations, now };
+                let new =
+                    NewTrace { pbar_name, uid, step_name, iterations, now, reports_every: None };
                 return Ok(self.progress.create_trace(&user, &new).await?);
             }
             Report::Goes { step, iteration, iterations } => (step, iteration, iterations, false),

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 use keyrack_keys::PartError;
 use keyrack_store::{Class, ErrorInfo, ServiceError};
 
+#[cfg(feature = "billing")]
 use crate::web::CallError;
 
 /// Why something about entitlements, limits or the checkout could not be done. Cheap to clone, because all who wait for one
@@ -56,9 +57,11 @@ pub enum Error {
     #[error("the webhook is not Stripe's: {reason}")]
     NotStripes { reason: &'static str },
 
+    #[cfg(feature = "billing")]
     #[error("stripe could not do it: {0}")]
     Stripe(CallError),
 
+    #[cfg(feature = "billing")]
     #[error("the source of entitlements could not do it: {0}")]
     Source(CallError),
 
@@ -69,6 +72,7 @@ pub enum Error {
     Store(#[source] Arc<keyrack_store::Error>),
 }
 
+#[cfg(feature = "billing")]
 impl Error {
     /// The word of a refusal by a script.
     pub(crate) fn word(&self) -> Option<&str> {
@@ -95,11 +99,12 @@ const UNKNOWN_USER_RETRY_S: u32 = 10;
 const BUSY_RETRY_S: u32 = 5;
 
 /// Seconds after which Stripe or the source may answer again.
+#[cfg(feature = "billing")]
 const PROVIDER_RETRY_S: u32 = 15;
 
 impl ServiceError for Error {
     fn info(&self) -> ErrorInfo {
-        use Class::{Busy, Conflict, Denied, Internal, Invalid, Limited, NotFound, Unavailable};
+        use Class::{Busy, Conflict, Denied, Internal, Invalid, Limited, NotFound};
 
         match self {
             Error::Part(_) => ErrorInfo::BAD_NAME,
@@ -132,9 +137,13 @@ impl ServiceError for Error {
             Error::NotStripes { .. } => {
                 ErrorInfo::new(Denied, "bad_signature", "the message is not signed as it should be")
             }
-            Error::Stripe(_) => ErrorInfo::later(Unavailable, "stripe_error", PROVIDER_RETRY_S),
+            #[cfg(feature = "billing")]
+            Error::Stripe(_) => {
+                ErrorInfo::later(Class::Unavailable, "stripe_error", PROVIDER_RETRY_S)
+            }
+            #[cfg(feature = "billing")]
             Error::Source(_) => {
-                ErrorInfo::later(Unavailable, "revenue_cat_error", PROVIDER_RETRY_S)
+                ErrorInfo::later(Class::Unavailable, "revenue_cat_error", PROVIDER_RETRY_S)
             }
             Error::NoRandom => ErrorInfo::operator(Internal),
             Error::Store(error) => error.info(),

@@ -54,6 +54,17 @@ impl Server {
         self.serve(listener, Box::pin(stop))
     }
 
+    /// All routes, for a server of somebody else. What the first page draws is sampled for as long as the runtime runs.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn router(self) -> Router {
+        let site = self.site();
+        let router = router(&site);
+        tokio::spawn(async move { keyrack_dashboard::take_pulse(&site).await });
+        router
+    }
+
     /// Boxed on both sides, so that everything behind it is compiled here and not again by each who runs a server.
     fn serve(
         self,

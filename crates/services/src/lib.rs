@@ -1,7 +1,8 @@
 //! Every service of keyrack in one value.
 //!
 //! [`Services`] is built once from settings and handed to the API, the dashboard, workers and commands. [`census`] counts the
-//! keys of each family without being a burden to the store. [`alerts`] has the rules of what somebody should look at.
+//! keys of each family without being a burden to the store. [`alerts`] has the rules of what somebody should look at,
+//! and [`LintWatch`] checks the store all the time if it is asked to.
 
 mod services;
 
@@ -9,10 +10,12 @@ pub mod alerts;
 mod cache;
 
 pub mod census;
+mod lint_watch;
 mod recommendations;
 
 pub use self::{
     cache::Cache,
+    lint_watch::{LintWatch, Walked},
     recommendations::{AppTables, Recommendations, TablesFuture},
-    services::{Billing, Deploys, Jobs, Options, Quotas, Services},
+    services::{Billing, Deploys, Jobs, Options, Quotas, RECURRING_ORIGIN, Services},
 };

@@ -19,7 +19,10 @@ use keyrack_store::Store;
 use keyrack_updates::{Secret, keys::Repo};
 use tokio::sync::OnceCell;
 
-use crate::{Recommendations, alerts::AlertReader, census::Census};
+use crate::{LintWatch, Recommendations, alerts::AlertReader, census::Census};
+
+/// Where recurring jobs come from that are not defined at run time.
+pub const RECURRING_ORIGIN: &str = "the server's settings ([[recurring]] in keyrack.toml)";
 
 /// Every service, over one store.
 #[derive(Debug)]
@@ -50,6 +53,8 @@ pub struct Services {
     pub recommendations: Recommendations,
     /// How many keys of each family there are.
     pub census: Census,
+    /// Whether they are as declared, if somebody looks.
+    pub lint: LintWatch,
     pub(crate) alerts: AlertReader,
     definitions: Vec<Definition>,
     jobs: OnceCell<Jobs>,
@@ -153,6 +158,7 @@ impl Services {
                 Recommendations::new(Recommender::new(store.clone(), settings))
             }),
             census: Census::new(store.clone()),
+            lint: LintWatch::default(),
             alerts: AlertReader::default(),
             definitions: recurring,
             jobs: OnceCell::new(),
@@ -199,6 +205,7 @@ impl Services {
             Error::Store(error) => recurring::Error::Store(error),
             source => recurring::Error::Bee { queue: String::new(), source },
         })?;
-        Recurring::new(jobs.hive.clone(), self.definitions.clone())
+        let recurring = Recurring::new(jobs.hive.clone(), self.definitions.clone())?;
+        Ok(recurring.with_origin(RECURRING_ORIGIN))
     }
 }

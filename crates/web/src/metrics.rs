@@ -2,8 +2,10 @@
 
 mod entitlements;
 mod jobs;
+mod lint;
 mod process;
 mod snapshot;
+mod times;
 
 use std::sync::Arc;
 

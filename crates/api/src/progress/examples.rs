@@ -63,6 +63,7 @@ pub(crate) async fn start(
         step_name: "queuing".into(),
         iterations: None,
         now: app.services.progress.now(),
+        reports_every: None,
     };
     app.services.progress.create_trace(&sub, &trace).await?;
     let kwargs = json!({

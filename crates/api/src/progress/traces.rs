@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State, http::StatusCode};
-use keyrack_progress::{NewTrace, RetainedStep, RetainedTrace, Update};
+use keyrack_progress::{FailedTrace, NewTrace, RetainedStep, RetainedTrace, TraceFailure, Update};
 use keyrack_web::{
     App, Problem,
     extract::{Body, Query},
@@ -37,6 +37,20 @@ pub(crate) async fn update(
     Body(body): Body<Update>,
 ) -> Result<StatusCode, Problem> {
     app.services.progress.update_trace(&sub, &body).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Ends a trace whose run has failed: everybody who watches it is told, and nothing is learned from it.
+#[utoipa::path(post, path = "/progress_bars/traces/failures/", tag = "traces", operation_id = "failTrace",
+    request_body = FailedTrace, responses((status = NO_CONTENT)))]
+pub(crate) async fn fail(
+    State(app): State<Arc<App>>,
+    Editor(sub): Editor,
+    Body(body): Body<FailedTrace>,
+) -> Result<StatusCode, Problem> {
+    let FailedTrace { pbar_name, trace_uid, exit_code, signal, now } = body;
+    let failure = TraceFailure { at: now, exit_code, signal };
+    app.services.progress.fail_trace(&sub, &pbar_name, &trace_uid, failure).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -1,7 +1,9 @@
 //! Jobs to be submitted, and what became of them, as they go over the wire.
 
+use std::time::Duration;
+
 use keyrack_jobs::bee::{
-    self, DEFAULT_RETRY_DELAY_MS, Submission,
+    self, BackoffKind, BackoffWish, StoredJob, Submission, SubmitOutcome, UniqueRequest,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 use keyrack_keys::PartError;
@@ -43,12 +45,25 @@ pub(crate) struct NewJob {
     dependencies_on_tags: bool,
     /// The host whose workers are notified first.
     preferred_hostname: Option<String>,
-    /// Number of retries. Default: 5.
+    /// Number of retries. Default: the queue's retries, which are 5 by default.
     retries: Option<u32>,
-    /// Time before each retry. Default: 30,000.
+    /// Time before the first retry. Default: the queue's retry delay, which is 30,000 by default.
     retry_delay: Option<f64>,
-    /// Wait 1, 2, 3, … times `retryDelay`.
+    /// Wait 1, 2, 3, … times `retryDelay`: the same as the backoff `linear`.
     progressive_delay: Option<bool>,
+    /// How the time before a retry grows: not at all, by `retryDelay` each time, or to twice the last one.
+    backoff: Option<BackoffKind>,
+    /// The longest time before a retry, at least `retryDelay`.
+    retry_delay_max: Option<f64>,
+    /// The random share of each time before a retry, from 0 to 1. Default: 0.
+    #[schema(minimum = 0, maximum = 1)]
+    retry_jitter: Option<f64>,
+    /// How long an attempt may take. Default: the queue's timeout, or the worker's.
+    #[schema(minimum = 1)]
+    timeout: Option<u64>,
+    /// How long after its submission it must have started; otherwise it ends as expired.
+    #[schema(minimum = 1)]
+    start_within: Option<u64>,
     /// How long the result is kept. Default: 1,800,000.
     ttl: Option<u64>,
     /// How long a failed job is kept; 0 means as long as a result. Default: the queue's failed TTL, which is 7 days by
@@ -61,6 +76,8 @@ pub(crate) struct NewJob {
     parent: Option<String>,
     /// On whose behalf it runs: the tenants of a queue take turns.
     tenant: Option<String>,
+    /// Which other submissions are for the same job.
+    unique: Option<UniqueRequest>,
 }
 
 impl NewJob {
@@ -101,9 +118,24 @@ impl NewJob {
         if let Some(retries) = self.retries {
             job = job.retries(retries);
         }
-        if self.retry_delay.is_some() || self.progressive_delay.is_some() {
-            let delay = self.retry_delay.unwrap_or(DEFAULT_RETRY_DELAY_MS);
-            job = job.retry_delay_ms(delay, self.progressive_delay.unwrap_or(false));
+        let asked = BackoffWish {
+            kind: self.backoff,
+            progressive: self.progressive_delay.unwrap_or(false),
+            delay: self.retry_delay,
+            longest: self.retry_delay_max,
+            jitter: self.retry_jitter,
+        };
+        if let Some(backoff) = asked.backoff()? {
+            job = job.backoff(backoff);
+        }
+        if let Some(timeout) = self.timeout {
+            job = job.timeout(Duration::from_millis(timeout));
+        }
+        if let Some(time) = self.start_within {
+            job = job.start_within(Duration::from_millis(time));
+        }
+        if let Some(unique) = self.unique {
+            job = job.unique(unique.unique()?);
         }
         if let Some(ttl) = self.ttl {
             job = job.ttl_ms(ttl);
@@ -127,6 +159,20 @@ pub(crate) struct SubmittedJob {
     pub(crate) jid: String,
     /// Whether this request created it; otherwise an earlier one with the same id or key did.
     pub(crate) created: bool,
+    /// What has become of the submission, if it has `unique`: the job is new, it existed before, or it existed and has the
+    /// arguments of this submission now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<SubmitOutcome>,
+}
+
+impl SubmittedJob {
+    pub(crate) fn new(stored: &StoredJob, is_unique: bool) -> SubmittedJob {
+        SubmittedJob {
+            jid: stored.jid.to_string(),
+            created: stored.outcome == SubmitOutcome::Created,
+            outcome: is_unique.then_some(stored.outcome),
+        }
+    }
 }
 
 /// A job that was submitted, and its queue.

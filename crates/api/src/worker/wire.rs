@@ -42,7 +42,7 @@ impl ClaimedJobs {
     pub(crate) fn new(worker: &WorkerId, claimed: &Claimed) -> ClaimedJobs {
         ClaimedJobs {
             worker: worker.to_string(),
-            jobs: claimed.jobs.iter().map(Into::into).collect(),
+            jobs: claimed.jobs.iter().map(|job| ClaimedJob::new(job, claimed.timeout_ms)).collect(),
             blocked: claimed.blocked.map(|blocked| match blocked {
                 Blocked::Paused => "paused",
                 Blocked::Concurrency => "concurrency",
@@ -116,6 +116,8 @@ pub(crate) struct Settle {
     retry_delay: Option<f64>,
     /// For a failed job: whether to wait longer with each retry. Default: the job's `progressiveDelay`.
     progressive_delay: Option<bool>,
+    /// For a snoozed job: in how many milliseconds to run it. Required.
+    delay: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -125,6 +127,8 @@ enum AttemptEnd {
     Completed,
     /// The attempt failed.
     Failed,
+    /// The job cannot be done now and runs again later. This is no failure.
+    Snoozed,
     /// The job is unfinished and returns to the queue.
     Released,
 }
@@ -141,7 +145,9 @@ impl Settle {
                 retry: self.retry.unwrap_or(true),
                 retry_delay: self.retry_delay,
                 progressive_delay: self.progressive_delay,
+                snooze_ms: None,
             }),
+            AttemptEnd::Snoozed => End::Snoozed { delay_ms: self.delay.unwrap_or_default() },
             AttemptEnd::Released => End::Released,
         };
         let outcome =
@@ -159,14 +165,23 @@ impl Settle {
             ("retry", AttemptEnd::Failed, self.retry.is_some()),
             ("retryDelay", AttemptEnd::Failed, self.retry_delay.is_some()),
             ("progressiveDelay", AttemptEnd::Failed, self.progressive_delay.is_some()),
+            ("delay", AttemptEnd::Snoozed, self.delay.is_some()),
         ];
         let stray = given.iter().find(|(_, end, is_given)| *is_given && *end != self.end);
         if let Some((field, end, _)) = stray {
-            let end = if *end == AttemptEnd::Completed { "completed" } else { "failed" };
+            let end = match end {
+                AttemptEnd::Completed => "completed",
+                AttemptEnd::Failed => "failed",
+                AttemptEnd::Snoozed => "snoozed",
+                AttemptEnd::Released => "released",
+            };
             return Err(invalid(*field, format!("only for an end \"{end}\"")));
         }
         if self.end == AttemptEnd::Failed && self.message.is_none() {
             return Err(invalid("message", "missing; say what happened"));
+        }
+        if self.end == AttemptEnd::Snoozed && self.delay.is_none() {
+            return Err(invalid("delay", "missing; say in how many milliseconds to run it"));
         }
         Ok(())
     }
@@ -242,6 +257,18 @@ fn yes() -> bool {
     true
 }
 
+/// A job that runs later.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Snoozing {
+    /// The worker that has it.
+    pub(crate) worker: String,
+    /// The attempt in which the job was claimed; without it, only the worker is compared.
+    pub(crate) attempt: Option<u64>,
+    /// In how many milliseconds to run it.
+    pub(crate) delay: f64,
+}
+
 /// A job that returns to the queue unfinished.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -266,6 +293,7 @@ pub(crate) fn check_times(outcome: &Outcome) -> Result<(), Problem> {
     let (field, ms) = match &outcome.end {
         End::Completed { ttl_ms, .. } => ("ttl", ttl_ms.map(|ttl| ttl as f64)),
         End::Failed(failure) => ("retryDelay", failure.retry_delay),
+        End::Snoozed { delay_ms } => ("delay", Some(*delay_ms)),
         End::Released => return Ok(()),
     };
     match ms {

@@ -109,7 +109,7 @@ impl BulkRun {
         while !self.is_stopped.load(Ordering::Relaxed) {
             let plan = &self.plan;
             let page = hive.list(&plan.queue, &plan.filter, cursor.as_deref(), STEP).await?;
-            let changed = hive.change(&page.jobs, plan.what).await?;
+            let changed = hive.change(&page.jobs, &plan.what).await?;
             self.matched.fetch_add(page.jobs.len() as u64, Ordering::Relaxed);
             self.changed.fetch_add(changed, Ordering::Relaxed);
             cursor = page.next;

@@ -66,6 +66,7 @@ pub(crate) async fn put_other_data(store: &Store) {
         step_name: "read".into(),
         iterations: None,
         now: progress.now(),
+        reports_every: None,
     };
     progress.create_trace(&alice, &new).await.expect("a trace");
 

@@ -69,6 +69,7 @@ async fn a_queue_that_is_not_there_is_told_so() {
         ("GET", "/jobs?place=queued", ""),
         ("POST", "/jobs/cancel", r#"{"place": "queued"}"#),
         ("POST", "/jobs/retry", r#"{"place": "failed"}"#),
+        ("POST", "/jobs/change", r#"{"place": "queued", "change": {"priority": 1}}"#),
     ] {
         let answer = site.send(method, &format!("/api/1/queues/nowhere{path}"), &[], body).await;
         let detail = answer.problem(404, "queue_not_found");
@@ -97,6 +98,7 @@ async fn a_job_that_is_not_there_is_told_so() {
         ("GET", "", ""),
         ("DELETE", "", ""),
         ("POST", "/retry", ""),
+        ("POST", "/change", r#"{"priority": 1}"#),
         ("GET", "/why", ""),
         ("GET", "/outcome?wait_s=60", ""),
         ("PUT", "/tags", r#"{"tags": ["a"]}"#),
@@ -125,6 +127,25 @@ async fn names_and_numbers_out_of_bounds_are_refused_by_field() {
         ("POST", JOBS.into(), json!({"data": {"a": 1}}).to_string(), "data"),
         ("POST", JOBS.into(), json!({"priority": "high"}).to_string(), "priority"),
         ("POST", JOBS.into(), json!({"retries": -1}).to_string(), "retries"),
+        ("POST", JOBS.into(), json!({"backoff": "steep"}).to_string(), "backoff"),
+        ("POST", JOBS.into(), json!({"retryDelayMax": 1}).to_string(), "retryDelayMax"),
+        ("POST", JOBS.into(), json!({"retryJitter": 2}).to_string(), "retryJitter"),
+        ("POST", JOBS.into(), json!({"timeout": 0}).to_string(), "timeout"),
+        ("POST", JOBS.into(), json!({"startWithin": 0}).to_string(), "startWithin"),
+        ("POST", JOBS.into(), unique(json!({"key": "x".repeat(10_240)})), "unique.key"),
+        ("POST", JOBS.into(), unique(json!({"key": "k", "by": "args"})), "unique.by"),
+        ("POST", JOBS.into(), unique(json!({"by": "id"})), "unique.by"),
+        ("POST", JOBS.into(), unique(json!({"for": 0})), "unique.for"),
+        ("POST", JOBS.into(), unique(json!({"for": -1})), "unique.for"),
+        ("POST", JOBS.into(), unique(json!({"until": "then"})), "unique.until"),
+        (
+            "POST",
+            JOBS.into(),
+            unique(json!({"debounce": 9, "debounceMax": 8})),
+            "unique.debounceMax",
+        ),
+        ("POST", JOBS.into(), unique(json!({"debounce": 9, "throttle": 8})), "unique.throttle"),
+        ("POST", JOBS.into(), unique(json!({"fold": true})), "unique.fold"),
         ("POST", JOBS.into(), json!({"ttl": 1e300}).to_string(), "ttl"),
         (
             "POST",
@@ -156,4 +177,9 @@ async fn pages_of_other_sites_are_kept_out() {
     site.send("POST", JOBS, &origin, "{}").await.problem(403, "foreign_page");
     let own = format!("http://{}", site.addr);
     assert_eq!(site.send("POST", JOBS, &[("Origin", &own)], "{}").await.status, 201);
+}
+
+/// A job with this under `unique`.
+fn unique(unique: serde_json::Value) -> String {
+    json!({ "unique": unique }).to_string()
 }

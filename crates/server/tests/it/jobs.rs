@@ -135,6 +135,42 @@ async fn the_outcome_of_a_job_is_waited_for() {
 }
 
 #[tokio::test]
+async fn jobs_that_wait_are_changed_one_by_one_or_by_a_filter() {
+    let site = Site::start().await;
+    let jid = site.submit("emails", json!({"data": [1], "timeout": 5000})).await;
+    site.submit("other%2Femails", json!({})).await;
+    let path = format!("/api/1/jobs/{jid}/change");
+    let asked = json!({"priority": 3, "timeout": null, "data": [2], "delay": 60000});
+    let job = site.post(&path, asked).await.ok();
+    assert_eq!((&job["status"], &job["data"]), (&"new".into(), &json!([2])));
+    let options = &job["options"];
+    assert_eq!((&options["priority"], options.get("timeout")), (&3.into(), None));
+    for (body, field) in [
+        (json!({}), "change"),
+        (json!({"priority": 11}), "priority"),
+        (json!({"delay": -1}), "delay"),
+        (json!({"queue": "other/emails"}), "queue"),
+    ] {
+        let refused = site.post(&path, body).await;
+        assert_eq!((refused.status, refused.field().as_deref()), (422, Some(field)));
+    }
+    site.post(&path, json!({"queue": "nowhere"})).await.problem(404, "queue_not_found");
+
+    let many = "/api/1/queues/emails/jobs/change";
+    let dry = json!({"place": "delayed", "dry_run": true, "change": {"runNow": true}});
+    assert_eq!(site.post(many, dry).await.ok(), json!({"matched": 1, "changed": 0, "next": null}));
+    let wet = json!({"place": "delayed", "change": {"runNow": true}});
+    assert_eq!(site.post(many, wet).await.ok(), json!({"matched": 1, "changed": 1, "next": null}));
+    let refused = site.post(many, json!({"place": "failed", "change": {"runNow": true}})).await;
+    assert!(refused.problem(422, "invalid").contains("only jobs that wait can be changed"));
+
+    site.claim("emails", "mailer", 1).await;
+    let refused = site.post(&path, json!({"priority": 1})).await;
+    let detail = refused.problem(409, "job_conflict");
+    assert!(detail.contains("is running; only a job that waits can be changed"), "{detail}");
+}
+
+#[tokio::test]
 async fn many_jobs_are_cancelled_or_retried_after_a_dry_run() {
     let site = Site::start().await;
     for n in 0..6 {

@@ -5,6 +5,7 @@ mod site;
 mod bad_input;
 mod calculations;
 mod calculations_pages;
+mod conformance;
 mod events;
 mod jobs;
 mod outages;

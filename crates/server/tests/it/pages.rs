@@ -50,6 +50,11 @@ async fn job_lives_its_whole_life_through_forms() {
         assert!(page.contains(part), "{part}: {page}");
     }
     let jid = job_of(&submitted);
+    let changed = site.form(&format!("/jobs/{jid}/change"), "priority=5&delay=60").await;
+    let page = site.follow(&changed).await;
+    assert!(page.contains("Changed.") && page.contains("Run now"), "{page}");
+    let empty = site.form(&format!("/jobs/{jid}/change"), "priority=").await;
+    assert!(site.follow(&empty).await.contains("nothing is given"));
     let canceled = site.form(&format!("/jobs/{jid}/cancel"), "").await;
     assert!(site.follow(&canceled).await.contains("Cancelled."));
     let retried = site.form(&format!("/jobs/{jid}/retry"), "").await;
@@ -118,12 +123,16 @@ async fn pages_of_other_sites_can_send_no_form() {
         "/submit".to_owned(),
         format!("/jobs/{jid}/cancel"),
         format!("/jobs/{jid}/retry"),
+        format!("/jobs/{jid}/change"),
         "/queues/mail/pause".into(),
         "/queues/mail/resume".into(),
         "/queues/mail/limits".into(),
         "/queues/mail/delete".into(),
         "/bulk".into(),
         "/bulk/1/stop".into(),
+        "/recurring/new".into(),
+        "/recurring/x/change".into(),
+        "/recurring/x/delete".into(),
         "/recurring/x/run".into(),
         "/recurring/x/pause".into(),
         "/recurring/x/resume".into(),

@@ -48,6 +48,32 @@ async fn a_queue_is_shown_with_its_workers_and_minutes() {
 }
 
 #[tokio::test]
+async fn a_queue_tells_how_long_its_jobs_took() {
+    let site = Site::start().await;
+    let unknown = site.get("/api/1/queues/emails/times").await;
+    unknown.problem(404, "queue_not_found");
+    site.submit("emails", json!({"data": ["a"]})).await;
+    let job = site.claim("emails", "mailer", 1).await.remove(0);
+    let jid = job["jid"].as_str().expect("an id");
+    let done = json!({"worker": "mailer", "attempt": 1, "result": 7});
+    site.post(&format!("/api/1/jobs/{jid}/complete"), done).await.ok();
+    let times = site.get("/api/1/queues/emails/times?resolution=minute").await.ok();
+    assert_eq!(times["resolution"], "minute");
+    let sum = &times["sum"];
+    let counts = (&sum["submitted"], &sum["started"], &sum["completed"], &sum["error_rate"]);
+    assert_eq!(counts, (&1.into(), &1.into(), &1.into(), &0.0.into()));
+    assert_eq!((&sum["wait"]["count"], &sum["run"]["count"]), (&1.into(), &1.into()));
+    assert_eq!(times["slowest"][0]["jid"], jid);
+    for (query, field) in [("from=9999999999999", "from"), ("from=1", "from")] {
+        let refused = site.get(&format!("/api/1/queues/emails/times?{query}")).await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some(field));
+    }
+    let refused = site.get("/api/1/queues/emails/times?resolution=day").await;
+    refused.problem(422, "invalid");
+}
+
+#[tokio::test]
 async fn a_paused_queue_says_so_to_its_workers() {
     let site = Site::start().await;
     site.submit("emails", json!({})).await;
@@ -66,6 +92,9 @@ async fn limits_are_set_before_the_first_job_and_shown() {
     let limits = json!({
         "concurrency": 2, "rate": {"max": 100, "per_ms": 1000}, "tenant_concurrency": 1, "tenants": {"acme": 2},
         "completed_max": 5_000, "failed_max": null, "failed_ttl_ms": 60_000,
+        "retries": 3, "backoff": {"kind": "exponential", "delay_ms": 1000.0, "max_ms": 60_000.0, "jitter": 0.5},
+        "timeout_ms": 30_000,
+        "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [],
     });
     let unknown = site.put("/api/1/queues/emails/limits", limits.clone()).await;
     unknown.problem(404, "queue_not_found");
@@ -84,6 +113,8 @@ async fn limits_are_set_before_the_first_job_and_shown() {
         (json!({"concurrency": -1}), "concurrency"),
         (json!({"rate": {"max": 1}}), "rate"),
         (json!({"rate": {"max": 1, "per_ms": "soon"}}), "rate.per_ms"),
+        (json!({"backoff": {"delay_ms": 1000, "max_ms": 10}}), "backoff.max_ms"),
+        (json!({"timeout_ms": 0}), "timeout_ms"),
     ] {
         let refused = site.put("/api/1/queues/emails/limits", limits).await;
         refused.problem(422, "invalid");
@@ -126,6 +157,10 @@ async fn the_numbers_of_queues_are_metrics() {
         "keyrack_jobs_workers{queue=\"emails\"} 1\n",
         "keyrack_jobs_paused{queue=\"emails\"} 0\n",
         "keyrack_jobs_oldest_seconds{queue=\"emails\"} ",
+        "keyrack_jobs_canceled_total{queue=\"emails\"} 0\n",
+        "# TYPE keyrack_jobs_wait_seconds histogram\n",
+        "keyrack_jobs_wait_seconds_bucket{le=\"+Inf\",queue=\"emails\"} 1\n",
+        "keyrack_jobs_run_seconds_count{queue=\"emails\"} 1\n",
     ] {
         assert!(metrics.contains(line), "no {line:?} in\n{metrics}");
     }

@@ -89,9 +89,10 @@ fn ids(page: &Json) -> Vec<u64> {
 async fn lists_have_reasons_and_pages_follow_each_other() {
     let site = loaded().await;
     let whole = site.get("/api/1/recommendations/7?limit=12").await.ok();
-    let first = &whole["items"][0];
-    assert_eq!((&first["challenge_id"], &first["reason"]), (&json!(1), &json!("liked")));
-    assert_eq!(first["because"], "you often react to challenge 1");
+    let items = whole["items"].as_array().expect("items");
+    assert_eq!(items[0]["challenge_id"], 1);
+    let liked = items.iter().find(|item| item["reason"] == "good_challenge").expect("a reason");
+    assert_eq!(liked["because"], "posts of challenge 1 are liked");
     assert!(!ids(&whole).contains(&102), "liked already");
     let mut paged = ids(&site.get("/api/1/recommendations/7?limit=6").await.ok());
     let cursor = site.get("/api/1/recommendations/7?limit=6").await.ok()["next_cursor"].clone();
@@ -102,6 +103,41 @@ async fn lists_have_reasons_and_pages_follow_each_other() {
     let seeded = site.get("/api/1/recommendations/stranger?seed=5").await.ok();
     assert_eq!(seeded, site.get("/api/1/recommendations/stranger?seed=5").await.ok());
     assert_eq!(ids(&seeded).len(), 20);
+}
+
+#[tokio::test]
+async fn a_feed_speaks_of_items_and_takes_filters_and_feedback() {
+    let site = loaded().await;
+    assert_eq!(site.put("/api/1/feed/groups/21", json!({"section": 4})).await.status, 204);
+    let item = json!({"id": 900, "author_id": "77", "group_id": 21});
+    assert_eq!(site.post("/api/1/feed/items", item).await.ok()["taken"], true);
+    let feed = site.get("/api/1/feed/users/9?sections=4").await.ok();
+    assert_eq!(feed["items"].as_array().expect("items").len(), 1);
+    let first = &feed["items"][0];
+    assert_eq!(
+        (&first["item_id"], &first["group_id"], &first["section"]),
+        (&json!(900), &json!(21), &json!(4))
+    );
+    let feedback = |kind: &'static str, id: Option<u64>| {
+        let body = json!({"user_id": 9, "item_id": 900, "kind": kind, "id": id});
+        site.post("/api/1/feed/feedback", body)
+    };
+    assert_eq!(feedback("like", None).await.status, 422);
+    assert_eq!(feedback("like", Some(70)).await.ok()["taken"], true);
+    assert_eq!(feedback("shown", None).await.ok()["taken"], true);
+    assert_eq!(site.get("/api/1/feed/users/9?sections=4").await.ok()["items"], json!([]));
+    let groups =
+        site.get("/api/1/feed/users/9?groups=1&without_authors=10,11&without_items=105").await.ok();
+    let groups = groups["items"].as_array().expect("items").clone();
+    assert!(!groups.is_empty());
+    assert!(
+        groups.iter().all(|item| item["group_id"] == 1 && item["author_id"] != "10"),
+        "{groups:?}"
+    );
+    assert_eq!(site.get("/api/1/feed/users/9?sections=garden").await.status, 422);
+    assert_eq!(site.get("/api/1/feed/users/9?sections=7").await.status, 422);
+    assert_eq!(site.delete("/api/1/feed/items/900").await.status, 204);
+    assert_eq!(site.get("/api/1/feed/users/10?sections=4").await.ok()["items"], json!([]));
 }
 
 #[tokio::test]
@@ -233,6 +269,6 @@ async fn pages_show_the_pool_a_list_and_how_to_begin() {
     let found = site.get("/api/1/recommender/evaluation").await.ok();
     assert_eq!(found["evaluation"]["measured"][0]["name"], "keyrack");
     let list = site.get("/recommender/7").await.body;
-    assert!(list.contains("you often react to challenge 1"), "{list}");
+    assert!(list.contains("posts of challenge 1 are liked"), "{list}");
     assert!(list.contains("30 days to category 0 (100 %)"), "{list}");
 }

@@ -128,6 +128,7 @@ impl Site {
             step_name: "open".into(),
             iterations: None,
             now,
+            reports_every: None,
         };
         self.progress().create_trace(&user(sub), &new).await.expect("begun");
         let copy = Update {

@@ -40,6 +40,13 @@ impl Reporter {
         self.site.post_as(&self.token, path, with(base, changes)).await
     }
 
+    async fn fail(&self, changes: Json) -> Answer {
+        let base =
+            json!({"pbar_name": "import", "trace_uid": "t", "now": self.now(), "exit_code": 3});
+        let path = "/api/1/progress_bars/traces/failures/";
+        self.site.post_as(&self.token, path, with(base, changes)).await
+    }
+
     async fn search(&self, path: &str, body: Json) -> Vec<Json> {
         let path = format!("/api/1/progress_bars/{path}");
         let found = self.site.post_as(&self.token, &path, body).await.ok();
@@ -197,4 +204,23 @@ async fn requests_that_make_no_sense_are_refused_by_their_field() {
         assert!(answer.field().is_some(), "{changes}: {answer:?}");
     }
     accepted(&reporter.update(json!({"done": true})).await);
+}
+
+#[tokio::test]
+async fn a_run_that_failed_is_told_to_watchers_and_teaches_nothing() {
+    let reporter = Reporter::new().await;
+    let unknown = reporter.fail(json!({})).await;
+    assert_eq!((unknown.status, &unknown.json()["type"]), (404, &json!("trace_not_found")));
+    accepted(&reporter.begin(json!({"reports_every": 5})).await);
+    accepted(&reporter.fail(json!({})).await);
+    accepted(&reporter.fail(json!({})).await);
+    let path = "/api/1/progress_bars/traces/events?sub=alice&pbar_name=import&uid=t";
+    let events = reporter.site.get(path).await.body;
+    assert!(events.contains("failed with exit code 3"), "{events}");
+    reporter.site.work().await;
+    assert_eq!(reporter.search("search", json!({})).await, [] as [Json; 0]);
+
+    accepted(&reporter.begin(json!({})).await);
+    accepted(&reporter.update(json!({"done": true})).await);
+    assert_eq!(reporter.fail(json!({})).await.status, 409, "what is completed has not failed");
 }

@@ -86,6 +86,10 @@ impl Stage {
     }
 
     async fn begin(&self) {
+        self.begin_with(None).await;
+    }
+
+    async fn begin_with(&self, reports_every: Option<u64>) {
         let progress = self.site.progress();
         let trace = NewTrace {
             pbar_name: "import".into(),
@@ -93,6 +97,7 @@ impl Stage {
             step_name: "load".into(),
             iterations: None,
             now: progress.now(),
+            reports_every,
         };
         progress.create_trace(&Stage::alice(), &trace).await.expect("begun");
     }
@@ -171,9 +176,7 @@ async fn watchers_learn_that_a_run_failed() {
 #[tokio::test]
 async fn watchers_learn_that_a_run_is_lost_though_nothing_is_said() {
     let stage = Stage::new().await;
-    stage.begin().await;
-    let progress = stage.site.progress();
-    progress.promise_reports(&Stage::alice(), "import", "t", 1).await.expect("promised");
+    stage.begin_with(Some(1)).await;
     let mut client = Client::watch(&stage.site).await;
     client.is_ready().await;
     check(&client.hear().await, "load", false);
@@ -243,6 +246,7 @@ async fn a_known_bar_tells_how_long_its_steps_take_and_how_sure_that_is() {
             step_name: "load".into(),
             iterations: None,
             now,
+            reports_every: None,
         };
         progress.create_trace(&alice, &trace).await.expect("begun");
         let update = Update {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use keyrack_jobs::bee::{Care, keys::QueueName};
 use keyrack_testkit::wait_until_async;
 use serde_json::{Value as Json, json};
 
@@ -98,6 +99,55 @@ async fn a_failed_job_is_tried_again_unless_that_makes_no_sense() {
     let refused = site.post(&fail, soon).await;
     refused.problem(422, "invalid");
     assert_eq!(refused.field().as_deref(), Some("retryDelay"));
+}
+
+#[tokio::test]
+async fn a_job_is_snoozed_and_no_failure_counts() {
+    let site = Site::start().await;
+    let jid = site.submit("emails", json!({"retries": 0, "backoff": "exponential"})).await;
+    site.claim("emails", "mailer", 1).await;
+    let snooze = format!("/api/1/jobs/{jid}/snooze");
+    let later = json!({"worker": "mailer", "attempt": 1, "delay": 0});
+    for _ in 0..2 {
+        assert_eq!(
+            site.post(&snooze, later.clone()).await.ok()["verdict"],
+            "ok",
+            "also if told twice"
+        );
+    }
+    let again = site.claim("emails", "mailer", 1).await.remove(0);
+    assert_eq!((&again["attempt"], &again["retries"]), (&2.into(), &0.into()));
+    let outcome = json!({"jid": jid.as_str(), "attempt": 2, "end": "snoozed", "delay": 3_600_000});
+    let body = json!({"worker": "mailer", "outcomes": [outcome]});
+    let settled = site.post("/api/1/queues/emails/settle", body).await.ok();
+    assert_eq!(settled["verdicts"], json!(["ok"]));
+    assert_eq!(site.get(&format!("/api/1/jobs/{jid}")).await.ok()["status"], "new");
+}
+
+#[tokio::test]
+async fn a_worker_is_told_how_long_an_attempt_may_take_and_loses_the_job_then() {
+    let site = Site::start().await;
+    let short = site.submit("emails", json!({"timeout": 1, "retryDelay": 3_600_000})).await;
+    let plain = site.submit("emails", json!({})).await;
+    site.send("PUT", "/api/1/queues/emails/limits", &[], r#"{"timeout_ms": 60000}"#).await.ok();
+    let claimed = site.claim("emails", "mailer", 2).await;
+    let timeout =
+        |jid: &str| claimed.iter().find(|job| job["jid"] == jid).map(|job| job["timeout"].clone());
+    assert_eq!(timeout(short.as_str()), Some(1.into()));
+    assert_eq!(timeout(plain.as_str()), Some(60_000.into()), "as its queue says");
+    let queue = QueueName::new("emails").expect("a queue");
+    wait_until_async("the attempt to fail", async || {
+        // As the keeper of a server does from time to time.
+        site.hive.sweep(&queue, &Care::KEYRACK, "", &[]).await.expect("swept");
+        site.get(&format!("/api/1/jobs/{short}")).await.ok()["status"] == "retried"
+    })
+    .await;
+    let heartbeat = json!({"worker": "mailer", "holding": [short.as_str(), plain.as_str()]});
+    let held = site.post("/api/1/queues/emails/heartbeat", heartbeat).await.ok();
+    assert_eq!(
+        (&held["jobs"], &held["lost"]),
+        (&json!([plain.as_str()]), &json!([short.as_str()]))
+    );
 }
 
 #[tokio::test]

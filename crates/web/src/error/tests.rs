@@ -150,6 +150,20 @@ fn another_list_of_recurring_jobs_is_409() {
 }
 
 #[test]
+fn changes_of_recurring_jobs_that_cannot_be_made_are_409_and_422() {
+    use recurring::{DefinitionError, Error};
+    let name = || "n".to_owned();
+    let fixed = Error::InList { name: name(), origin: name() };
+    check(fixed, (409, "recurring_job_fixed", None, None));
+    check(Error::Exists { name: name(), version: 1 }, (409, "recurring_job_exists", None, None));
+    let other = Error::OtherVersion { name: name(), given: 1, found: 2 };
+    check(other, (409, "other_version", None, None));
+    check(Error::TooMany { max: 1 }, (409, "too_many_recurring_jobs", None, None));
+    let reason = DefinitionError::NoZone;
+    check(Error::Definition { name: name(), reason }, (422, "invalid", Some("zone"), None));
+}
+
+#[test]
 fn what_befalls_the_queue_of_a_recurring_job_is_told_as_for_any_job() {
     let source = Error::Store(unreachable());
     let error = recurring::Error::Bee { queue: "q".into(), source };

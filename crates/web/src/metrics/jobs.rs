@@ -9,14 +9,14 @@ use std::{
 };
 
 use futures_util::{StreamExt as _, stream};
-use keyrack_jobs::bee::{Minute, Place, Stats, keys::QueueName};
+use keyrack_jobs::bee::{Minute, Place, Stats, keys::QueueName, times::Record};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
 
-use super::snapshot::gauge;
+use super::{snapshot::gauge, times};
 use crate::App;
 
 /// Queues that have time series unless the server is told otherwise; further ones are only counted, since names come from
@@ -26,8 +26,8 @@ pub const QUEUES_MAX: usize = 200;
 const AT_ONCE: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct QueueLabels {
-    queue: String,
+pub(super) struct QueueLabels {
+    pub(super) queue: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -41,6 +41,8 @@ pub(super) struct JobMetrics {
     queues: u64,
     now_ms: u64,
     stats: Vec<(Stats, Counts)>,
+    /// What was ever counted in each queue.
+    totals: Vec<(String, Record)>,
 }
 
 /// What has happened in a queue since the server first looked.
@@ -105,14 +107,19 @@ impl JobMetrics {
         let queues = names.len() as u64;
         names.truncate(app.metrics_queues);
         app.totals.retain(&names);
-        let asked = stream::iter(names).map(async |name| hive.stats(&name).await.ok());
-        let stats =
-            asked.buffered(AT_ONCE).filter_map(std::future::ready).collect::<Vec<_>>().await;
-        let stats = stats.into_iter().map(|stats| {
-            let counts = app.totals.update(&stats);
-            (stats, counts)
+        let asked = stream::iter(names).map(async |name| {
+            let (stats, total) = tokio::join!(hive.stats(&name), hive.times_total(&name));
+            stats.ok().zip(total.ok())
         });
-        Some(JobMetrics { queues, now_ms: hive.now_ms(), stats: stats.collect() })
+        let found =
+            asked.buffered(AT_ONCE).filter_map(std::future::ready).collect::<Vec<_>>().await;
+        let (mut all, mut totals) = (Vec::new(), Vec::new());
+        for (stats, total) in found {
+            let counts = app.totals.update(&stats);
+            totals.push((stats.queue.clone(), total));
+            all.push((stats, counts));
+        }
+        Some(JobMetrics { queues, now_ms: hive.now_ms(), stats: all, totals })
     }
 
     pub(super) fn add_to(&self, registry: &mut Registry) {
@@ -123,6 +130,7 @@ impl JobMetrics {
         self.add_places(registry);
         self.add_states(registry);
         self.add_totals(registry);
+        times::add_to(registry, &self.totals);
     }
 
     fn add_places(&self, registry: &mut Registry) {

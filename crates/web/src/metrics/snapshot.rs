@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use keyrack_services::census::Counts;
+use keyrack_services::{Walked, census::Counts};
 use keyrack_store::{Info, Kind};
 use prometheus_client::{
     encoding::EncodeLabelSet,
@@ -16,7 +16,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{entitlements::EntitlementMetrics, jobs::JobMetrics, process::Process};
+use super::{entitlements::EntitlementMetrics, jobs::JobMetrics, lint, process::Process};
 use crate::App;
 
 /// The state of process and store at one moment.
@@ -26,6 +26,7 @@ pub(super) struct Snapshot {
     ping: Option<Duration>,
     info: Option<Info>,
     counts: Option<Arc<Counts>>,
+    lint: Option<Walked>,
     jobs: Option<JobMetrics>,
     entitlements: Option<EntitlementMetrics>,
     kind: Kind,
@@ -37,8 +38,8 @@ struct DatabaseLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FamilyLabels {
-    family: String,
+pub(super) struct FamilyLabels {
+    pub(super) family: String,
 }
 
 impl Snapshot {
@@ -65,6 +66,7 @@ impl Snapshot {
             ping,
             info,
             counts,
+            lint: app.services.lint.latest(),
             jobs,
             entitlements,
             kind,
@@ -90,6 +92,9 @@ impl Snapshot {
         }
         if let Some(counts) = &self.counts {
             add_counts(store, counts);
+        }
+        if let Some(walked) = &self.lint {
+            lint::add_to(keyrack.sub_registry_with_prefix("lint"), walked);
         }
         if let Some(jobs) = &self.jobs {
             jobs.add_to(keyrack.sub_registry_with_prefix("jobs"));
@@ -143,14 +148,14 @@ pub(super) fn gauge(registry: &mut Registry, name: &str, help: &str, value: u64)
     registry.register(name, help, gauge);
 }
 
-fn counter(registry: &mut Registry, name: &str, help: &str, value: u64) {
+pub(super) fn counter(registry: &mut Registry, name: &str, help: &str, value: u64) {
     let counter = Counter::<u64>::default();
     counter.inc_by(value);
     registry.register(name, help, counter);
 }
 
 /// A gauge of seconds.
-fn float(registry: &mut Registry, name: &str, help: &str, value: f64) {
+pub(super) fn float(registry: &mut Registry, name: &str, help: &str, value: f64) {
     let gauge = Gauge::<f64, AtomicU64>::default();
     gauge.set(value);
     registry.register_with_unit(name, help, Unit::Seconds, gauge);

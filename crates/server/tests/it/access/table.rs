@@ -53,7 +53,9 @@ impl Route {
         let path = self.template.as_str();
         let is_form =
             ["/submit", "/bulk", "/UpdateRecommendation/", "/api/1/users/me/revenue_cat_id"]
-                .contains(&path);
+                .contains(&path)
+                || path == "/recurring/new"
+                || path == "/recurring/{name}/change";
         let is_look = self.method == "GET"
             || path.ends_with("/search")
             || path.ends_with("/tickets")
@@ -93,6 +95,7 @@ const TABLE: &[(&str, &str, Asks)] = &[
     ("DELETE", "/api/1/progress_bars/traces/", EDITOR),
     ("POST", "/api/1/progress_bars/traces/search", KNOWN),
     ("POST", "/api/1/progress_bars/traces/steps/", EDITOR),
+    ("POST", "/api/1/progress_bars/traces/failures/", EDITOR),
     ("POST", "/api/1/progress_bars/traces/steps/search", KNOWN),
     ("GET", "/api/1/progress_bars/traces/events", Asks::Watch),
     ("GET", "/api/1/users/me/entitlements/{identifier}", KNOWN),
@@ -219,7 +222,9 @@ fn page_asks(method: &str, path: &str) -> Asks {
     match (method, path) {
         (_, "/sign-in" | "/sign-out" | "/theme") => Asks::Nothing,
         (_, "/audit" | "/queues/{queue}/delete") => MANAGE,
-        (_, "/submit" | "/bulk") | ("POST", _) => CHANGE,
+        (_, "/submit" | "/bulk" | "/recurring/new" | "/recurring/{name}/change") | ("POST", _) => {
+            CHANGE
+        }
         _ => LOOK,
     }
 }

@@ -22,7 +22,8 @@ async fn a_bar_of_the_command_line_is_watched_though_its_user_never_had_a_token(
     let local = keyrack_keys::UserSub::new("local").expect("a subject");
     let progress = site.progress();
     let (pbar_name, uid, step_name) = ("import".to_owned(), "t".to_owned(), "load".to_owned());
-    let trace = NewTrace { pbar_name, uid, step_name, iterations: None, now: progress.now() };
+    let now = progress.now();
+    let trace = NewTrace { pbar_name, uid, step_name, iterations: None, now, reports_every: None };
     progress.create_trace(&local, &trace).await.expect("begun");
     let mut client = Client::connect(&site).await;
     client.say(json!({"sub": "local", "pbar_name": "import", "uid": "t"})).await;
