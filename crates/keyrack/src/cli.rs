@@ -5,17 +5,18 @@ mod examples;
 use std::{
     env,
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
+use anyhow::Context as _;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use keyrack_format as format;
 
 use crate::{
     Exit, Globals, audit, calc, config, demo, entitlements, files,
     globals::WaitArgs,
-    jobs, journeys, keys, logging, progress, recommend, recurring,
+    health, import, jobs, journeys, keys, logging, progress, recommend, recurring,
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, Settings},
@@ -65,7 +66,9 @@ enum Command {
     Work(work::Args),
     /// Submit, inspect and manage jobs and queues
     Jobs(jobs::Args),
-    /// List, run, pause and resume recurring jobs
+    /// Move waiting jobs of Celery, RQ or BullMQ into queues here
+    Import(import::Args),
+    /// List, create, change, run and pause recurring jobs
     Recurring(recurring::Args),
     /// Import events, show their rollups, and verify them
     Calc(calc::Args),
@@ -89,12 +92,19 @@ enum Command {
     Keys(keys::Args),
     /// Inspect, check and repair the store
     Store(store::Args),
+    /// Ask a server whether it is ready
+    Health(health::Args),
     /// Show the settings
     Config(config::Args),
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write man pages of all commands into a folder
+    Manual {
+        /// The folder; it has to be there
+        folder: PathBuf,
     },
 }
 
@@ -136,8 +146,10 @@ fn print_answer(answer: &clap::Error) -> Exit {
 }
 
 fn run(cli: Cli) -> anyhow::Result<Exit> {
-    if let Some(Command::Completions { shell }) = cli.command {
-        return completions(shell);
+    match &cli.command {
+        Some(Command::Completions { shell }) => return completions(*shell),
+        Some(Command::Manual { folder }) => return manual(folder),
+        _ => {}
     }
     let of_server = match &cli.command {
         Some(Command::Serve(serve)) => serve.settings.0.clone(),
@@ -169,6 +181,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(Command::Top(args)) => top::run(args, &globals).await,
             Some(Command::Work(args)) => work::run(args, &globals).await,
             Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
+            Some(Command::Import(args)) => import::run(args, &globals).await,
             Some(Command::Recurring(args)) => recurring::run(args, &globals).await,
             Some(Command::Calc(args)) => calc::run(args, &globals).await,
             Some(Command::Token(args)) => token::run(args, &globals).await,
@@ -181,8 +194,10 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(Command::Recommend(args)) => recommend::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,
+            Some(Command::Health(args)) => health::run(args, &globals).await,
             Some(Command::Config(args)) => config::run(&args, &globals),
             Some(Command::Completions { shell }) => completions(shell),
+            Some(Command::Manual { folder }) => manual(&folder),
         }
     });
     // A script that never ends keeps its thread; the process ends all the same.
@@ -202,6 +217,12 @@ fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
     clap_complete::generate(shell, &mut Cli::command(), "keyrack", &mut script);
     io::stdout().write_all(&script)?;
     io::stdout().flush()?;
+    Ok(Exit::Ok)
+}
+
+fn manual(folder: &Path) -> anyhow::Result<Exit> {
+    clap_mangen::generate_to(help_command(), folder)
+        .with_context(|| format!("could not write into \"{}\"", folder.display()))?;
     Ok(Exit::Ok)
 }
 

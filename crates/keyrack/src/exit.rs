@@ -68,13 +68,21 @@ impl From<Exit> for ExitCode {
 pub struct Failure {
     exit: Exit,
     message: String,
+    more: Vec<String>,
     hint: Option<String>,
 }
 
 impl Failure {
     /// A failure with its message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: message.into(), hint: None }
+        Failure { exit, message: message.into(), more: Vec::new(), hint: None }
+    }
+
+    /// Adds what else is wrong, a line for each.
+    #[must_use]
+    pub fn more(mut self, more: Vec<String>) -> Failure {
+        self.more = more;
+        self
     }
 
     /// Adds what the user can do about it.
@@ -87,6 +95,11 @@ impl Failure {
     /// Its exit code.
     pub fn exit(&self) -> Exit {
         self.exit
+    }
+
+    /// What else is wrong.
+    pub fn more_texts(&self) -> &[String] {
+        &self.more
     }
 
     /// What the user can do about it.

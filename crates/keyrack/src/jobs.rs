@@ -1,23 +1,27 @@
 //! `keyrack jobs`: submits, inspects and manages jobs and queues.
 //!
-//! In reading order: `submit` and `many` put jobs in; `list`, `show`, `why`, `search`, `tail` and `stats` look; `cancel`,
-//! `retry`, `pause` and `limits` change something. `selection` chooses several jobs, `rows` how they are shown.
+//! In reading order: `submit` and `many` put jobs in; `list`, `show`, `why`, `search`, `tail`, `stats` and `times` look; `cancel`,
+//! `retry`, `change`, `pause` and `limits` change something. `selection` chooses several jobs, `rows` how they are shown.
 
 mod many;
 mod submit;
+mod unique;
 
 mod list;
 mod search;
 mod show;
 pub(crate) mod stats;
 mod tail;
+mod times;
 mod why;
 
 mod cancel;
+mod change;
 mod limits;
 mod pause;
 mod retry;
 
+mod backoff;
 pub(crate) mod names;
 mod rows;
 mod selection;
@@ -37,7 +41,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Submit one job or many, and print their ids
-    Submit(submit::Args),
+    Submit(Box<submit::Args>),
     /// List the jobs of a queue
     List(list::Args),
     /// Show a job with its options, result and history
@@ -50,16 +54,20 @@ enum Command {
     Tail(tail::Args),
     /// Print job counts, workers and throughput of queues
     Stats(stats::Args),
+    /// Print how long jobs of a queue waited and ran, and how many failed
+    Times(times::Args),
     /// Cancel jobs, also running ones, and the jobs they submitted
     Cancel(cancel::Args),
     /// Run failed or canceled jobs again
     Retry(retry::Args),
+    /// Change jobs that wait: when they run, their priority, arguments, options or queue
+    Change(Box<change::Args>),
     /// Stop starting jobs of a queue; running jobs finish
     Pause(pause::PauseArgs),
     /// Start jobs of a paused queue again
     Resume(pause::Args),
     /// Show or set the concurrency, rate and retention limits of a queue
-    Limits(limits::Args),
+    Limits(Box<limits::Args>),
     /// Delete an empty queue with its settings and counters
     Delete(pause::Args),
 }
@@ -67,15 +75,17 @@ enum Command {
 /// Runs `keyrack jobs`.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     match args.command {
-        Command::Submit(args) => submit::run(args, globals).await,
+        Command::Submit(args) => submit::run(*args, globals).await,
         Command::List(args) => list::run(&args, globals).await,
         Command::Show(args) => show::run(&args, globals).await,
         Command::Why(args) => why::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Tail(args) => tail::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
+        Command::Times(args) => times::run(&args, globals).await,
         Command::Cancel(args) => cancel::run(&args, globals).await,
         Command::Retry(args) => retry::run(&args, globals).await,
+        Command::Change(args) => change::run(&args, globals).await,
         Command::Pause(args) => pause::pause(&args, globals).await,
         Command::Resume(args) => pause::resume(&args, globals).await,
         Command::Limits(args) => limits::run(&args, globals).await,

@@ -10,14 +10,17 @@ mod list;
 
 mod infer;
 mod lint;
+mod memory;
 
 mod check;
 mod diff;
 mod export;
 mod fmt;
+mod generate;
 mod import;
 
 mod acl;
+mod migrate;
 
 mod families;
 mod progress;
@@ -54,6 +57,8 @@ enum Command {
     Explain(explain::Args),
     /// Check a live database against the declarations
     Lint(lint::Args),
+    /// Show what takes memory, by family and by shape of name
+    Memory(memory::Args),
     /// Print a Redis ACL user with exactly the rights keyrack needs
     Acl(acl::Args),
     /// Propose declarations for a database that keyrack did not write
@@ -68,6 +73,10 @@ enum Command {
     Export(export::Args),
     /// Format keys files; comments and order stay
     Fmt(fmt::Args),
+    /// Write code that builds, parses and checks the keys in other programs
+    Generate(generate::Args),
+    /// Rename keys, change how values are written, add TTLs
+    Migrate(migrate::Args),
     /// Print the JSON Schema of keys files, for editors
     Schema,
 }
@@ -93,10 +102,13 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Doc(args) => doc::run(&args, &declared, globals),
         Command::Explain(args) => explain::run(&args, globals),
         Command::Lint(args) => lint::run(&args, globals).await,
+        Command::Memory(args) => memory::run(&args, globals).await,
         Command::Acl(args) => acl::run(&args, globals),
         Command::Infer(args) => infer::run(&args, globals).await,
         Command::Check(args) => check::run(&args, &declared, globals),
         Command::Export(args) => export::run(&args, &declared, globals),
+        Command::Migrate(args) => migrate::run(&args, globals).await,
+        Command::Generate(args) => generate::run(&args, &declared, globals),
         Command::Fmt(_) | Command::Diff(_) | Command::Import(_) | Command::Schema => Ok(Exit::Ok),
     }
 }

@@ -17,6 +17,7 @@ mod config;
 mod demo;
 mod entitlements;
 mod files;
+mod health;
 mod jobs;
 mod journeys;
 mod keys;
@@ -30,6 +31,7 @@ mod top;
 mod updates;
 mod work;
 
+mod import;
 mod input;
 mod printer;
 mod quotas;

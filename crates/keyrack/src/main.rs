@@ -12,7 +12,7 @@ static ALLOCATOR: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 
 fn main() -> ExitCode {
     set_allocator(Allocator { name: "mimalloc", used: counted_bytes, release });
-    keyrack::main()
+    keyrack_cli::main()
 }
 
 /// Gives pages back that nothing is in: by itself mimalloc does so only when something is allocated again.

@@ -1,16 +1,20 @@
-//! `keyrack recurring`: the jobs that run by the calendar, looked at and steered. `[[recurring]]` in keyrack.toml defines them; where
-//! files are known, the sweep is one of them.
+//! `keyrack recurring`: the jobs that run by the calendar, looked at, steered and defined. `[[recurring]]` in keyrack.toml defines some
+//! of them, `create` others in the store; where files are known, the sweep is one of them.
 //!
 //! Running them by the calendar is the business of `keyrack serve`.
 
+mod define;
 mod list;
 mod manage;
+mod next;
 
 use clap::Subcommand;
 use keyrack_jobs::{
     bee::Hive,
     recurring::{Definition, Error, Recurring},
 };
+
+use keyrack_services::RECURRING_ORIGIN;
 
 use crate::{Exit, Failure, Globals, files, settings::Settings};
 
@@ -26,6 +30,16 @@ pub(crate) struct Args {
 enum Command {
     /// List the recurring jobs with their next run
     List,
+    /// Show the next runs of all recurring jobs
+    Next(next::Args),
+    /// Create a recurring job in the store; every server of the store runs it
+    Create(Box<define::CreateArgs>),
+    /// Change a recurring job of the store; what is not given stays
+    Change(Box<define::ChangeArgs>),
+    /// Show the definition and version of a recurring job of the store
+    Show(manage::Args),
+    /// Delete a recurring job of the store
+    Delete(define::DeleteArgs),
     /// Queue a recurring job now, without changing its schedule
     Run(manage::Args),
     /// Pause a recurring job
@@ -35,21 +49,29 @@ enum Command {
 }
 
 const AFTER_HELP: &str = "\
-Recurring jobs are defined in the keyrack.toml of \"keyrack serve\", which queues them:
+\"keyrack serve\" queues recurring jobs. Define them at run time, with \"create\", or in its keyrack.toml:
 
   [[recurring]]
   name = \"send the newsletter\"
   zone = \"Europe/Berlin\"
-  cron = \"30 6 * * MON\"         # or filters: seconds, minutes, hours, days_of_week,
-                                # days_of_month, months, each a list
+  cron = \"30 6 * * MON\"         # or every = \"10m\", at = \"2030-12-24T18:00:00\", or filters:
+                                # seconds, minutes, hours, days_of_week, days_of_month,
+                                # months, each a list
   kwargs = { kind = \"weekly\" }
   queue = \"mail/newsletter\"     # without it: the hot queue, jobs:hot
-  catch_up = 3                  # run up to 3 missed runs; default: one run for all";
+  catch_up = 3                  # run up to 3 missed runs, 0 to skip them; default: one run for all
+
+A job from the file can be paused and run, but is changed in the file.";
 
 /// Runs `keyrack recurring`.
 pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     match args.command {
         Command::List => list::run(globals).await,
+        Command::Next(args) => next::run(&args, globals).await,
+        Command::Create(args) => define::create(*args, globals).await,
+        Command::Change(args) => define::change(*args, globals).await,
+        Command::Show(args) => define::show(&args, globals).await,
+        Command::Delete(args) => define::delete(&args, globals).await,
         Command::Run(args) => manage::run(&args, globals).await,
         Command::Pause(args) => manage::pause(&args, globals).await,
         Command::Resume(args) => manage::resume(&args, globals).await,
@@ -71,7 +93,7 @@ pub(crate) fn definitions(settings: &Settings) -> anyhow::Result<Vec<Definition>
 async fn open(globals: &Globals) -> anyhow::Result<Recurring> {
     let definitions = definitions(&globals.settings)?;
     let hive = Hive::open(globals.open_existing_store().await?).await?;
-    Ok(Recurring::new(hive, definitions)?)
+    Ok(Recurring::new(hive, definitions)?.with_origin(RECURRING_ORIGIN))
 }
 
 /// The failure of a command about one job, which may have a better name.
@@ -84,10 +106,7 @@ fn failed(error: Error, recurring: &Recurring) -> anyhow::Error {
         Some(known) if likeness(known) > SIMILAR => {
             failure.hint(format!("did you mean \"{known}\"?"))
         }
-        Some(_) => failure.hint("\"keyrack recurring list\" shows all"),
-        None => {
-            failure.hint("[[recurring]] in keyrack.toml defines them; see \"keyrack recurring -h\"")
-        }
+        _ => failure.hint("\"keyrack recurring list\" shows all"),
     }
     .into()
 }

@@ -21,6 +21,8 @@ use crate::{Exit, Failure};
 pub(crate) struct Report {
     pub(crate) exit: Exit,
     message: String,
+    /// What else is wrong, a line for each.
+    more: Vec<String>,
     hint: Option<String>,
 }
 
@@ -31,13 +33,18 @@ impl Report {
             return None;
         }
         let (exit, hint) = error.chain().find_map(verdict).unwrap_or((Exit::Failed, None));
-        Some(Report { exit, message: message(error.chain()), hint })
+        let failure = error.chain().find_map(|error| error.downcast_ref::<Failure>());
+        let more = failure.map_or(&[][..], Failure::more_texts).iter().map(|text| one_line(text));
+        Some(Report { exit, message: message(error.chain()), more: more.collect(), hint })
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.message)?;
+        for line in &self.more {
+            write!(f, "\nerror: {line}")?;
+        }
         match &self.hint {
             Some(hint) => write!(f, "\nhint: {hint}"),
             None => Ok(()),
@@ -52,8 +59,12 @@ fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
 /// The chain on one line.
 fn message<'a>(chain: impl Iterator<Item = &'a (dyn Error + 'static)>) -> String {
     let chain: Vec<String> = chain.map(ToString::to_string).collect();
-    // A server's own words may have several lines.
-    chain.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&chain.join(": "))
+}
+
+/// A server's own words may have several lines.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 type Verdict = (Exit, Option<String>);
@@ -198,6 +209,10 @@ mod tests {
             (Error::NoSuchJob { name: name() }, Exit::NotFound),
             (Error::OtherList { found: name(), ours: name() }, Exit::Conflict),
             (Error::NewerList { found: 2, ours: 1 }, Exit::Conflict),
+            (Error::InList { name: name(), origin: name() }, Exit::Conflict),
+            (Error::Exists { name: name(), version: 1 }, Exit::Conflict),
+            (Error::OtherVersion { name: name(), given: 1, found: 2 }, Exit::Conflict),
+            (Error::TooMany { max: 1 }, Exit::Conflict),
             (Error::Bee { queue: name(), source: no_job }, Exit::NotFound),
             (Error::Store(lost()), Exit::Unreachable),
         ] {

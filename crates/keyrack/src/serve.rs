@@ -5,6 +5,7 @@ mod addresses;
 mod demo;
 mod hot;
 mod limits;
+mod lint_watch;
 mod rules;
 mod secrets;
 mod sign_in;
@@ -61,6 +62,7 @@ pub(crate) async fn run(
     let addresses = Addresses::from_settings(&globals.settings, access.auth).await?;
     let timings = timings(&globals.settings)?;
     let works_hot_queue = hot::works_hot_queue(&globals.settings)?;
+    let lint_rate = lint_watch::rate(&globals.settings)?;
     let sweeper = Sweeper::from_settings(&globals.settings)?;
     let deploys = secrets::deploys(&globals.settings)?;
     let tickets = secrets::tickets(&globals.settings)?;
@@ -107,10 +109,8 @@ pub(crate) async fn run(
     globals.say("ready; stop with Ctrl-C");
 
     let (stop, stopping) = watch::channel(false);
-    if let Some(scheduler) = scheduler {
-        // It may be stopped at any moment, so nobody waits for it.
-        tokio::spawn(scheduler.run(stopped(stopping.clone())));
-    }
+    // It may be stopped at any moment, so nobody waits for it.
+    tokio::spawn(scheduler.run(stopped(stopping.clone())));
     tokio::spawn(keep_queues(store.clone(), timings, stopped(stopping.clone())));
     let working =
         hot::run(store.clone(), quotas.progress, works_hot_queue, sweeper, stopping.clone());
@@ -140,6 +140,10 @@ pub(crate) async fn run(
             recommendations: Some(recommendations),
         },
     );
+    if let Some(rate) = lint_rate {
+        let (watch, stop) = (services.lint.clone(), stopped(stopping.clone()));
+        tokio::spawn(lint_watch::run(watch, store.clone(), rate, stop));
+    }
     let server = Server {
         services: Arc::new(services),
         access,
@@ -215,17 +219,18 @@ fn say_recovery(store: &Store, recovery: &Recovery, globals: &Globals) {
     }
 }
 
-/// What runs the jobs that the settings define, if there are any.
-async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Option<Scheduler>> {
+/// What runs the jobs that the settings define, if there are any, and those of the store.
+async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Scheduler> {
     let definitions = recurring::definitions(&globals.settings)?;
-    if definitions.is_empty() {
-        return Ok(None);
-    }
-    globals.say(format_args!("  jobs   {} recurring", definitions.len()));
+    let (has_list, settings) = (!definitions.is_empty(), scheduler::Settings::default());
     let hive = Hive::open(store.clone()).await?;
     let recurring =
         Recurring::new(hive, definitions)?.with_version(globals.settings.recurring_version());
-    Ok(Some(Scheduler::new(recurring, scheduler::Settings::default())))
+    if !has_list {
+        return Ok(Scheduler::without_list(recurring, settings));
+    }
+    globals.say(format_args!("  jobs   {} recurring", recurring.definitions().len()));
+    Ok(Scheduler::new(recurring, settings))
 }
 
 /// How many queues have metrics of their own.

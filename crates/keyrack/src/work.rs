@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: u16,
-    /// Time limit of an attempt
+    /// Time limit of an attempt, unless the job or its queue sets one
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = format::duration::parse_positive, allow_hyphen_values = true)]
     timeout: Duration,
     /// Time between SIGTERM and SIGKILL for a command that must stop
@@ -77,16 +77,19 @@ The command reads the job as one line of JSON on stdin; its field \"data\" is th
 KEYRACK_JOB_ID, KEYRACK_QUEUE and KEYRACK_ATTEMPT are in its environment.
 
   stdout   the result as JSON; no output means null
-  stderr   a line \"progress: 40\" (any JSON) sets the job's progress; other lines are logged
+  stderr   a line \"progress: 40\" (any JSON) sets the job's progress; \"retry-in: 5m\" or
+           \"snooze: 5m\" says when to run it again; other lines are logged
 
 The exit code decides how the attempt ends:
 
   0        completed with the result; failed if stdout is not JSON
   65       failed, without a retry (EX_DATAERR)
-  75       failed, with a retry (EX_TEMPFAIL)
-  others   like 75: the job's options set the number of retries and the delay
+  75       failed, with a retry (EX_TEMPFAIL); after a line \"snooze: TIME\", not failed but run
+           again in TIME, without using up a retry
+  others   failed, with a retry: in TIME after a line \"retry-in: TIME\", otherwise as the job's
+           options say
 
-If the job is canceled or takes longer than --timeout, the command and all processes it started
+If the job is canceled or takes longer than its time limit, the command and all processes it started
 get SIGTERM, and SIGKILL after --grace. The first SIGTERM or Ctrl-C to the worker lets running
 jobs finish; the second stops at once.";
 
@@ -117,7 +120,8 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let settings = Settings {
         concurrency: args.concurrency.into(),
         // Both are kept by the attempt itself, which can end the command; these only catch what it cannot.
-        time_limit: args.timeout + args.grace + MARGIN,
+        time_limit: args.timeout,
+        overrun: args.grace + MARGIN,
         stop_grace: args.grace + MARGIN,
         duplicates: if args.unique { Duplicates::ByData } else { Duplicates::Run },
     };

@@ -21,7 +21,8 @@ const NOT_ENDED: [Place; 5] =
 
 /// Cancels jobs.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
-    let action = BulkAction { bulk: Bulk::Cancel, verb: "cancel", done: "canceled" };
+    let action =
+        BulkAction { bulk: Bulk::Cancel, verb: "cancel", done: "canceled", is_dry_run: false };
     let place = args.place.map(|place| [place]);
     let places = place.as_ref().map_or(&NOT_ENDED[..], |place| &place[..]);
     selection::run(&args.selection, &action, places, globals).await

@@ -1,6 +1,6 @@
 //! `keyrack jobs limits`.
 
-use std::{io::Write as _, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, io::Write as _, str::FromStr, time::Duration};
 
 use keyrack_format as format;
 use keyrack_jobs::bee::{
@@ -8,7 +8,10 @@ use keyrack_jobs::bee::{
     keys::{QueueName, Tenant},
 };
 
-use super::{names, open};
+use super::{
+    backoff::{self, BackoffArgs},
+    names, open,
+};
 use crate::{Exit, Globals};
 
 #[derive(Debug, clap::Args)]
@@ -19,25 +22,48 @@ pub(super) struct Args {
     queue: QueueName,
     /// Run at most N jobs at once
     #[arg(long, value_name = "N|none")]
-    concurrency: Option<Limit<u64>>,
+    concurrency: Option<Setting<u64>>,
     /// Start at most N jobs per TIME, such as 10/1s
     #[arg(long, value_name = "N/TIME|none")]
-    rate: Option<Limit<Starts>>,
+    rate: Option<Setting<Starts>>,
     /// Run at most N jobs of one tenant at once
     #[arg(long, value_name = "N|none")]
-    tenant_concurrency: Option<Limit<u64>>,
+    tenant_concurrency: Option<Setting<u64>>,
     /// Run at most N jobs of this tenant at once; can be repeated
     #[arg(long = "tenant", value_name = "NAME=N|none", value_parser = parse_tenant)]
-    tenants: Vec<(Tenant, Limit<u64>)>,
+    tenants: Vec<(Tenant, Setting<u64>)>,
+    /// Start at most N jobs of one tenant per TIME; NAME=N/TIME for this tenant; can be repeated
+    #[arg(long = "tenant-rate", value_name = "[NAME=]N/TIME|none", value_parser = parse_tenant_rate)]
+    tenant_rates: Vec<(Option<Tenant>, Setting<Starts>)>,
+    /// Give this tenant N turns for one of others; can be repeated [default: 1]
+    #[arg(long = "tenant-weight", value_name = "NAME=N|none", value_parser = parse_tenant)]
+    tenant_weights: Vec<(Tenant, Setting<u64>)>,
+    /// Start no more jobs of this tenant; can be repeated
+    #[arg(long = "pause-tenant", value_name = "NAME", value_parser = names::tenant)]
+    pause_tenants: Vec<Tenant>,
+    /// Start jobs of this tenant again; can be repeated
+    #[arg(long = "resume-tenant", value_name = "NAME", value_parser = names::tenant)]
+    resume_tenants: Vec<Tenant>,
     /// Keep at most N completed jobs; those that expire first are deleted first [default: 100000]
     #[arg(long, value_name = "N|none")]
-    keep_completed: Option<Limit<u64>>,
+    keep_completed: Option<Setting<u64>>,
     /// Keep at most N failed jobs; the oldest are deleted first [default: 100000]
     #[arg(long, value_name = "N|none")]
-    keep_failed: Option<Limit<u64>>,
+    keep_failed: Option<Setting<u64>>,
     /// Keep failed jobs for TIME, unless the job sets it; 0s: as long as completed jobs [default: 7d]
     #[arg(long, value_name = "TIME|none")]
-    failed_ttl: Option<Limit<Ttl>>,
+    failed_ttl: Option<Setting<Ttl>>,
+    /// Retry jobs N times after failures, unless the job sets it [default: 5]
+    #[arg(long, value_name = "N|none")]
+    retries: Option<Setting<u32>>,
+    #[command(flatten)]
+    backoff: BackoffArgs,
+    /// Forget what the queue sets about the waits before retries
+    #[arg(long, conflicts_with_all = ["retry_delay", "backoff", "retry_delay_max", "retry_jitter"])]
+    no_backoff: bool,
+    /// Stop attempts that take longer than TIME, unless the job sets it [default: --timeout of the worker]
+    #[arg(long, value_name = "TIME|none")]
+    timeout: Option<Setting<Ttl>>,
     /// Create the queue if it does not exist
     #[arg(long)]
     create: bool,
@@ -55,22 +81,22 @@ impl FromStr for Ttl {
     }
 }
 
-/// A limit, or that there is none.
+/// A value, or that there is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Limit<T>(Option<T>);
+pub(super) struct Setting<T>(pub(super) Option<T>);
 
-impl<T: FromStr> FromStr for Limit<T>
+impl<T: FromStr> FromStr for Setting<T>
 where
     T::Err: ToString,
 {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Limit<T>, String> {
+    fn from_str(text: &str) -> Result<Setting<T>, String> {
         match text {
-            "none" => Ok(Limit(None)),
+            "none" => Ok(Setting(None)),
             text => text
                 .parse()
-                .map(|limit| Limit(Some(limit)))
+                .map(|limit| Setting(Some(limit)))
                 .map_err(|error: T::Err| error.to_string()),
         }
     }
@@ -98,9 +124,17 @@ impl FromStr for Starts {
     }
 }
 
-fn parse_tenant(text: &str) -> Result<(Tenant, Limit<u64>), String> {
+fn parse_tenant(text: &str) -> Result<(Tenant, Setting<u64>), String> {
     let (name, limit) = text.rsplit_once('=').ok_or("expected NAME=N or NAME=none")?;
     Ok((names::tenant(name)?, limit.parse()?))
+}
+
+/// A rate for all tenants, or for one.
+fn parse_tenant_rate(text: &str) -> Result<(Option<Tenant>, Setting<Starts>), String> {
+    match text.rsplit_once('=') {
+        Some((name, rate)) => Ok((Some(names::tenant(name)?), rate.parse()?)),
+        None => Ok((None, text.parse()?)),
+    }
 }
 
 /// Shows or sets the limits of a queue.
@@ -134,52 +168,97 @@ impl Args {
             || self.rate.is_some()
             || self.tenant_concurrency.is_some()
             || !self.tenants.is_empty()
+            || !self.tenant_rates.is_empty()
+            || !self.tenant_weights.is_empty()
+            || !self.pause_tenants.is_empty()
+            || !self.resume_tenants.is_empty()
             || self.keep_completed.is_some()
             || self.keep_failed.is_some()
             || self.failed_ttl.is_some()
+            || self.retries.is_some()
+            || !self.backoff.is_empty()
+            || self.no_backoff
+            || self.timeout.is_some()
     }
 
     fn applied_to(&self, mut limits: Limits) -> Limits {
-        if let Some(Limit(concurrency)) = self.concurrency {
+        if let Some(Setting(concurrency)) = self.concurrency {
             limits.concurrency = concurrency;
         }
-        if let Some(Limit(rate)) = self.rate {
+        if let Some(Setting(rate)) = self.rate {
             limits.rate = rate.map(|starts| starts.0);
         }
-        if let Some(Limit(concurrency)) = self.tenant_concurrency {
+        if let Some(Setting(concurrency)) = self.tenant_concurrency {
             limits.tenant_concurrency = concurrency;
         }
-        if let Some(Limit(most)) = self.keep_completed {
+        if let Some(Setting(most)) = self.keep_completed {
             limits.completed_max = most;
         }
-        if let Some(Limit(most)) = self.keep_failed {
+        if let Some(Setting(most)) = self.keep_failed {
             limits.failed_max = most;
         }
-        if let Some(Limit(ttl)) = self.failed_ttl {
+        if let Some(Setting(ttl)) = self.failed_ttl {
             limits.failed_ttl_ms = ttl.map(|Ttl(ms)| ms);
         }
-        for (tenant, Limit(limit)) in &self.tenants {
-            match limit {
-                Some(limit) => limits.tenants.insert(tenant.to_string(), *limit),
-                None => limits.tenants.remove(tenant.as_str()),
-            };
+        if let Some(Setting(retries)) = self.retries {
+            limits.retries = retries;
+        }
+        limits.backoff =
+            if self.no_backoff { None } else { self.backoff.applied_to(limits.backoff) };
+        if let Some(Setting(timeout)) = self.timeout {
+            limits.timeout_ms = timeout.map(|Ttl(ms)| ms);
+        }
+        set_each(&mut limits.tenants, &self.tenants);
+        set_each(&mut limits.tenant_weights, &self.tenant_weights);
+        for (tenant, Setting(rate)) in &self.tenant_rates {
+            let rate = rate.map(|starts| starts.0);
+            match tenant {
+                None => limits.tenant_rate = rate,
+                Some(tenant) => {
+                    set_each(&mut limits.tenant_rates, &[(tenant.clone(), Setting(rate))])
+                }
+            }
+        }
+        limits.paused_tenants.extend(self.pause_tenants.iter().map(ToString::to_string));
+        for tenant in &self.resume_tenants {
+            limits.paused_tenants.remove(tenant.as_str());
         }
         limits
     }
+}
+
+/// Sets what tenants have of their own, or takes it from them.
+fn set_each<T: Copy>(own: &mut BTreeMap<String, T>, typed: &[(Tenant, Setting<T>)]) {
+    for (tenant, Setting(value)) in typed {
+        match value {
+            Some(value) => own.insert(tenant.to_string(), *value),
+            None => own.remove(tenant.as_str()),
+        };
+    }
+}
+
+fn rate_in_words(rate: Rate) -> String {
+    let per = format::duration::typed(Duration::from_millis(rate.per_ms));
+    format!("{} starts per {per}", rate.max)
 }
 
 /// The limits in words, a line for each.
 pub(super) fn lines(limits: &Limits) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(limits.concurrency.map(|n| format!("{n} at once")));
-    lines.extend(limits.rate.map(|rate| {
-        let per = format::duration::typed(Duration::from_millis(rate.per_ms));
-        format!("{} starts per {per}", rate.max)
-    }));
+    lines.extend(limits.rate.map(rate_in_words));
     lines.extend(limits.tenant_concurrency.map(|n| format!("{n} at once per tenant")));
     lines.extend(
         limits.tenants.iter().map(|(tenant, n)| format!("{n} at once for tenant \"{tenant}\"")),
     );
+    lines.extend(limits.tenant_rate.map(|rate| format!("{} per tenant", rate_in_words(rate))));
+    for (tenant, rate) in &limits.tenant_rates {
+        lines.push(format!("{} for tenant \"{tenant}\"", rate_in_words(*rate)));
+    }
+    for (tenant, weight) in &limits.tenant_weights {
+        lines.push(format!("{weight} turns for tenant \"{tenant}\" to one of others"));
+    }
+    lines.extend(limits.paused_tenants.iter().map(|name| format!("tenant \"{name}\" paused")));
     lines.extend(limits.completed_max.map(|n| format!("{n} completed jobs kept")));
     lines.extend(limits.failed_max.map(|n| format!("{n} failed jobs kept")));
     lines.extend(limits.failed_ttl_ms.map(|ms| match ms {
@@ -187,6 +266,11 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
         ms => {
             format!("failed jobs kept for {}", format::duration::typed(Duration::from_millis(ms)))
         }
+    }));
+    lines.extend(limits.retries.map(|n| format!("{n} retries")));
+    lines.extend(limits.backoff.as_ref().map(backoff::in_words));
+    lines.extend(limits.timeout_ms.map(|ms| {
+        format!("{} for an attempt", format::duration::typed(Duration::from_millis(ms)))
     }));
     if lines.is_empty() {
         lines.push("no limits".into());
@@ -196,6 +280,8 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use keyrack_jobs::bee::Backoff;
+
     use super::*;
 
     #[test]
@@ -203,19 +289,24 @@ mod tests {
         for (text, max, per_ms) in
             [("10/1s", 10, 1_000), ("300/m", 300, 60_000), ("1/250ms", 1, 250)]
         {
-            assert_eq!(text.parse(), Ok(Limit(Some(Starts(Rate { max, per_ms })))), "{text}");
+            assert_eq!(text.parse(), Ok(Setting(Some(Starts(Rate { max, per_ms })))), "{text}");
         }
-        assert_eq!("none".parse::<Limit<Starts>>(), Ok(Limit(None)));
+        assert_eq!("none".parse::<Setting<Starts>>(), Ok(Setting(None)));
         for text in ["10", "10/", "x/1s", "10/0s", "10/1y"] {
-            assert!(text.parse::<Limit<Starts>>().is_err(), "{text}");
+            assert!(text.parse::<Setting<Starts>>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn tenants_have_limits_of_their_own() {
         let (tenant, limit) = parse_tenant("a=b=3").expect("a limit");
-        assert_eq!((tenant.as_str(), limit), ("a=b", Limit(Some(3))));
+        assert_eq!((tenant.as_str(), limit), ("a=b", Setting(Some(3))));
         assert!(parse_tenant("acme").is_err());
+        let (tenant, rate) = parse_tenant_rate("acme=5/1s").expect("a rate");
+        let rate_of_5 = Setting(Some(Starts(Rate { max: 5, per_ms: 1_000 })));
+        assert_eq!((tenant.as_ref().map(Tenant::as_str), rate), (Some("acme"), rate_of_5));
+        assert_eq!(parse_tenant_rate("5/1s").expect("a rate"), (None, rate_of_5));
+        assert!(parse_tenant_rate("acme=5").is_err());
     }
 
     #[test]
@@ -225,17 +316,35 @@ mod tests {
             rate: Some(Rate { max: 10, per_ms: 1_500 }),
             tenant_concurrency: Some(2),
             tenants: [("acme".to_owned(), 3)].into(),
+            tenant_rate: Some(Rate { max: 5, per_ms: 1_000 }),
+            tenant_rates: [("acme".to_owned(), Rate { max: 9, per_ms: 60_000 })].into(),
+            tenant_weights: [("acme".to_owned(), 3)].into(),
+            paused_tenants: ["bob".to_owned()].into(),
             completed_max: Some(500),
             failed_max: None,
             failed_ttl_ms: Some(86_400_000),
+            retries: Some(7),
+            backoff: Some(
+                Backoff::exponential(Duration::from_secs(1))
+                    .longest(Duration::from_secs(60))
+                    .jitter(0.5),
+            ),
+            timeout_ms: Some(5_000),
         };
         let expected = [
             "4 at once",
             "10 starts per 1s500ms",
             "2 at once per tenant",
             "3 at once for tenant \"acme\"",
+            "5 starts per 1s per tenant",
+            "9 starts per 1m for tenant \"acme\"",
+            "3 turns for tenant \"acme\" to one of others",
+            "tenant \"bob\" paused",
             "500 completed jobs kept",
             "failed jobs kept for 1d",
+            "7 retries",
+            "exponential waits of 1s before retries, at most 1m, 50% of it random",
+            "5s for an attempt",
         ];
         assert_eq!(lines(&limits), expected);
         assert_eq!(lines(&Limits::default()), ["no limits"]);

@@ -14,6 +14,7 @@ pub(super) struct Args {
 
 /// Lets jobs run again from the start.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
-    let action = BulkAction { bulk: Bulk::Retry, verb: "retry", done: "queued again" };
+    let action =
+        BulkAction { bulk: Bulk::Retry, verb: "retry", done: "queued again", is_dry_run: false };
     selection::run(&args.selection, &action, &[Place::Failed], globals).await
 }

@@ -41,6 +41,8 @@ pub(super) struct BulkAction {
     pub(super) verb: &'static str,
     /// As in "3 jobs canceled".
     pub(super) done: &'static str,
+    /// Only count the jobs.
+    pub(super) is_dry_run: bool,
 }
 
 /// Does it to all jobs chosen, once the user agrees if there are several. `places` are where a queue is looked through.
@@ -70,15 +72,22 @@ async fn by_id(
     globals: &Globals,
 ) -> anyhow::Result<Exit> {
     let hive = open(globals).await?;
+    if action.is_dry_run {
+        return count_by_id(&hive, jids, action, globals).await;
+    }
     if jids.len() > 1 && !yes && !is_confirmed(jids.len() as u64, action)? {
         return Ok(unchanged(globals));
     }
     let mut changed = Vec::new();
     let mut failures = Vec::new();
     for jid in jids {
-        let done = match action.bulk {
+        let done = match &action.bulk {
             Bulk::Cancel => hive.cancel(jid).await,
             Bulk::Retry => hive.retry(jid).await.map(|()| vec![jid.to_string()]),
+            Bulk::Change(change) => hive
+                .change_job(jid, change)
+                .await
+                .map(|is_changed| is_changed.then(|| jid.to_string()).into_iter().collect()),
         };
         match done {
             Ok(done) => changed.extend(done),
@@ -93,6 +102,29 @@ async fn by_id(
     last.map_or(Ok(Exit::Ok), |error| Err(error.into()))
 }
 
+/// How many of the jobs are there.
+async fn count_by_id(
+    hive: &Hive,
+    jids: &[Jid],
+    action: &BulkAction,
+    globals: &Globals,
+) -> anyhow::Result<Exit> {
+    for jid in jids {
+        hive.job(jid).await?;
+    }
+    tell_dry_run(jids.len() as u64, action, globals)
+}
+
+fn tell_dry_run(matched: u64, action: &BulkAction, globals: &Globals) -> anyhow::Result<Exit> {
+    if globals.json {
+        globals.print_json(&json!({ "matched": matched, "changed": 0 }))?;
+    } else {
+        let jobs = format::counted(matched, "job");
+        globals.say(format_args!("would {} {jobs}; nothing was changed", action.verb));
+    }
+    Ok(Exit::Ok)
+}
+
 async fn by_filter(
     queue: &QueueName,
     filters: Vec<Filter>,
@@ -102,6 +134,11 @@ async fn by_filter(
 ) -> anyhow::Result<Exit> {
     let hive = open_queue(globals, queue).await?;
     let mut all = FilteredJobs { hive, queue, filters, action, bar: bar(globals) };
+    if action.is_dry_run {
+        let matched = all.go_through(true).await;
+        all.bar.finish_and_clear();
+        return tell_dry_run(matched?, action, globals);
+    }
     if !yes {
         let matched = all.count().await?;
         if matched == 0 {
@@ -146,7 +183,7 @@ impl FilteredJobs<'_> {
         for filter in &self.filters {
             let mut cursor = None;
             loop {
-                let bulk = self.action.bulk;
+                let bulk = &self.action.bulk;
                 let done =
                     self.hive.bulk(self.queue, filter, bulk, is_dry_run, cursor.as_deref()).await?;
                 count += if is_dry_run { done.matched } else { done.changed };

@@ -4,11 +4,11 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    DEFAULT_RETRY_DELAY_MS, Job, Status, Submission,
+    BackoffWish, Job, Status, StoredJob, Submission, SubmitOutcome, UniqueRequest,
     keys::{Hostname, Jid, QueueName, Tag, Tenant},
 };
 
-use super::{many, names, open};
+use super::{backoff::BackoffArgs, many, names, open, unique::UniqueArgs};
 use crate::{Exit, Failure, Globals};
 
 #[derive(Debug, clap::Args)]
@@ -44,15 +44,20 @@ pub(super) struct Args {
     /// Host whose workers are offered the job first
     #[arg(long, value_parser = names::host)]
     host: Option<Hostname>,
-    /// Retry N times after failures [default: 5]
+    /// Retry N times after failures [default: --retries of the queue's limits, 5]
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
-    /// Wait TIME before each retry [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
-    retry_delay: Option<Duration>,
-    /// Wait longer before each retry: 1, 2, 3, … times --retry-delay
+    #[command(flatten)]
+    backoff: BackoffArgs,
+    /// Wait longer before each retry: the same as --backoff linear
     #[arg(long)]
     progressive: bool,
+    /// Stop an attempt that takes longer than TIME; it failed [default: --timeout of the queue's limits or of the worker]
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse_positive, allow_hyphen_values = true)]
+    timeout: Option<Duration>,
+    /// Do not run the job if it has not started within TIME; it ends as expired
+    #[arg(long, value_name = "TIME", value_parser = format::duration::parse_positive, allow_hyphen_values = true)]
+    start_within: Option<Duration>,
     /// Keep the job and its result for TIME after it ends [default: 30m]
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     ttl: Option<Duration>,
@@ -62,6 +67,8 @@ pub(super) struct Args {
     /// Your own id for the job; a second job with the same id is refused
     #[arg(long, value_name = "JOB", value_parser = names::jid)]
     id: Option<Jid>,
+    #[command(flatten)]
+    unique: UniqueArgs,
     /// Wait until the job ends, at most TIME, and print its result [default TIME: no limit]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true,
         default_missing_value = "3650d", value_parser = format::duration::parse)]
@@ -69,7 +76,8 @@ pub(super) struct Args {
     /// Read jobs from a file or from stdin (-), one per line
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "args", "priority", "delay", "tags", "after", "after_tags", "parent", "tenant", "host", "retries",
-        "retry_delay", "progressive", "ttl", "failed_ttl", "id", "wait",
+        "retry_delay", "backoff", "retry_delay_max", "retry_jitter", "progressive", "timeout", "start_within", "ttl",
+        "failed_ttl", "id", "wait", "unique", "unique_by", "unique_until", "unique_for", "debounce", "throttle",
     ])]
     many: Option<PathBuf>,
 }
@@ -87,8 +95,20 @@ pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let wait = args.wait;
     let job = args.submission()?;
     let hive = open(globals).await?;
-    let jid = hive.submit(job).await?;
+    let is_unique = job.is_unique();
+    let StoredJob { jid, outcome } = hive.submit_unique(job).await?;
+    match outcome {
+        // The answer has it.
+        _ if globals.json => {}
+        SubmitOutcome::Created => {}
+        SubmitOutcome::Existing => globals.say(format_args!("{jid} was submitted before")),
+        SubmitOutcome::Replaced => {
+            globals.say(format_args!("{jid} was submitted before and has these arguments now"));
+        }
+    }
     match wait {
+        None if globals.json && is_unique => globals
+            .print_json(&serde_json::json!({ "jid": jid.as_str(), "outcome": outcome.as_str() }))?,
         None if globals.json => globals.print_json(&serde_json::json!({ "jid": jid.as_str() }))?,
         None => {
             let mut out = globals.out();
@@ -131,13 +151,24 @@ impl Args {
         if let Some(retries) = self.retries {
             job = job.retries(retries);
         }
-        let retry_delay = self.retry_delay.map_or(DEFAULT_RETRY_DELAY_MS, ms);
-        job = job.retry_delay_ms(retry_delay, self.progressive);
+        let asked = BackoffWish { progressive: self.progressive, ..self.backoff.wish() };
+        if let Some(backoff) = asked.backoff()? {
+            job = job.backoff(backoff);
+        }
+        if let Some(timeout) = self.timeout {
+            job = job.timeout(timeout);
+        }
+        if let Some(time) = self.start_within {
+            job = job.start_within(time);
+        }
         if let Some(ttl) = self.ttl {
             job = job.ttl_ms(ttl.as_millis() as u64);
         }
         if let Some(ttl) = self.failed_ttl {
             job = job.failed_ttl_ms(ttl.as_millis() as u64);
+        }
+        if let Some(unique) = self.unique.request().map(UniqueRequest::unique).transpose()? {
+            job = job.unique(unique);
         }
         if let Some(id) = self.id {
             job = job.id(id);
@@ -167,7 +198,7 @@ fn print_end(job: &Job, globals: &Globals) -> anyhow::Result<Exit> {
 #[cfg(test)]
 mod tests {
     use clap::Args as _;
-    use keyrack_jobs::bee::{DEFAULT_RETRIES, DEFAULT_TTL_MS};
+    use keyrack_jobs::bee::{DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, DEFAULT_TTL_MS};
 
     use super::*;
 
@@ -175,14 +206,14 @@ mod tests {
     fn help_names_the_defaults_of_jobs() {
         let command = Args::augment_args(clap::Command::new("submit"));
         for (name, default) in [
-            ("retries", DEFAULT_RETRIES.to_string()),
-            ("retry_delay", format!("{}s", DEFAULT_RETRY_DELAY_MS / 1_000.0)),
-            ("ttl", format!("{}m", DEFAULT_TTL_MS / 60_000)),
+            ("retries", format!("{DEFAULT_RETRIES}]")),
+            ("retry_delay", format!("{}s]", DEFAULT_RETRY_DELAY_MS / 1_000.0)),
+            ("ttl", format!("[default: {}m]", DEFAULT_TTL_MS / 60_000)),
         ] {
             let arg =
                 command.get_arguments().find(|arg| arg.get_id() == name).expect("an argument");
             let help = arg.get_help().expect("help").to_string();
-            assert!(help.contains(&format!("[default: {default}]")), "{name}: {help}");
+            assert!(help.ends_with(&default), "{name}: {help}");
         }
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn read_text(file: &Path) -> Result<String, Failure> {
 
 /// Everything that is wrong with files, a line for each.
 pub(super) fn wrong(errors: &[FileError]) -> Failure {
-    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let failure = Failure::new(Exit::Usage, lines.join("\n"));
+    let mut lines = errors.iter().map(ToString::to_string);
+    let failure = Failure::new(Exit::Usage, lines.next().unwrap_or_default()).more(lines.collect());
     failure.hint("\"keyrack keys schema\" prints what a keys file may hold")
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use keyrack_recommender::{Request, keys::UserId};
+use keyrack_recommender::{Filter, Request, keys::UserId};
 
 use super::{Zone, open};
 use crate::{
@@ -23,6 +23,21 @@ pub(super) struct Args {
     /// Seed of the random part, for a reproducible list
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Only posts of this category
+    #[arg(long, value_name = "CODE")]
+    category: Vec<usize>,
+    /// Only posts of this challenge
+    #[arg(long, value_name = "ID")]
+    challenge: Vec<u64>,
+    /// No posts of this author
+    #[arg(long, value_name = "USER")]
+    without_author: Vec<String>,
+    /// Not this post
+    #[arg(long, value_name = "ID")]
+    without_post: Vec<u64>,
+    /// Only posts that came at most N nights ago
+    #[arg(long, value_name = "N")]
+    max_age: Option<u64>,
     #[command(flatten)]
     zone: Zone,
 }
@@ -31,7 +46,14 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let service = open(&args.zone, globals).await?;
     let Args { user, limit, cursor, seed, .. } = args;
-    let page = service.recommend(&Request { user, limit, cursor, seed }).await?;
+    let filter = Filter {
+        categories: args.category,
+        challenges: args.challenge,
+        without_authors: args.without_author,
+        without_posts: args.without_post,
+        max_age: args.max_age,
+    };
+    let page = service.recommend(&Request { user, limit, cursor, seed, filter }).await?;
     if globals.json {
         globals.print_json(&page)?;
         return Ok(Exit::Ok);

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use keyrack_recommender::{Names, Recommender, Row, Source as _, Synced};
+use keyrack_recommender::{Mapping, Names, Recommender, Row, Source as _, Synced};
 use keyrack_services::{AppTables, Recommendations, TablesFuture};
 use keyrack_store::Store;
 use tokio::sync::Mutex;
@@ -18,7 +18,8 @@ pub(crate) fn recommendations(store: &Store, globals: &Globals) -> anyhow::Resul
     let Some(from) = &globals.settings.get(&RECOMMEND_FROM).value else {
         return Ok(recommendations);
     };
-    let tables = ServerTables { from: from.clone(), names, open: Mutex::new(None) };
+    let mapping = settings::map(&globals.settings)?;
+    let tables = ServerTables { from: from.clone(), names, mapping, open: Mutex::new(None) };
     Ok(recommendations.with_tables(Arc::new(tables)))
 }
 
@@ -26,6 +27,7 @@ pub(crate) fn recommendations(store: &Store, globals: &Globals) -> anyhow::Resul
 struct ServerTables {
     from: String,
     names: Names,
+    mapping: Option<Mapping>,
     open: Mutex<Option<SourceTables>>,
 }
 
@@ -41,6 +43,9 @@ impl AppTables for ServerTables {
         Box::pin(async {
             // Opened anew: files are read when they are opened. Posts can be asked for meanwhile.
             let mut tables = SourceTables::open(&self.from, self.names.clone()).await?;
+            if let Some(mapping) = &self.mapping {
+                into.apply(mapping).await?;
+            }
             let synced = into.sync(&mut tables, &mut |_| ControlFlow::Continue(())).await?;
             *self.open.lock().await = Some(tables);
             Ok(synced)

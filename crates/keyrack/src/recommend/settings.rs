@@ -1,13 +1,15 @@
 //! What the settings say about recommendations.
 
+use std::path::Path;
+
 use jiff::tz::TimeZone;
-use keyrack_recommender::{Names, Settings as Goes};
+use keyrack_recommender::{Mapping, Names, Settings as Goes};
 
 use crate::{
     Exit, Failure,
     settings::{
-        RECOMMEND_BREAK_TEXT, RECOMMEND_DATABASE_ZONE, RECOMMEND_RENAME, RECOMMEND_ZONE, Setting,
-        Settings,
+        RECOMMEND_BREAK_TEXT, RECOMMEND_DATABASE_ZONE, RECOMMEND_MAP, RECOMMEND_RENAME,
+        RECOMMEND_ZONE, Setting, Settings,
     },
 };
 
@@ -20,8 +22,29 @@ pub(super) fn of(settings: &Settings) -> Result<Goes, Failure> {
     })
 }
 
+/// Which tables of an app are what, as a file says it.
+pub(super) fn read_map(path: &Path) -> Result<Mapping, Failure> {
+    let wrong = |reason: String| {
+        let failure = Failure::new(Exit::Usage, format!("\"{}\": {reason}", path.display()));
+        failure.hint("docs/recommender.md has examples of a shop, a forum and a podcast app")
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let mapping: Mapping = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    mapping.names().map_err(|error| wrong(error.to_string()))?;
+    Ok(mapping)
+}
+
+/// The file that the settings name, if they name one.
+pub(super) fn map(settings: &Settings) -> Result<Option<Mapping>, Failure> {
+    let path = settings.get(&RECOMMEND_MAP).value.as_deref();
+    path.map(|path| read_map(Path::new(path))).transpose()
+}
+
 /// What the app's tables and columns are called.
 pub(super) fn names(settings: &Settings) -> Result<Names, Failure> {
+    if let Some(mapping) = map(settings)? {
+        return mapping.names().map_err(|error| wrong(&RECOMMEND_MAP, &error.to_string()));
+    }
     let lines = settings.get(&RECOMMEND_RENAME).value.as_deref().unwrap_or_default().split(',');
     let lines = lines.map(str::trim).filter(|line| !line.is_empty());
     Names::parse(lines).map_err(|error| wrong(&RECOMMEND_RENAME, &error.to_string()))

@@ -1,6 +1,6 @@
 //! `keyrack recommend sync` and `rebuild`.
 
-use std::{io::Write as _, ops::ControlFlow, time::Duration};
+use std::{io::Write as _, ops::ControlFlow, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
@@ -20,8 +20,12 @@ pub(super) struct Args {
     from: Option<String>,
     /// Name of a table or column in the app: post=posts, post.written_text=body
     /// [default: the setting "recommend-rename"]
-    #[arg(long, value_name = "OURS=THEIRS")]
+    #[arg(long, value_name = "OURS=THEIRS", conflicts_with = "map")]
     rename: Vec<String>,
+    /// File that says which tables of the app have items, groups and feedback
+    /// [default: the setting "recommend-map"]
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
     #[command(flatten)]
     zone: Zone,
     /// Time zone of timestamps without one [default: the setting "recommend-database-zone"]
@@ -80,9 +84,15 @@ async fn open(args: &Args, globals: &Globals) -> anyhow::Result<(Recommender, So
     if let Some(text) = &args.break_text {
         goes.break_text = text.clone();
     }
-    let names = match &args.rename[..] {
-        [] => settings::names(&globals.settings)?,
-        lines => Names::parse(lines)?,
+    let mapping = match &args.map {
+        Some(path) => Some(settings::read_map(path)?),
+        None if args.rename.is_empty() => settings::map(&globals.settings)?,
+        None => None,
+    };
+    let names = match (&mapping, &args.rename[..]) {
+        (Some(mapping), _) => mapping.names()?,
+        (None, []) => settings::names(&globals.settings)?,
+        (None, lines) => Names::parse(lines)?,
     };
     let set = globals.settings.get(&RECOMMEND_FROM).value.as_deref();
     let from = args.from.as_deref().or(set).ok_or_else(|| {
@@ -91,7 +101,11 @@ async fn open(args: &Args, globals: &Globals) -> anyhow::Result<(Recommender, So
     })?;
     let tables =
         SourceTables::open(from, names).await.context("could not open the app's tables")?;
-    Ok((Recommender::new(globals.open_store().await?, goes), tables))
+    let service = Recommender::new(globals.open_store().await?, goes);
+    if let Some(mapping) = mapping {
+        service.apply(&mapping).await?;
+    }
+    Ok((service, tables))
 }
 
 fn print(synced: &Synced, globals: &Globals) -> anyhow::Result<Exit> {

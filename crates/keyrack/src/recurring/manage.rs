@@ -7,7 +7,7 @@ use keyrack_format as format;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The name of the recurring job
-    name: String,
+    pub(super) name: String,
 }
 
 /// Queues a job now.

@@ -19,7 +19,7 @@ use super::{
     command::Command,
     exit_status::{self, Stdout},
     group::{Group, Groups},
-    stderr,
+    stderr::{self, Said},
     tally::{Ended, Tally},
 };
 
@@ -70,7 +70,7 @@ impl Attempts {
         match end {
             AttemptEnd::ByItself | AttemptEnd::Stopped(Stop::Shutdown) => {}
             AttemptEnd::TooLong => {
-                let limit = format::duration::typed(self.time_limit);
+                let limit = format::duration::typed(self.time_limit(context));
                 let message = format!("the command took longer than {limit} and was stopped");
                 return Err(Failure::new(message));
             }
@@ -84,11 +84,18 @@ impl Attempts {
             None => timeout(PIPES_GRACE, talk).await.unwrap_or_else(|_| Err(held_open())),
         };
         match said {
-            Ok((stdout, last_words)) => exit_status::of(status, stdout, &last_words),
+            Ok((stdout, said)) => exit_status::of(status, stdout, &said),
             // How it ended says more than what could not be read of it.
-            Err(_) if !status.success() => exit_status::of(status, Stdout::default(), ""),
+            Err(_) if !status.success() => {
+                exit_status::of(status, Stdout::default(), &Said::default())
+            }
             Err(failure) => Err(failure),
         }
+    }
+
+    /// How long an attempt may take: as the job or its queue says, or the worker.
+    fn time_limit(&self, context: &Context) -> Duration {
+        context.time_limit().unwrap_or(self.time_limit)
     }
 
     fn start(&self, job: &Job) -> Result<(Child, Group), Failure> {
@@ -110,7 +117,7 @@ impl Attempts {
             reason = context.stopped() => {
                 (AttemptEnd::Stopped(reason), group.stop(&mut child, self.grace).await)
             }
-            () = sleep(self.time_limit) => (AttemptEnd::TooLong, group.stop(&mut child, self.grace).await),
+            () = sleep(self.time_limit(context)) => (AttemptEnd::TooLong, group.stop(&mut child, self.grace).await),
         };
         Ok((end, status.map_err(unwatched)?))
     }
@@ -132,16 +139,16 @@ impl Pipes {
         }
     }
 
-    /// Gives the command its job, and takes what it writes: the result, and its last words.
-    async fn talk(self, context: &Context) -> Result<(Stdout, String), Failure> {
+    /// Gives the command its job, and takes what it writes: the result, and what it said.
+    async fn talk(self, context: &Context) -> Result<(Stdout, Said), Failure> {
         let (progress, latest) = watch::channel(None);
-        let (_, stdout, last_words, ()) = tokio::join!(
+        let (_, stdout, said, ()) = tokio::join!(
             feed(self.stdin, context.job()),
             read(self.stdout),
             stderr::read(self.stderr, context.job().jid(), progress),
             tell_progress(context, latest),
         );
-        Ok((stdout.map_err(unwatched)?, last_words.map_err(unwatched)?))
+        Ok((stdout.map_err(unwatched)?, said.map_err(unwatched)?))
     }
 }
 

@@ -5,6 +5,8 @@ use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus};
 use keyrack_jobs::bee::{Failure, RESULT_BYTES_MAX};
 use serde_json::value::RawValue;
 
+use super::stderr::{Again, Said};
+
 /// The exit code that says that trying again is pointless: `EX_DATAERR` of sysexits.h.
 const FATAL: i32 = 65;
 
@@ -16,17 +18,26 @@ pub(super) struct Stdout {
     pub(super) cut: bool,
 }
 
-/// The result, or why there is none. `said` is the end of what the command wrote to stderr.
-pub(super) fn of(status: ExitStatus, stdout: Stdout, said: &str) -> Result<Box<RawValue>, Failure> {
+/// The exit code that says that the job cannot be done now: `EX_TEMPFAIL` of sysexits.h.
+const NOT_NOW: i32 = 75;
+
+/// The result, or why there is none.
+pub(super) fn of(
+    status: ExitStatus,
+    stdout: Stdout,
+    said: &Said,
+) -> Result<Box<RawValue>, Failure> {
     if status.success() {
         return result(stdout);
     }
     let mut message = ending(status);
-    if !said.is_empty() {
-        message = format!("{message}: {said}");
+    if !said.last_words.is_empty() {
+        message = format!("{message}: {}", said.last_words);
     }
-    Err(match status.code() {
-        Some(FATAL) => Failure::fatal(message),
+    Err(match (status.code(), said.again) {
+        (Some(FATAL), _) => Failure::fatal(message),
+        (Some(NOT_NOW), Some(Again::Snooze(time))) => Failure::snooze(time),
+        (_, Some(Again::RetryIn(wait))) => Failure::new(message).retry_in(wait),
         _ => Failure::new(message),
     })
 }
@@ -86,11 +97,29 @@ const SHOWN_MAX: usize = 200;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn ended(code: i32, stdout: &str, said: &str) -> Result<String, Failure> {
         let stdout = Stdout { bytes: stdout.into(), cut: false };
-        of(ExitStatus::from_raw(code << 8), stdout, said).map(|result| result.get().to_owned())
+        let said = Said { last_words: said.into(), again: None };
+        of(ExitStatus::from_raw(code << 8), stdout, &said).map(|result| result.get().to_owned())
+    }
+
+    #[test]
+    fn a_command_may_say_when_the_job_is_to_be_run_again() {
+        let ended = |code: i32, again| {
+            let said = Said { again: Some(again), ..Said::default() };
+            of(ExitStatus::from_raw(code << 8), Stdout::default(), &said).expect_err("no result")
+        };
+        let time = Duration::from_secs(90);
+        let snoozed = ended(75, Again::Snooze(time));
+        assert_eq!(snoozed.snooze_ms, Some(90_000.0));
+        assert_eq!(ended(1, Again::Snooze(time)).snooze_ms, None, "only with code 75");
+        let later = ended(1, Again::RetryIn(time));
+        assert_eq!((later.retry, later.retry_delay), (true, Some(90_000.0)));
+        assert!(!ended(65, Again::RetryIn(time)).retry, "never is never");
     }
 
     #[test]
@@ -114,13 +143,13 @@ mod tests {
         assert!(failure.message.contains("\"done!\""), "{failure:?}");
         assert!(ended(0, "1 2", "").is_err(), "two values are no result");
         let stdout = Stdout { bytes: vec![0xff], cut: false };
-        assert!(of(ExitStatus::from_raw(0), stdout, "").is_err());
+        assert!(of(ExitStatus::from_raw(0), stdout, &Said::default()).is_err());
     }
 
     #[test]
     fn too_long_a_result_is_not_tried_again() {
         let stdout = Stdout { bytes: b"1".into(), cut: true };
-        let failure = of(ExitStatus::from_raw(0), stdout, "").expect_err("too long");
+        let failure = of(ExitStatus::from_raw(0), stdout, &Said::default()).expect_err("too long");
         assert!(!failure.retry);
     }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     io::{self, Write as _},
+    time::Duration,
 };
 
 use keyrack_format as format;
@@ -20,14 +21,33 @@ const PASSED_BYTES_MAX: usize = 1024 * 1024;
 const LAST_LINES_MAX: usize = 10;
 const LAST_BYTES_MAX: usize = 2 * 1024;
 
-/// Reads stderr to its end: progress goes to `progress`, other lines to our own stderr. Returns the last words.
+/// What a command has said by its end.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Said {
+    /// The end of what it wrote.
+    pub(super) last_words: String,
+    /// When it wants the job to be run again.
+    pub(super) again: Option<Again>,
+}
+
+/// When a command wants its job to be run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The attempt failed, and the next is to be made in this time.
+    RetryIn(Duration),
+    /// It could not be made yet, which is no failure.
+    Snooze(Duration),
+}
+
+/// Reads stderr to its end: progress goes to `progress`, other lines to our own stderr. Returns what it said.
 ///
 /// Of progress that comes faster than it can be told, the last counts.
 pub(super) async fn read(
     stderr: impl AsyncRead + Unpin,
     jid: &str,
     progress: watch::Sender<Option<Json>>,
-) -> io::Result<String> {
+) -> io::Result<Said> {
+    let mut again = None;
     let mut reader = BufReader::new(stderr);
     let mut lines = LineSplitter::default();
     let mut log = StderrLog { jid, passed: 0, last: VecDeque::new() };
@@ -40,11 +60,12 @@ pub(super) async fn read(
                 StderrLine::Progress(value) => {
                     progress.send_replace(Some(value));
                 }
+                StderrLine::Again(when) => again = Some(when),
                 StderrLine::Text(words) => log.take(words),
             }
         }
         if n == 0 {
-            return Ok(log.last_words());
+            return Ok(Said { last_words: log.last_words(), again });
         }
         reader.consume(n);
     }
@@ -83,6 +104,8 @@ impl LineSplitter {
 enum StderrLine {
     /// How far the job is.
     Progress(Json),
+    /// When it wants the job to be run again.
+    Again(Again),
     /// Anything else.
     Text(String),
 }
@@ -90,6 +113,12 @@ enum StderrLine {
 impl StderrLine {
     fn parse(line: &[u8]) -> StderrLine {
         let words = plain(&String::from_utf8_lossy(line));
+        // A time that is none is for whoever reads the log.
+        let time = |prefix| format::duration::parse(words.strip_prefix(prefix)?.trim()).ok();
+        let again = time("snooze:").map(Again::Snooze);
+        if let Some(again) = again.or_else(|| time("retry-in:").map(Again::RetryIn)) {
+            return StderrLine::Again(again);
+        }
         match words.strip_prefix("progress:").map(str::trim) {
             None | Some("") => StderrLine::Text(words),
             // What is no JSON is taken for a text.

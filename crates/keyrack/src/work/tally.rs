@@ -21,6 +21,8 @@ pub(super) enum Ended<'a> {
     Completed,
     /// Without one; the first line says why.
     Failed { message: &'a str, retry: bool },
+    /// It is to be run later.
+    Snoozed { time: Duration },
     /// Not by itself.
     Stopped(Stop),
 }
@@ -32,6 +34,9 @@ impl Ended<'_> {
             (_, Some(stop @ (Stop::Canceled | Stop::Lost))) => Ended::Stopped(stop),
             (Ok(_), _) => Ended::Completed,
             (Err(_), Some(Stop::Shutdown)) => Ended::Stopped(Stop::Shutdown),
+            (Err(Failure { snooze_ms: Some(ms), .. }), None) => {
+                Ended::Snoozed { time: Duration::from_millis(*ms as u64) }
+            }
             (Err(failure), None) => {
                 Ended::Failed { message: &failure.message, retry: failure.retry }
             }
@@ -47,6 +52,7 @@ pub(super) struct Tally {
     unsettled: Mutex<HashMap<(String, u64), Unsettled>>,
     completed: AtomicU64,
     failed: AtomicU64,
+    snoozed: AtomicU64,
     stopped: AtomicU64,
 }
 
@@ -54,7 +60,8 @@ impl Tally {
     pub(super) fn new(quiet: bool) -> Tally {
         let zero = AtomicU64::default;
         let unsettled = Mutex::default();
-        Tally { quiet, unsettled, completed: zero(), failed: zero(), stopped: zero() }
+        let (completed, failed, snoozed, stopped) = (zero(), zero(), zero(), zero());
+        Tally { quiet, unsettled, completed, failed, snoozed, stopped }
     }
 
     /// Takes note of an attempt that has ended. One that was stopped is told at once, others when the store has taken their
@@ -64,8 +71,7 @@ impl Tally {
         if matches!(ended, Ended::Stopped(_)) {
             return self.tell(&self.stopped, job.jid(), &words);
         }
-        let is_completed = matches!(ended, Ended::Completed);
-        let unsettled = Unsettled { words, took, is_completed };
+        let unsettled = Unsettled { words, took, counts_as: CountsAs::of(ended) };
         self.lock().insert((job.jid().to_owned(), job.attempts()), unsettled);
     }
 
@@ -73,13 +79,16 @@ impl Tally {
     pub(super) fn settled(&self, outcome: &Outcome, verdict: Verdict) {
         let attempt = (outcome.jid.clone(), outcome.attempt.unwrap_or(0));
         // One that was stopped is not there, and neither is one that was told twice.
-        let Some(Unsettled { words, took, is_completed }) = self.lock().remove(&attempt) else {
+        let Some(Unsettled { words, took, counts_as }) = self.lock().remove(&attempt) else {
             return;
         };
         let took = format::duration(took);
         let (counter, words) = match verdict {
-            Verdict::Ok if is_completed => (&self.completed, words),
-            Verdict::Ok => (&self.failed, words),
+            Verdict::Ok => match counts_as {
+                CountsAs::Completed => (&self.completed, words),
+                CountsAs::Failed => (&self.failed, words),
+                CountsAs::Snoozed => (&self.snoozed, words),
+            },
             Verdict::Canceled => (&self.stopped, format!("ended after {took}, but was canceled")),
             Verdict::Lost => {
                 (&self.stopped, format!("ended after {took}, but was lost to another worker"))
@@ -122,7 +131,25 @@ struct Unsettled {
     /// What is told if the end counts.
     words: String,
     took: Duration,
-    is_completed: bool,
+    counts_as: CountsAs,
+}
+
+/// What an attempt is counted as if its end counts.
+#[derive(Debug, Clone, Copy)]
+enum CountsAs {
+    Completed,
+    Failed,
+    Snoozed,
+}
+
+impl CountsAs {
+    fn of(ended: &Ended<'_>) -> CountsAs {
+        match ended {
+            Ended::Completed => CountsAs::Completed,
+            Ended::Snoozed { .. } => CountsAs::Snoozed,
+            Ended::Failed { .. } | Ended::Stopped(_) => CountsAs::Failed,
+        }
+    }
 }
 
 fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
@@ -134,6 +161,9 @@ fn words(job: &Job, took: Duration, ended: &Ended<'_>) -> String {
             let hope = if *retry { "" } else { ", not to be tried again" };
             format!("attempt {} failed after {took}{hope}: {first}", job.attempts())
         }
+        Ended::Snoozed { time } => {
+            format!("snoozed for {} after {took}", format::duration::typed(*time))
+        }
         Ended::Stopped(Stop::Canceled) => format!("canceled after {took}"),
         Ended::Stopped(Stop::Lost) => format!("lost to another worker after {took}"),
         Ended::Stopped(Stop::Shutdown) => format!("given back after {took}"),
@@ -144,7 +174,9 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         write!(f, "{} completed", format::count(count(&self.completed)))?;
-        for (counter, word) in [(&self.failed, "failed"), (&self.stopped, "stopped")] {
+        let others =
+            [(&self.failed, "failed"), (&self.snoozed, "snoozed"), (&self.stopped, "stopped")];
+        for (counter, word) in others {
             if count(counter) > 0 {
                 write!(f, ", {} {word}", format::count(count(counter)))?;
             }

@@ -26,14 +26,16 @@ const LOOKED_AT: [&str; 12] = [
 ];
 
 /// What no test types: each begins with a mark beside its language.
-const NOT_TYPED: [&str; 9] = [
+const NOT_TYPED: [&str; 11] = [
     "README.md: cargo run --release",
     "README.md: cargo xtask test",
     "docs/demo.md: keyrack demo",
     "docs/demo.md: keyrack top",
-    "docs/install.md: cargo xtask package            # tarball, wheel and deb, under target/package",
+    "docs/install.md: cargo xtask package            # all of them, under target/package",
     "docs/install.md: sudo apt install ./keyrack_0.1.0_amd64.deb",
+    "docs/install.md: docker run -p 7700:7700 -v keyrack:/var/lib/keyrack keyrack:0.1.0",
     "docs/recommender.md: keyrack recommend sync sqlite:app.db",
+    "docs/recommender.md: keyrack recommend sync sqlite:shop.db --map shop.toml",
     "docs/reliability.md: cargo xtask campaign --minutes 60 --write     # repeats the run below and updates its table",
     "docs/security.md: redis-cli --tls -h keyrack.example.com -p 7701        # --cacert FILE for a certificate of your own",
 ];
@@ -111,11 +113,12 @@ fn metrics(text: &str) -> BTreeSet<String> {
 /// What a server with something in every service tells.
 fn told() -> BTreeSet<String> {
     let dir = TempDir::new().expect("a folder");
-    let serve = Serve::start_with(dir.path(), "--demo", &[]);
+    let serve = Serve::start_with(dir.path(), "--demo --lint-watch 1000000", &[]);
     let told = keyrack_testkit::wait_for("queues to be counted", || {
         let (_, body) = serve.get("/metrics");
         // Requests are counted once they are answered.
-        let is_whole = ["keyrack_jobs_held{", "keyrack_http_requests_total{"];
+        let is_whole =
+            ["keyrack_jobs_held{", "keyrack_http_requests_total{", "keyrack_lint_family_keys{"];
         is_whole.iter().all(|metric| body.contains(metric)).then_some(body)
     });
     let samples = told.lines().filter(|line| !line.starts_with('#'));

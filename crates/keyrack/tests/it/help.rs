@@ -83,3 +83,18 @@ fn unknown_argument_is_a_usage_error_with_a_tip() {
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("similar subcommand exists: 'serve'"), "{run:?}");
 }
+
+#[test]
+fn every_command_has_a_man_page() {
+    let dir = tempfile::TempDir::new().expect("a folder");
+    let run = Run::line_in(dir.path(), "manual .");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+    let page = |name: &str| {
+        let path = dir.path().join(format!("{name}.1"));
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    assert!(page("keyrack").contains("keyrack\\-jobs(1)"), "{}", page("keyrack"));
+    assert!(page("keyrack-jobs-submit").contains("\\-\\-debounce"));
+    let missing = Run::line_in(dir.path(), "manual nowhere");
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+}

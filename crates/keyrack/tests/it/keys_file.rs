@@ -1,6 +1,9 @@
 //! `keyrack keys` with keys files of another program.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use keyrack_testkit::RedisServer;
 use serde_json::Value;
@@ -315,3 +318,74 @@ fn key_browser_shows_the_keys_of_files() {
     let refused = Run::line_in(dir.path(), "serve --keys wrong.keys.toml --data other");
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
+
+#[test]
+fn server_checks_its_store_all_the_time_if_asked_to() {
+    let dir = folder();
+    fs::write(dir.path().join("keyrack.toml"), "keys = [\"shop.keys.toml\"]\n").unwrap();
+    let server = seeded(&[
+        "HSET order:7 user ann total 9.50",
+        "EXPIRE order:7 1000",
+        "HSET order:8 user bob total much",
+        "SET what:1 x",
+    ]);
+    let arguments = format!("--store {} --lint-watch 100000", server.url());
+    let serve = Serve::start_with(dir.path(), &arguments, &[]);
+    let metrics = keyrack_testkit::wait_for("the end of a walk", || {
+        let (_, body) = serve.get("/metrics");
+        body.contains("keyrack_lint_walks_total").then_some(body)
+    });
+    // It does not expire, and "much" is no number.
+    let violations = "keyrack_lint_family_violations{family=\"shop.order\"} 2\n";
+    assert!(metrics.contains(violations), "{metrics}");
+    assert!(metrics.contains("keyrack_lint_family_keys{family=\"shop.order\"} 2\n"), "{metrics}");
+    assert!(metrics.contains("keyrack_lint_family_memory_bytes{family=\"shop.order\"} "));
+    assert!(metrics.contains("keyrack_lint_undeclared_keys 1\n"), "{metrics}");
+    let wrong = Run::line("serve --store embedded:memory --lint-watch often");
+    let error = "error: \"lint-watch\" cannot be \"often\"; give keys a second, or \"off\"";
+    assert_eq!((wrong.code, wrong.failure().0), (Some(2), error));
+}
+
+#[test]
+fn every_keys_file_is_as_the_schema_for_editors_says() {
+    let dir = folder();
+    let schema = Run::line("keys schema").stdout;
+    fs::write(dir.path().join("schema.json"), schema).unwrap();
+    fs::write(dir.path().join("own.keys.toml"), Run::line("keys export").stdout).unwrap();
+    let wrong = SHOP.replace("type = \"hash\"", "type = \"table\"").replace("ttl = ", "tll = ");
+    fs::write(dir.path().join("wrong.toml"), wrong).unwrap();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let files = |folder: PathBuf| {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.to_string_lossy().ends_with(".keys.toml"))
+    };
+    let mut paths: Vec<PathBuf> = files(workspace.join("keysets"))
+        .chain(files(workspace.join("crates/keys/tests")))
+        .chain(files(workspace.join("crates/lint/tests/planted")))
+        .chain(files(dir.path().to_owned()))
+        .collect();
+    paths.sort();
+    assert!(paths.len() >= 10, "{paths:?}");
+    let python = workspace.join("target/clients/api/bin/python");
+    assert!(python.exists(), "\"{}\" is missing; run `cargo xtask setup`", python.display());
+    let errors = |path: &Path| {
+        let mut command = std::process::Command::new(&python);
+        command.current_dir(dir.path()).args(["-c", VALIDATE]).arg(path);
+        let run = Run::of(command);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.stdout
+    };
+    for path in paths {
+        assert_eq!(errors(&path), "", "{}", path.display());
+    }
+    let wrong = errors(&dir.path().join("wrong.toml"));
+    assert!(wrong.contains("'tll'") && wrong.lines().count() >= 2, "{wrong}");
+}
+
+/// Prints what is wrong with a keys file, a line each.
+const VALIDATE: &str = "
+import json, sys, tomllib, jsonschema_rs
+validator = jsonschema_rs.validator_for(json.load(open('schema.json')))
+for error in validator.iter_errors(tomllib.load(open(sys.argv[1], 'rb'))):
+    print(error.instance_path, error.message)
+";

@@ -12,7 +12,7 @@ use keyrack_testkit::{Port, RedisServer, wait_until};
 use tempfile::TempDir;
 
 use crate::{
-    program::{Run, Serve},
+    program::{Run, Serve, keyrack},
     world::World,
 };
 
@@ -154,9 +154,32 @@ fn readiness_is_red_while_the_store_takes_no_writes() {
     set("1");
     wait_until("readiness to be red", || serve.get("/readyz").0.starts_with("HTTP/1.1 503 "));
     assert!(serve.get("/readyz").1.contains("memory is full"));
+    let health = Run::line_in(dir.path(), &format!("health http://{}", serve.http()));
+    assert_eq!(health.code, Some(1), "{health:?}");
+    assert!(health.stderr.contains("memory is full"), "{health:?}");
     assert!(serve.get("/metrics").1.contains("keyrack_store_up 0\n"));
     set("0");
     wait_until("readiness to be green", || serve.get("/readyz").0.starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn health_asks_the_server_of_its_settings() {
+    let (dir, port) = (folder(), Port::lease());
+    let health = || {
+        let mut command = keyrack(dir.path());
+        command.env("KEYRACK_HTTP", format!("0.0.0.0:{}", port.number())).arg("health");
+        Run::of(command)
+    };
+    let nobody = health();
+    assert_eq!(nobody.code, Some(1), "{nobody:?}");
+    assert!(nobody.stderr.contains("is the server running?"), "{nobody:?}");
+    let serve = Serve::start_with(dir.path(), &format!("--http 127.0.0.1:{}", port.number()), &[]);
+    let ready = health();
+    assert_eq!((ready.code, ready.stdout.as_str()), (Some(0), "ready\n"), "{ready:?}");
+    drop(serve);
+    let mut command = keyrack(dir.path());
+    command.env("KEYRACK_HTTP", "127.0.0.1:0").arg("health");
+    assert!(Run::of(command).stderr.contains("give the server's URL"));
 }
 
 #[test]

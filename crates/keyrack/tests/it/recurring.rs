@@ -59,9 +59,12 @@ fn serve_queues_what_is_due() {
     assert_eq!(new_year["next_run"].as_u64().map(|ms| ms / 1000 % 3600), Some(0));
     let run = Run::line_in(dir.path(), &format!("recurring list {store}"));
     let lines: Vec<&str> = run.stdout.lines().collect();
-    assert!(lines[0].starts_with("NAME      NEXT RUN             TO        WHEN"), "{run:?}");
-    assert!(lines[1].ends_with("ticks     cron * * * * * * in UTC"), "{run:?}");
-    assert!(lines[2].contains("  jobs:hot  months 1, "), "{run:?}");
+    assert!(
+        lines[0].starts_with("NAME      NEXT RUN             TO        DEFINED IN  WHEN"),
+        "{run:?}"
+    );
+    assert!(lines[1].ends_with("ticks     settings    cron * * * * * * in UTC"), "{run:?}");
+    assert!(lines[2].contains("  jobs:hot  settings    months 1, "), "{run:?}");
 }
 
 #[test]
@@ -99,13 +102,18 @@ fn list_says_whether_it_runs() {
     let url = keyrack_testkit::RedisServer::start();
     let store = format!("--store {}", url.url());
     let list = |dir: &TempDir| Run::line_in(dir.path(), &format!("recurring list {store}"));
-    assert!(list(&dir).stderr.starts_with("these jobs are not scheduled yet"));
+    assert!(list(&dir).stderr.starts_with("the jobs of the settings are not scheduled yet"));
     let _serve = Serve::start_with(dir.path(), &store, &[]);
     wait_until("the list to run", || list(&dir).stderr.is_empty());
     let other = folder(&FILE.replace("new year", "old year"));
     assert!(list(&other).stderr.starts_with("another list of recurring jobs runs in this store"));
     let none = folder("");
-    assert!(list(&none).stderr.starts_with("no recurring jobs; [[recurring]] in keyrack.toml"));
+    let said = list(&none).stderr;
+    assert!(
+        said.starts_with("no recurring jobs; \"keyrack recurring create\" or [[recurring]]"),
+        "{said}"
+    );
+    assert!(said.contains("more recurring jobs run in this store"), "{said}");
     let pause = Run::line_in(other.path(), &format!("recurring pause tick {store}"));
     assert_eq!(pause.code, Some(4), "{pause:?}");
 }
@@ -140,4 +148,72 @@ fn an_older_settings_file_does_not_put_its_list_back() {
         older.words().contains("a newer list of recurring jobs is in force")
     });
     assert!(in_force(&new), "the newer list stays");
+}
+
+#[test]
+fn jobs_are_created_changed_and_deleted_while_servers_without_a_list_run_them() {
+    let server = RedisServer::start();
+    let dir = folder("");
+    let store = format!("--store {}", server.url());
+    let _serves = [(); 2].map(|()| Serve::start_with(dir.path(), &store, &[]));
+    let run = |line: &str| Run::line_in(dir.path(), &format!("recurring {line} {store}"));
+    let created = run("create tick --every 1s --queue ticks --kwargs {\"n\":1}");
+    assert_eq!(created.code, Some(0), "{created:?}");
+    assert!(
+        created.stdout.starts_with("recurring job \"tick\" created: version 1, next run "),
+        "{created:?}"
+    );
+    let stats = || json(&dir, &format!("jobs stats --json {store}"));
+    wait_until("two runs", || stats()[0]["queued"].as_u64() >= Some(2));
+
+    let shown = json(&dir, &format!("recurring show tick {store}"));
+    assert_eq!((&shown["version"], &shown["definition"]["every"]), (&json!(1), &json!("1s")));
+    let changed = run("change tick --every 1h --if-version 1 --json");
+    let changed: Json = serde_json::from_str(&changed.stdout).expect("JSON");
+    assert_eq!((&changed["version"], &changed["queue"]), (&json!(2), &json!("ticks")));
+    assert_eq!(changed["kwargs"], json!({"n": 1}), "what is not given stays");
+    let conflict = run("change tick --every 2h --if-version 1");
+    assert_eq!(conflict.code, Some(4), "{conflict:?}");
+    assert!(conflict.stderr.contains("has version 2, not 1"), "{conflict:?}");
+
+    let next = json(&dir, &format!("recurring next --days 1 --limit 5 --json {store}"));
+    assert_eq!((next["runs"].as_array().map(Vec::len), &next["more"]), (Some(5), &json!(true)));
+    let table = run("next --days 1");
+    assert_eq!(table.stdout.lines().count(), 25, "{table:?}");
+    assert_eq!(run("delete tick --if-version 1").code, Some(4));
+    assert_eq!(run("delete tick").stderr, "recurring job \"tick\" deleted\n");
+    assert_eq!(run("show tick").code, Some(3));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_a_job_of_the_file_is_changed_there() {
+    let dir = folder(FILE);
+    let refused = |line: &str, code: i32, says: &str| {
+        let mut words = vec!["recurring"];
+        words.extend(line.split('|'));
+        words.extend(["--store", "embedded:memory"]);
+        let mut command = crate::program::keyrack(dir.path());
+        command.args(words);
+        let run = Run::of(command);
+        assert_eq!(run.code, Some(code), "{line}: {run:?}");
+        assert!(run.stderr.contains(says), "{line}: {run:?}");
+    };
+    refused("create|x|--queue|q", 2, "has no schedule");
+    refused("create|x|--every|1m", 2, "has no queue");
+    refused(
+        "create|x|--every|0s|--queue|q",
+        2,
+        "\"every\" is \"0s\"; use whole seconds from 1s to 366d",
+    );
+    refused("create|x|--cron|0 0 30 2 *|--queue|q", 2, "never comes true");
+    refused("create|x|--cron|* * * * *|--zone|Mars|--queue|q", 2, "there is no time zone \"Mars\"");
+    refused("create|x|--at|2020-01-01T00:00:00Z|--queue|q", 2, "use a later time");
+    refused("create|x|--every|1m|--queue|q|--kwargs|[1]", 2, "no JSON object");
+    refused(
+        "create|new year|--every|1m|--queue|q",
+        4,
+        "comes from the server's settings ([[recurring]] in keyrack.toml)",
+    );
+    refused("delete|new year", 4, "cannot be changed at run time; change it there");
+    refused("next|--days|0", 2, "--days");
 }

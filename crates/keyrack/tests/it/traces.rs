@@ -1,6 +1,6 @@
 //! Progress bars against the built program, as a client that knows only the published API: over HTTP and a WebSocket.
 //!
-//! `KEYRACK_BIN=target/release/keyrack cargo test -p keyrack --test it traces` does the same with a release.
+//! `KEYRACK_BIN=target/release/keyrack cargo test -p keyrack-cli --test it traces` does the same with a release.
 
 mod kills;
 

@@ -225,10 +225,9 @@ impl Recorder {
             step_name: step.name.clone(),
             iterations: step.iterations,
             now: self.start + step.began,
+            reports_every: Some(REPORT_EVERY.as_secs()),
         };
-        self.progress.create_trace(&self.user, &new).await?;
-        let (bar, uid) = (self.bar.as_str(), self.uid.as_str());
-        self.progress.promise_reports(&self.user, bar, uid, REPORT_EVERY.as_secs()).await
+        self.progress.create_trace(&self.user, &new).await
     }
 
     async fn recount(&self, step: &Stage) -> Result<(), Error> {

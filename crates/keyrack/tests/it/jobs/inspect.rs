@@ -32,6 +32,21 @@ fn settled(text: &str, jids: &[(&str, &str)]) -> String {
 }
 
 #[test]
+fn times_tell_how_long_jobs_waited_and_ran() {
+    let world = World::new();
+    let jid = world.submit("1");
+    world.drain("", "true");
+    let times = world.json("jobs times q --last 1h");
+    assert_eq!((&times["resolution"], &times["sum"]["completed"]), (&json!("minute"), &json!(1)));
+    assert_eq!(times["sum"]["run"]["count"], 1);
+    assert_eq!(times["slowest"][0]["jid"], json!(jid));
+    let printed = world.printed("jobs times q");
+    assert!(printed.contains("WAIT P50") && printed.contains(&jid), "{printed}");
+    let refused = world.run("jobs times q --resolution day");
+    assert!(refused.stderr.contains("is no resolution"), "{}", refused.stderr);
+}
+
+#[test]
 fn list_goes_through_all_places_and_goes_on_where_it_ended() {
     let world = World::new();
     let mut jids: BTreeSet<String> = (0..5).map(|i| world.submit(&i.to_string())).collect();

@@ -68,6 +68,43 @@ fn failed_jobs_run_again_and_others_do_not() {
 }
 
 #[test]
+fn a_job_that_is_to_run_now_is_the_next_to_run() {
+    let world = World::new();
+    let (first, last) = (world.submit("1"), world.submit("2"));
+    let run = world.run(&format!("jobs change {last} --run-now"));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let order = world.path("order");
+    let exec = format!("echo $KEYRACK_JOB_ID >> {}; echo 1", order.display());
+    world.drain("--concurrency 1", &exec);
+    let order = std::fs::read_to_string(order).expect("the order");
+    assert_eq!(order, format!("{last}\n{first}\n"));
+}
+
+#[test]
+fn jobs_that_wait_are_changed_and_others_are_not() {
+    let world = World::new();
+    let (first, last) = (world.submit("1"), world.submit("2"));
+    let run = world.run(&format!("jobs change {last} --run-now --timeout 5s --args [7]"));
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), "1 job changed\n"), "{run:?}");
+    let shown = world.json(&format!("jobs show {last}"));
+    assert_eq!((&shown["data"], &shown["options"]["timeout"]), (&json!([7]), &json!(5_000)));
+
+    let run = world.run("jobs change --queue q --delay 1h --dry-run");
+    assert_eq!(run.stderr, "would change 2 jobs; nothing was changed\n", "{run:?}");
+    assert_eq!(world.run("jobs change --queue q --delay 1h").code, Some(2), "not without --yes");
+    let run = world.run("jobs change --queue q --delay 1h --yes");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), "2 jobs changed\n"), "{run:?}");
+    assert_eq!(world.json("jobs stats q")[0]["delayed"], 2);
+
+    assert_eq!(world.run(&format!("jobs change {first} --move-to nowhere")).code, Some(3));
+    assert_eq!(world.run(&format!("jobs change {first}")).code, Some(2), "nothing to change");
+    world.run(&format!("jobs cancel {first}"));
+    let run = world.run(&format!("jobs change {first} --priority 3"));
+    assert_eq!(run.code, Some(4), "{run:?}");
+    assert!(run.failure().0.contains("is canceled; only a job that waits can be changed"));
+}
+
+#[test]
 fn paused_queue_starts_nothing_until_it_is_resumed() {
     let world = World::new();
     let jid = world.submit("1");
@@ -128,12 +165,30 @@ fn limits_are_set_one_by_one_and_lifted() {
     let expected = json!({
         "concurrency": null, "rate": { "max": 10, "per_ms": 1000 }, "tenant_concurrency": 2,
         "tenants": { "acme": 3, "b": 1 }, "completed_max": null, "failed_max": null, "failed_ttl_ms": null,
+        "retries": null, "backoff": null, "timeout_ms": null,
+        "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [],
     });
     assert_eq!(world.json("jobs limits q"), expected);
     let lifted = world.printed(
         "jobs limits q --rate none --tenant-concurrency none --tenant acme=none --tenant b=none",
     );
     assert_eq!(lifted, "no limits\n");
+    let retries = world.printed(
+        "jobs limits q --retries 8 --backoff exponential --retry-delay 2s --retry-delay-max 1h --timeout 5m",
+    );
+    assert_eq!(
+        retries,
+        "8 retries\nexponential waits of 2s before retries, at most 1h\n5m for an attempt\n"
+    );
+    let changed = world.printed("jobs limits q --retry-jitter 0.5 --retries none --timeout none");
+    assert_eq!(
+        changed, "exponential waits of 2s before retries, at most 1h, 50% of it random\n",
+        "the rest stays"
+    );
+    let capped = world.run("jobs limits q --retry-delay-max 1s");
+    assert_eq!(capped.code, Some(2), "{capped:?}");
+    assert!(capped.failure().0.contains("backoff.max_ms: 1000 ms; give at least the first wait"));
+    assert_eq!(world.printed("jobs limits q --no-backoff"), "no limits\n");
     let kept = world.printed("jobs limits q --keep-completed 50 --keep-failed 20 --failed-ttl 30d");
     assert_eq!(kept, "50 completed jobs kept\n20 failed jobs kept\nfailed jobs kept for 30d\n");
     let lifted = "jobs limits q --keep-completed none --keep-failed none --failed-ttl none";

@@ -31,6 +31,35 @@ fn every_option_reaches_the_job() {
 }
 
 #[test]
+fn a_job_stands_for_equal_ones_and_the_answer_says_so() {
+    let world = World::new();
+    let first = world.submit("1 --unique user:42");
+    let second = world.run("jobs submit q 2 --unique user:42");
+    assert_eq!(second.stdout.trim(), first);
+    assert_eq!(second.stderr, format!("{first} was submitted before\n"));
+    let answer = |line: &str| world.json(&format!("jobs submit q {line}"));
+    assert_eq!(
+        answer("3 --unique user:42 --unique-until started"),
+        json!({ "jid": first, "outcome": "existing" })
+    );
+    assert_eq!(world.job(&first)["data"], json!([1]));
+
+    let burst = "--unique index --debounce 1h --debounce-max 2h";
+    let job = answer(&format!("1 {burst}"));
+    assert_eq!(job["outcome"], "created");
+    assert_eq!(answer(&format!("2 {burst}")), json!({ "jid": job["jid"], "outcome": "replaced" }));
+    assert_eq!(world.job(job["jid"].as_str().expect("an id"))["data"], json!([2]));
+
+    assert_eq!(answer("--id sync --unique-by id")["outcome"], "created");
+    assert_eq!(answer("--id sync --unique-by id --unique-for 1m")["outcome"], "existing");
+    assert_eq!(answer("7 --throttle 1h")["outcome"], "created");
+    assert_eq!(answer("7 --throttle 1h")["outcome"], "existing", "by its arguments");
+    fs::write(world.path("jobs"), r#"{"data": [8], "unique": {"key": "user:42"}}"#)
+        .expect("written");
+    assert_eq!(world.run("jobs submit q --many jobs").stdout.trim(), first);
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     let world = World::new();
     let long = format!("\"{}\"", "x".repeat(2 << 20));
@@ -43,6 +72,13 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
         ("jobs submit mail/send 1 --after x", "only jobs of one group"),
         ("jobs submit q 1 --id a:b", "\"a:b\" has characters other than"),
         ("jobs submit q 1 --many long", "cannot be used with"),
+        ("jobs submit q 1 --unique-by name", "give id or args"),
+        ("jobs submit q 1 --unique-by id", "unique.by: id, but the job has none"),
+        ("jobs submit q 1 --debounce 5s --debounce-max 1s", "unique.debounceMax: 1000 ms"),
+        ("jobs submit q 1 --debounce 5s --throttle 1s", "cannot be used with"),
+        ("jobs submit q 1 --debounce 5s --delay 1s", "delay: not with unique.debounce"),
+        ("jobs submit q 1 --unique-for 0s", "0"),
+        ("jobs submit q 1 --fold", "--throttle"),
     ] {
         let run = world.run(line);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{line}: {run:?}");

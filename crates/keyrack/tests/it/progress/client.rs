@@ -96,6 +96,22 @@ fn wrapped_items_are_reported_by_the_documented_api() {
 }
 
 #[test]
+fn run_that_is_given_up_is_reported_as_failed() {
+    let server = Server::start(&[204]);
+    let client = server.client();
+    let mut items = client.wrap("import", "copy", 0..10);
+    items.next();
+    wait_until("the run to begin", || !server.asked().is_empty());
+    drop(items);
+    drop(client);
+    let asked = server.asked();
+    let (path, _, last) = asked.last().expect("the end");
+    assert_eq!(path, "/api/1/progress_bars/traces/failures/");
+    assert_eq!(last["trace_uid"], asked[0].2["uid"]);
+    assert_eq!(asked[0].2["reports_every"], 5);
+}
+
+#[test]
 fn million_iterations_are_told_a_few_times() {
     let server = Server::start(&[204]);
     let client = server.client();

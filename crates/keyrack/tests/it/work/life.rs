@@ -23,6 +23,34 @@ fn attempt_that_takes_too_long_fails_and_everything_it_started_is_ended() {
 }
 
 #[test]
+fn time_limit_of_a_job_counts_before_that_of_its_worker() {
+    let world = World::new();
+    let jid = world.submit("1 --retries 0 --timeout 300ms");
+    world.drain("--timeout 1h", SLEEPS);
+    assert_all_gone(&world.written("pids"));
+    let history = world.job(&jid)["history"].to_string();
+    assert!(history.contains("the command took longer than 300ms and was stopped"), "{history}");
+}
+
+#[test]
+fn command_says_when_its_job_is_to_be_run_again() {
+    let world = World::new();
+    let snoozed = world.submit("1 --retries 0");
+    world.drain("", "echo 'snooze: 1h' >&2; exit 75");
+    let job = world.job(&snoozed);
+    assert_eq!((job["status"].as_str(), job["retries"].as_u64()), (Some("new"), Some(0)), "{job}");
+    assert!(job["history"].to_string().contains("snoozed"), "{job}");
+    let retried = world.submit("2 --retry-delay 1s");
+    world.drain("", "echo 'retry-in: 1h' >&2; exit 1");
+    let job = world.job(&retried);
+    assert_eq!(job["status"], "retried");
+    let history = job["history"].as_array().expect("a list");
+    let last = history.last().expect("an entry");
+    let wait = last["till"].as_f64().expect("a time") - last["timestamp"].as_f64().expect("a time");
+    assert_eq!(wait, 3_600_000.0, "{last}");
+}
+
+#[test]
 fn what_a_command_leaves_behind_is_ended_with_it() {
     let world = World::new();
     let jid = world.submit("1");
