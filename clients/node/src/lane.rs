@@ -5,9 +5,10 @@
 
 use std::collections::VecDeque;
 
+use keyrack_bridge::Failure;
 use parking_lot::Mutex;
 
-use crate::{error::Failure, wake::Wake};
+use crate::wake::Wake;
 
 /// The most jobs that are handed over at once: other work of the loop has its turn in between.
 const BATCH_MAX: usize = 256;

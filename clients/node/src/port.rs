@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use keyrack_bridge::{Failure, to_json};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 
-use crate::{error::Failure, wake::Wake};
+use crate::wake::Wake;
 
 /// What a call brings, as JSON text.
 pub(crate) type Answer = Result<String, Failure>;
@@ -63,9 +64,9 @@ impl Drop for Reply {
     }
 }
 
-/// Plain data as JSON text.
-pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+/// What a call that was made with wrong arguments throws at once.
+pub(crate) fn thrown(failure: impl Into<Failure>) -> napi::Error {
+    napi::Error::from_reason(to_json(&failure.into()))
 }
 
 /// JSON that came from JavaScript and is passed on as it is.

@@ -2,29 +2,21 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use keyrack_jobs::bee::Hive;
-use keyrack_progress::Progress;
-use keyrack_store::{Options, Store, StoreUrl};
+use keyrack_bridge::{Failure, Parts, TestClock, call, runtime};
+use keyrack_store::StoreUrl;
 use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use parking_lot::Mutex;
 use tokio::{
-    runtime::{Builder, Handle, Runtime},
+    runtime::{Handle, Runtime},
     sync::OnceCell,
 };
 
 use crate::{
-    call::call,
-    clock::TestClock,
-    error::Failure,
-    events::Streams,
-    port::{Port, Reply},
-    progress::{self, Runs},
+    port::{Port, Reply, thrown},
     wake::Wake,
 };
 
-/// Threads of a runtime. Calls are mostly waiting; an embedded store works in the caller's thread.
-const THREADS: usize = 2;
 /// How long closing waits for what is under way.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -45,15 +37,6 @@ pub(crate) struct Opening {
     parts: OnceCell<Arc<Parts>>,
 }
 
-pub(crate) struct Parts {
-    pub(crate) store: Store,
-    pub(crate) hive: Hive,
-    pub(crate) progress: Progress,
-    pub(crate) runs: Runs,
-    pub(crate) streams: Streams,
-    pub(crate) clock: Option<Arc<TestClock>>,
-}
-
 impl Opening {
     /// The open store. One that could not be opened is tried again.
     pub(crate) async fn parts(&self) -> Result<Arc<Parts>, Failure> {
@@ -61,18 +44,8 @@ impl Opening {
     }
 
     async fn open(&self) -> Result<Arc<Parts>, Failure> {
-        let time_source = self.clock.clone().map(|clock| clock as _);
-        let password_file = self.password_file.clone();
-        let options = Options { password_file, time_source, ..Options::default() };
-        let store = Store::open_with(self.url.clone(), options).await?;
-        Ok(Arc::new(Parts {
-            hive: Hive::open(store.clone()).await?,
-            progress: progress::open(store.clone()),
-            store,
-            runs: Runs::default(),
-            streams: Streams::default(),
-            clock: self.clock.clone(),
-        }))
+        let (url, password_file) = (self.url.clone(), self.password_file.clone());
+        Ok(Arc::new(Parts::open(url, password_file, self.clock.clone()).await?))
     }
 }
 
@@ -106,13 +79,8 @@ impl Rack {
         wake: Function<'_, (), ()>,
     ) -> napi::Result<Rack> {
         let parsed: StoreUrl =
-            url.parse().map_err(|error| Failure::from(keyrack_store::Error::from(error)))?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(THREADS)
-            .thread_name("keyrack")
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::internal(format!("no threads to be had: {error}")))?;
+            url.parse().map_err(|error| thrown(keyrack_store::Error::from(error)))?;
+        let runtime = runtime().map_err(thrown)?;
         let opening = Opening {
             url: parsed.clone(),
             password_file: password_file.map(PathBuf::from),
@@ -145,6 +113,14 @@ impl Rack {
             };
             reply.send(answer);
         });
+    }
+
+    /// So many more iterations of a run are done.
+    #[napi]
+    pub fn tick(&self, number: u32, n: u32) {
+        if let Some(parts) = self.parts_now() {
+            parts.tick(number, n.into());
+        }
     }
 
     /// Takes the calls that have ended.
@@ -187,10 +163,4 @@ impl Drop for Rack {
             runtime.shutdown_background();
         }
     }
-}
-
-/// A time that JavaScript gives in milliseconds; for ever counts as a year.
-pub(crate) fn milliseconds(ms: f64) -> Duration {
-    const YEAR_MS: f64 = 365.0 * 86_400_000.0;
-    Duration::from_secs_f64(if ms.is_nan() { 0.0 } else { ms.clamp(0.0, YEAR_MS) / 1000.0 })
 }

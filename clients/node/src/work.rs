@@ -11,6 +11,7 @@ use std::{
     },
 };
 
+use keyrack_bridge::{Failure, Next, care, milliseconds, to_json};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -24,10 +25,9 @@ use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    error::Failure,
     lane::{Lane, Taken},
-    port::{raw, to_json},
-    rack::{Rack, milliseconds},
+    port::{raw, thrown},
+    rack::Rack,
     wake::Wake,
 };
 
@@ -143,8 +143,8 @@ struct Ended<'a> {
     canceled: Vec<u32>,
 }
 
-/// Place, reason, whether to try again, and after how many milliseconds.
-type FailedJob = (u32, String, bool, Option<f64>);
+/// Place, reason, what is to become of it, and after how many milliseconds.
+type FailedJob = (u32, String, String, Option<f64>);
 
 #[napi]
 pub struct Worker {
@@ -161,11 +161,13 @@ impl Worker {
         queues: String,
         drain: f64,
         stop_grace: f64,
+        lease: Option<f64>,
         wake: Function<'_, (), ()>,
     ) -> napi::Result<Worker> {
-        let (opening, runtime) = rack.opening()?;
-        let served: Vec<Served> =
-            serde_json::from_str(&queues).map_err(|error| Failure::invalid(error.to_string()))?;
+        let (opening, runtime) = rack.opening().map_err(thrown)?;
+        let care = care(lease.map(milliseconds)).map_err(thrown)?;
+        let served: Vec<Served> = serde_json::from_str(&queues)
+            .map_err(|error| thrown(Failure::invalid(error.to_string())))?;
         let mut registrations = Vec::with_capacity(served.len());
         for queue in served {
             let settings = Settings {
@@ -177,8 +179,9 @@ impl Worker {
                 } else {
                     Duplicates::Run
                 },
+                ..Settings::default()
             };
-            registrations.push((QueueName::new(queue.queue).map_err(Failure::from)?, settings));
+            registrations.push((QueueName::new(queue.queue).map_err(thrown)?, settings));
         }
         let lane = Arc::new(Lane::new(Wake::new(wake)?));
         let (stop, stopping) = watch::channel(false);
@@ -190,7 +193,7 @@ impl Worker {
                 Ok(parts) => parts,
                 Err(failure) => return ending.result = Some(Err(failure)),
             };
-            let mut worker = worker::Worker::new(&parts.hive).drain(milliseconds(drain));
+            let mut worker = worker::Worker::new(&parts.hive).care(care).drain(milliseconds(drain));
             for (place, (queue, settings)) in registrations.into_iter().enumerate() {
                 let lane = work.clone();
                 worker =
@@ -212,7 +215,7 @@ impl Worker {
     #[napi]
     pub fn poll(&self, ended: String) -> napi::Result<String> {
         if !ended.is_empty() {
-            self.settle(&ended)?;
+            self.settle(&ended).map_err(thrown)?;
         }
         let taken = self.lane.take(
             // Whoever waits for a job no more has told others so.
@@ -251,15 +254,10 @@ impl Worker {
         let places = places.chain(failed.iter().map(|(place, ..)| *place)).chain(canceled.clone());
         let mut tickets = self.lane.take_back(places).into_iter();
         let replies = completed.into_iter().map(|(_, result)| Reply::Completed(result.to_owned()));
-        let replies = replies.chain(failed.into_iter().map(|(_, reason, retries, delay)| {
-            let mut failure = Attempt::new(reason);
-            failure.retry = retries;
-            if let Some(delay) = delay {
-                failure.retry_delay = Some(delay);
-                failure.progressive_delay = Some(false);
-            }
-            Reply::Failed(failure)
-        }));
+        let replies =
+            replies.chain(failed.into_iter().map(|(_, reason, next, delay)| {
+                Reply::Failed(Next::named(&next).told(reason, delay))
+            }));
         for reply in replies.chain(canceled.into_iter().map(|_| Reply::Canceled)) {
             if let Some(Some(ticket)) = tickets.next() {
                 ticket.answer(reply);

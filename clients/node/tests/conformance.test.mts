@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import { App, Cancel, Fatal, KeyrackError, Retry, type Job, type Queue, type SubmitOptions } from "keyrack";
+import { App, Cancel, Fatal, KeyrackError, Retry, Snooze, type Job, type Queue, type SubmitOptions } from "keyrack";
 
 import { onEveryStore, until } from "./support.mjs";
 
@@ -78,6 +78,11 @@ class Runner {
     } else if ("retry" in step) await this.#app.job(this.#id(step["retry"])).retry();
     else if ("wait" in step) {
       await this.#app.job(this.#id(step["wait"])).result({ timeout: step["timeout"] as number });
+    } else if ("limits" in step) {
+      const limits = step["limits"] as Record<string, unknown>;
+      await this.#queue.setLimits(limits);
+      const stored = (await this.#queue.limits()) as Record<string, unknown>;
+      for (const [name, wanted] of Object.entries(limits)) assert.deepEqual(stored[name], wanted);
     } else if ("take" in step) {
       const { name, subject, ...limit } = step["take"] as { name: string; subject: string; max: number; period: number };
       const { allowed, remaining } = await this.#app.limits.take(name, subject, limit);
@@ -100,8 +105,9 @@ class Runner {
         typeof item === "string" && item.startsWith("$") ? this.#id(item) : item;
       return [NAMES[word] ?? word, Array.isArray(value) ? value.map(reference) : reference(value)];
     });
-    const { id } = await this.#queue.submit(data, Object.fromEntries(ours) as SubmitOptions);
+    const { id, outcome } = await this.#queue.submit(data, Object.fromEntries(ours) as SubmitOptions);
     if (step["same"] !== undefined) assert.equal(id, this.#id(step["same"]));
+    if (step["outcome"] !== undefined) assert.equal(outcome, step["outcome"]);
     this.#ids.set(step.as as string, id);
   }
 
@@ -146,6 +152,9 @@ class Runner {
         throw new Fatal(String(instruction.message));
       case "retry":
         if (job.attempt === 1) throw new Retry({ delay: instruction.delay ?? 0 });
+        return job.attempt;
+      case "snooze":
+        if (job.attempt === 1) throw new Snooze(instruction.delay ?? 0);
         return job.attempt;
       case "cancel":
         throw new Cancel();

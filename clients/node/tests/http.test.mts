@@ -85,6 +85,18 @@ test("jobs are canceled and run again", async () => {
   await assert.rejects(client.queue("mail").submit(1, { id: "mine" }), { errorClass: "conflict" });
 });
 
+test("one job stands for many submissions, and queues have limits", async () => {
+  const search = client.queue<number>("search");
+  const unique = { unique: { key: "index", debounce: 60_000 } };
+  const [first, last] = [await search.submit(1, unique), await search.submit(2, unique)];
+  assert.deepEqual([first.outcome, last.outcome, last.id], ["created", "replaced", first.id]);
+  assert.deepEqual((await last.info()).data, [2]);
+  await search.setLimits({ concurrency: 2, rate: { max: 10, per_ms: 1000 } });
+  const { concurrency, rate } = await search.limits();
+  assert.deepEqual([concurrency, rate], [2, { max: 10, per_ms: 1000 }]);
+  await assert.rejects(search.setLimits({ concurrency: 0 }), { errorClass: "invalid" });
+});
+
 test("limits are taken from", async () => {
   const take = () => client.takeLimit("search", "me", { max: 1, period: 60_000 });
   assert.deepEqual((({ allowed, remaining }) => [allowed, remaining])(await take()), [true, 0]);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
 import * as keyrack from "keyrack";
-import { App, Cancel, Fatal, JobStopped, Retry, type Job } from "keyrack";
+import { App, Cancel, Fatal, JobStopped, Retry, Snooze, type Job } from "keyrack";
 import * as z from "zod";
 
 import { onEveryStore, results, SOON, until, withResolvers } from "./support.mjs";
@@ -359,4 +359,25 @@ test("a wait ends with its signal, and the job goes on", async () => {
   await assert.rejects(handle.result({ signal: AbortSignal.timeout(10) }), { name: "TimeoutError" });
   await assert.rejects(handle.result({ signal: AbortSignal.abort() }), { name: "AbortError" });
   assert.equal(await handle.status(), "queued");
+});
+
+onEveryStore("a handler may return how to go on", async (app) => {
+  const decide = app.task(
+    "decide",
+    async (word: string, job) => {
+      if (job.attempt > 1) return job.attempt;
+      if (word === "snooze") return new Snooze(0);
+      if (word === "retry") return new Retry({ delay: 0 });
+      return word === "fatal" ? new Fatal("no use") : new Cancel();
+    },
+    { retries: 1 },
+  );
+  await using _worker = app.worker();
+  const ends: number[] = [
+    await (await decide.submit("snooze")).result(SOON),
+    await (await decide.submit("retry")).result(SOON),
+  ];
+  assert.deepEqual(ends, [2, 2]);
+  await assert.rejects((await decide.submit("fatal")).result(SOON), /no use/);
+  await assert.rejects((await decide.submit("cancel")).result(SOON), { errorClass: "canceled" });
 });

@@ -25,7 +25,7 @@ test("the native module is what its types say", () => {
     const has = Object.getOwnPropertyNames(type.prototype).filter((each) => each !== "constructor");
     assert.deepEqual(has.sort(), members(source, `Native${name}`), name);
   }
-  const calls = readFileSync(join(repository, "clients/node/src/call.rs"), "utf8");
+  const calls = readFileSync(join(repository, "clients/bridge/src/call.rs"), "utf8");
   const answered = [...calls.matchAll(/^ {8}"(\w+)" =>/gm)].map((found) => String(found[1]));
   assert.deepEqual(answered.filter((call) => call !== "submit").sort(), members(source, "Calls"));
 });

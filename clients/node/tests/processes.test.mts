@@ -23,8 +23,8 @@ before(async () => {
   spin = app.queue("spin");
 });
 
-function worker(store = url): ChildProcess {
-  return program(process.execPath, [WORKER, "work"], { env: { KEYRACK_STORE: store } });
+function worker(store = url, ...options: string[]): ChildProcess {
+  return program(process.execPath, [WORKER, "work", ...options], { env: { KEYRACK_STORE: store } });
 }
 
 function node(code: string): ChildProcess {
@@ -61,10 +61,11 @@ test("jobs of a killed worker run again within 15 s, and none is settled twice",
 });
 
 test("a handler that blocks the event loop keeps its job", async () => {
-  const workers = [worker(), worker()];
-  // Longer than a lease (10 s) and than the time after which a silent worker is gone.
-  const handle = await spin.submit(13_000);
-  assert.equal(await handle.result({ timeout: 40_000 }), true);
+  const workers = [worker(url, "1000"), worker(url, "1000")];
+  // Longer than a lease, and than the time between two looks at silent workers (2 s).
+  const blocked = Number(process.env["KEYRACK_BLOCKED_S"] ?? 5) * 1000;
+  const handle = await spin.submit(blocked);
+  assert.equal(await handle.result({ timeout: blocked + 35_000 }), true);
   assert.equal((await handle.info()).attempts, 1);
   for (const each of workers) each.kill("SIGKILL");
 });

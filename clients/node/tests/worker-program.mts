@@ -24,7 +24,8 @@ export const spin = app.task("spin", (ms: number) => {
 
 if (process.argv[2] === "work") {
   try {
-    await app.work();
+    const lease = process.argv[3];
+    await app.work(lease === undefined ? {} : { lease: Number(lease) });
     await app.close();
   } catch (error) {
     console.error(`keyrack: ${String(error)}`);

@@ -111,6 +111,17 @@ export class Retry extends Error {
   }
 }
 
+/**
+ * Thrown by a handler: the job cannot run now; run it again in `delay` milliseconds. It is no failure, and
+ * uses up no retry.
+ */
+export class Snooze extends Error {
+  constructor(readonly delay: number) {
+    super(`snoozed for ${delay} ms`);
+    this.name = "Snooze";
+  }
+}
+
 /** Thrown by a handler: the job has failed, and trying it again would not help. */
 export class Fatal extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -166,4 +177,13 @@ export function checked<T>(call: () => T): T {
 function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || !error.message.startsWith('{"class":')) return error;
   return errorOf(JSON.parse(error.message) as NativeFailure);
+}
+
+/** What a handler returns or throws to say how its job goes on. */
+export type Next = Cancel | Fatal | Retry | Snooze;
+
+/** Whether a handler has said how to go on. */
+export function isNext(result: unknown): result is Next {
+  if (typeof result !== "object" || result === null) return false;
+  return [Cancel, Fatal, Retry, Snooze].some((kind) => result instanceof kind);
 }

@@ -2,7 +2,7 @@
 
 import { notInTime, resultOf } from "./ended";
 import type { Rack } from "./rack";
-import type { JobStatus, StoredJob, WaitOptions } from "./types";
+import type { JobStatus, StoredJob, SubmitOutcome, WaitOptions } from "./types";
 import { validate, type StandardSchema } from "./schema";
 
 const FOREVER_MS = 1e12;
@@ -17,6 +17,8 @@ export class Handle<Output = unknown> {
     /** The job's id. */
     readonly id: string,
     output?: StandardSchema<unknown, Output>,
+    /** What became of the submission. */
+    readonly outcome: SubmitOutcome = "created",
   ) {
     this.#rack = rack;
     this.#output = output;

@@ -11,7 +11,9 @@ import type {
   JobEvent,
   JobStatus,
   LimitOptions,
+  QueueLimits,
   StoredJob,
+  SubmitOutcome,
   Verdict,
   WaitOptions,
 } from "./types.js";
@@ -126,6 +128,13 @@ export class HttpClient {
   }
 }
 
+/** What a server says of a submission; `outcome` is there if another job could have stood for it. */
+interface Submitted {
+  jid: string;
+  created: boolean;
+  outcome?: SubmitOutcome | null;
+}
+
 /** A queue of a server. */
 export class HttpQueue<Input, Output> {
   readonly #client: HttpClient;
@@ -147,8 +156,8 @@ export class HttpQueue<Input, Output> {
     const submitted = (await this.#client.request("POST", `${this.#path}/jobs`, {
       body: this.#body(input, toStored(options)),
       headers: options.key === undefined ? {} : { "idempotency-key": options.key },
-    })) as { jid: string };
-    return this.#client.job<Output>(submitted.jid);
+    })) as Submitted;
+    return this.#handle(submitted);
   }
 
   /** Submits a job for each input, all with the same options. */
@@ -159,9 +168,9 @@ export class HttpQueue<Input, Output> {
     const stored = toStored(options);
     const body = Array.from(inputs, (input) => this.#body(input, stored));
     const submitted = (await this.#client.request("POST", `${this.#path}/jobs`, { body })) as {
-      jobs: { jid: string; error?: { detail: string } }[];
+      jobs: Submitted[];
     };
-    return submitted.jobs.map(({ jid }) => this.#client.job<Output>(jid));
+    return submitted.jobs.map((job) => this.#handle(job));
   }
 
   /** Lets no more jobs of the queue start. */
@@ -172,6 +181,20 @@ export class HttpQueue<Input, Output> {
   /** Lets jobs start again. */
   async resume(): Promise<void> {
     await this.#client.request("POST", `${this.#path}/resume`);
+  }
+
+  /** What limits the queue. */
+  limits(): Promise<QueueLimits> {
+    return this.#client.request("GET", `${this.#path}/limits`) as Promise<QueueLimits>;
+  }
+
+  /** Replaces all limits of the queue. What is left out is not limited, or has its default. */
+  async setLimits(limits: QueueLimits): Promise<void> {
+    await this.#client.request("PUT", `${this.#path}/limits?create=true`, { body: limits });
+  }
+
+  #handle({ jid, created, outcome }: Submitted): HttpHandle<Output> {
+    return new HttpHandle<Output>(this.#client, jid, outcome ?? (created ? "created" : "existing"));
   }
 
   #body(input: Input, stored: Record<string, unknown>): object {
@@ -188,6 +211,8 @@ export class HttpHandle<Output = unknown> {
     client: HttpClient,
     /** The job's id. */
     readonly id: string,
+    /** What became of the submission. */
+    readonly outcome: SubmitOutcome = "created",
   ) {
     this.#client = client;
     this.#path = `/api/1/jobs/${encodeURIComponent(id)}`;

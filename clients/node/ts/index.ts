@@ -13,15 +13,17 @@ export {
   KeyrackError,
   NotFoundError,
   Retry,
+  Snooze,
   UnavailableError,
   WaitTimeoutError,
   type ErrorClass,
+  type Next,
 } from "./errors";
 export { EventStream } from "./events";
 export { Handle } from "./handle";
 export { JobStopped, type Job, type StopReason } from "./job";
 export { Limits } from "./limits";
-export { type JobRef, type SubmitOptions } from "./options";
+export { type JobRef, type SubmitOptions, type UniqueOptions } from "./options";
 export { Queue, type Handler, type QueueOptions, type QueueStats, type ServeOptions } from "./queue";
 export { type StandardSchema } from "./schema";
 export { sandbox, type SandboxOptions } from "./sandbox";
@@ -32,7 +34,9 @@ export type {
   JobEventType,
   JobStatus,
   LimitOptions,
+  QueueLimits,
   StoredJob,
+  SubmitOutcome,
   Verdict,
   WaitOptions,
 } from "./types";

@@ -2,22 +2,26 @@
 
 import { join } from "node:path";
 
+import type { NativeFailure } from "./errors";
 import type { QueueStats } from "./queue";
-import type { JobEvent, StoredJob, Verdict } from "./types";
+import type { JobEvent, QueueLimits, StoredJob, Verdict } from "./types";
 
 /** The calls of a store: arguments and answer of each. */
 export interface Calls {
   ready: [Record<string, never>, null];
   job: [{ id: string }, StoredJob];
   outcome: [{ id: string; timeout: number }, StoredJob | null];
+  outcomes: [{ ids: string[]; timeout: number }, [StoredJob | null, NativeFailure?][]];
   cancel: [{ id: string }, string[]];
   retry: [{ id: string }, null];
   why: [{ id: string }, unknown];
   pause: [{ queue: string }, null];
   resume: [{ queue: string }, null];
   stats: [{ queue: string }, QueueStats];
+  limits: [{ queue: string }, QueueLimits];
+  setLimits: [{ queue: string; limits: QueueLimits }, null];
   listen: [{ queues: string[] }, number];
-  events: [{ stream: number }, JobEvent[] | null];
+  events: [{ stream: number; timeout?: number }, JobEvent[] | null];
   unlisten: [{ stream: number }, null];
   takeLimit: [
     { name: string; subject: string; max: number; period: number; burst?: number; amount: number },
@@ -25,6 +29,8 @@ export interface Calls {
   ];
   beginRun: [{ user: string; name: string; step: string; iterations?: number }, [number, number]];
   endRun: [{ number: number; isDone: boolean; timeout: number }, null];
+  /** The address on which an embedded store speaks Redis' protocol. */
+  listenRedis: [Record<string, never>, string];
   advance: [{ ms: number }, null];
 }
 
@@ -64,6 +70,7 @@ export interface Native {
     queues: string,
     drain: number,
     stopGrace: number,
+    lease: number | null,
     wake: () => void,
   ) => NativeWorker;
 }

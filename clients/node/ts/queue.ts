@@ -1,15 +1,19 @@
 /** Queues: typed by generics, or by validators that check every job. */
 
 import type { App } from "./app";
-import { InvalidError } from "./errors";
+import { InvalidError, isNext, type Next } from "./errors";
 import { Handle } from "./handle";
 import type { Job } from "./job";
 import { encode } from "./json";
 import { toStored, type SubmitOptions } from "./options";
 import { validate, type StandardSchema } from "./schema";
+import type { QueueLimits, SubmitOutcome } from "./types";
 
-/** Does the work of a job. What it returns is the job's result. */
-export type Handler<Input, Output> = (input: Input, job: Job) => Output | Promise<Output>;
+/** Does the work of a job. What it returns is the job's result, unless it says how to go on. */
+export type Handler<Input, Output> = (
+  input: Input,
+  job: Job,
+) => Output | Next | Promise<Output | Next>;
 
 /** How workers serve a queue. */
 export interface ServeOptions {
@@ -55,10 +59,13 @@ export interface QueueStats {
   /** When the next delayed job is due, in unix milliseconds. */
   next_due_at: number | null;
   dropped: number;
-  limits: Record<string, unknown>;
+  limits: QueueLimits;
   workers: { worker: string; seen_at: number; running: number; info: unknown }[];
   minutes: Record<"at" | "submitted" | "started" | "completed" | "failed" | "dropped", number>[];
 }
+
+/** What became of a submission: the id of a new job, or of the one that stands for it. */
+type Told = string | [id: string, outcome: SubmitOutcome];
 
 /** A queue of a store. */
 export class Queue<Input = unknown, Output = unknown> {
@@ -84,8 +91,8 @@ export class Queue<Input = unknown, Output = unknown> {
 
   /** Submits a job. */
   async submit(input: Input, options?: SubmitOptions): Promise<Handle<Output>> {
-    const ids = await this.#submit(`[${await this.#arguments(input)}]`, options);
-    return this.#handle(ids[0] as string);
+    const told = await this.#submit(`[${await this.#arguments(input)}]`, options);
+    return this.#handle(told[0] as Told);
   }
 
   /** Submits a job for each input, all with the same options. */
@@ -93,8 +100,8 @@ export class Queue<Input = unknown, Output = unknown> {
     if (options?.id !== undefined || this.#defaults.id !== undefined) {
       throw new InvalidError('"id" is for one job; give "key" to submit many at most once');
     }
-    const ids = await this.#submit(await this.#argumentsOfMany([...inputs]), options);
-    return ids.map((id) => this.#handle(id));
+    const told = await this.#submit(await this.#argumentsOfMany([...inputs]), options);
+    return told.map((one) => this.#handle(one));
   }
 
   /** Says how jobs of this queue are done by the workers of this program. */
@@ -127,6 +134,16 @@ export class Queue<Input = unknown, Output = unknown> {
     return this.#app.rack.call("stats", { queue: this.name });
   }
 
+  /** What limits the queue. */
+  limits(): Promise<QueueLimits> {
+    return this.#app.rack.call("limits", { queue: this.name });
+  }
+
+  /** Replaces all limits of the queue. What is left out is not limited, or has its default. */
+  async setLimits(limits: QueueLimits): Promise<void> {
+    await this.#app.rack.call("setLimits", { queue: this.name, limits });
+  }
+
   /** What workers call; undefined without a handler. */
   get handler(): Handler<Input, Output> | undefined {
     return this.#handler;
@@ -138,7 +155,7 @@ export class Queue<Input = unknown, Output = unknown> {
   }
 
   /** Runs the handler on the arguments of a job. Without validators, nothing here waits. */
-  run(args: unknown[], job: Job): Output | Promise<Output> {
+  run(args: unknown[], job: Job): Output | Next | Promise<Output | Next> {
     const { input, output, positional } = this.#options;
     const value = (positional === true ? args : args[0]) as Input;
     const handler = this.#handler as Handler<Input, Output>;
@@ -146,10 +163,15 @@ export class Queue<Input = unknown, Output = unknown> {
     return this.#runChecked(handler, value, job);
   }
 
-  async #runChecked(handler: Handler<Input, Output>, value: Input, job: Job): Promise<Output> {
+  async #runChecked(
+    handler: Handler<Input, Output>,
+    value: Input,
+    job: Job,
+  ): Promise<Output | Next> {
     const { input, output } = this.#options;
     const checked = input === undefined ? value : await validate(input, value, "the input");
     const result = await handler(checked, job);
+    if (isNext(result)) return result;
     return output === undefined ? result : validate(output, result, "the result");
   }
 
@@ -169,15 +191,16 @@ export class Queue<Input = unknown, Output = unknown> {
     return `[${lists.join(",")}]`;
   }
 
-  #submit(jobs: string, options: SubmitOptions | undefined): Promise<string[]> {
+  #submit(jobs: string, options: SubmitOptions | undefined): Promise<Told[]> {
     const all = options === undefined ? this.#defaults : { ...this.#defaults, ...options };
     const json = options === undefined ? this.#defaultsJson : encode(toStored(all));
     const key = all.key === undefined ? "" : `,"key":${encode(all.key)}`;
     const text = `{"queue":${encode(this.name)},"jobs":${jobs},"options":${json}${key}}`;
-    return this.#app.rack.callWith<string[]>("submit", text);
+    return this.#app.rack.callWith<Told[]>("submit", text);
   }
 
-  #handle(id: string): Handle<Output> {
-    return new Handle<Output>(() => this.#app.rack, id, this.#options.output);
+  #handle(told: Told): Handle<Output> {
+    const [id, outcome] = typeof told === "string" ? [told] : told;
+    return new Handle<Output>(() => this.#app.rack, id, this.#options.output, outcome);
   }
 }

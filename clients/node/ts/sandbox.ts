@@ -8,7 +8,7 @@
 import { cpus } from "node:os";
 import { Worker as Thread } from "node:worker_threads";
 
-import { Fatal, Retry, Cancel } from "./errors";
+import { Fatal, Retry, Cancel, Snooze } from "./errors";
 import type { Job, StopReason } from "./job";
 import type { Handler } from "./queue";
 
@@ -31,7 +31,7 @@ export interface ThreadRequest {
 export interface ThreadReply {
   result?: unknown;
   progress?: unknown;
-  error?: { kind: "error" | "fatal" | "retry" | "cancel"; message: string; stack?: string; delay?: number };
+  error?: { kind: "error" | "fatal" | "retry" | "snooze" | "cancel"; message: string; stack?: string; delay?: number };
 }
 
 const STOP_GRACE_MS = 5000;
@@ -150,7 +150,9 @@ function errorOf({ kind, message, stack, delay }: NonNullable<ThreadReply["error
         ? new Fatal(message)
         : kind === "retry"
           ? new Retry({ reason: message, ...(delay === undefined ? {} : { delay }) })
-          : new Error(message);
+          : kind === "snooze"
+            ? new Snooze(delay ?? 0)
+            : new Error(message);
   if (stack !== undefined) error.stack = stack;
   return error;
 }

@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 
-import { Cancel, Fatal, Retry } from "./errors";
+import { Cancel, Fatal, isNext, Retry, Snooze } from "./errors";
 import { Job, type StopReason } from "./job";
 import { decode } from "./json";
 import type { Handler } from "./queue";
@@ -46,7 +46,8 @@ port.on("message", ({ input, job, stop }: ThreadRequest) => {
 
 async function run(input: unknown, job: Job): Promise<void> {
   try {
-    reply({ result: await (await handler)(input, job) });
+    const result = await (await handler)(input, job);
+    reply(isNext(result) ? { error: described(result) } : { result });
   } catch (error) {
     reply({ error: described(error) });
   }
@@ -56,6 +57,7 @@ function described(error: unknown): NonNullable<ThreadReply["error"]> {
   if (error instanceof Cancel) return { kind: "cancel", message: error.message };
   if (!(error instanceof Error)) return { kind: "error", message: `thrown: ${String(error)}` };
   const text = { message: error.message, ...(error.stack === undefined ? {} : { stack: error.stack }) };
+  if (error instanceof Snooze) return { kind: "snooze", ...text, delay: error.delay };
   if (error instanceof Retry) {
     return { kind: "retry", ...text, ...(error.delay === undefined ? {} : { delay: error.delay }) };
   }

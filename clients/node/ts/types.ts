@@ -44,6 +44,12 @@ export interface StoredJob {
   history: HistoryEntry[];
 }
 
+/**
+ * What became of a submission: a new job, or an existing one stands for it, which with `replaced` has its
+ * input.
+ */
+export type SubmitOutcome = "created" | "existing" | "replaced";
+
 /** What to wait for, and for how long. */
 export interface WaitOptions {
   /** Milliseconds; without it, as long as it takes. */
@@ -98,4 +104,34 @@ export interface Verdict {
   retryAfter: number | null;
   /** Milliseconds until everything may be taken again. */
   resetAfter: number;
+}
+
+/**
+ * What limits a queue in all workers, and what its jobs do that do not say so themselves. The words are those
+ * of HTTP, and times are in milliseconds. What is left out is not limited, or has its default.
+ */
+export interface QueueLimits {
+  /** The most jobs that may run at once. */
+  concurrency?: number | null;
+  /** How many jobs may start in some time. */
+  rate?: { max: number; per_ms: number } | null;
+  /** The most jobs that may run at once for one tenant. */
+  tenant_concurrency?: number | null;
+  /** The same for tenants who have a limit of their own, by name. */
+  tenants?: Record<string, number>;
+  /** How many completed and failed jobs are kept; 100,000 by default. */
+  completed_max?: number | null;
+  failed_max?: number | null;
+  /** How long failed jobs are kept; 7 days by default. */
+  failed_ttl_ms?: number | null;
+  /** How often jobs are tried again; 5 by default. */
+  retries?: number | null;
+  backoff?: {
+    kind: "fixed" | "linear" | "exponential";
+    delay_ms: number;
+    max_ms?: number | null;
+    jitter?: number | null;
+  } | null;
+  /** How long an attempt may take. */
+  timeout_ms?: number | null;
 }

@@ -6,7 +6,17 @@
  */
 
 import type { App } from "./app";
-import { Cancel, checked, errorOf, Fatal, InvalidError, Retry, type NativeFailure } from "./errors";
+import {
+  Cancel,
+  checked,
+  errorOf,
+  Fatal,
+  InvalidError,
+  isNext,
+  Retry,
+  Snooze,
+  type NativeFailure,
+} from "./errors";
 import { Job, type JobHost, type StopReason } from "./job";
 import { decode, encode } from "./json";
 import { native, type NativeWorker } from "./native";
@@ -28,6 +38,8 @@ export interface WorkerOptions {
   drain?: number;
   /** How long they may go on after that, before other workers get them; 10 s by default. */
   stopGrace?: number;
+  /** How long a worker may be silent before others get its jobs; 10 s by default. All workers of a queue should agree. */
+  lease?: number;
 }
 
 type Given = [
@@ -61,10 +73,10 @@ export class Worker implements JobHost {
     this.#app = app;
     this.#queues = queues;
     const served = queues.map((queue) => toServe(queue, options.concurrency));
-    const { drain = DRAIN_MS, stopGrace = STOP_GRACE_MS } = options;
+    const { drain = DRAIN_MS, stopGrace = STOP_GRACE_MS, lease = null } = options;
     const wake = (): void => this.#poll();
     this.#native = checked(
-      () => new native.Worker(app.rack.native, encode(served), drain, stopGrace, wake),
+      () => new native.Worker(app.rack.native, encode(served), drain, stopGrace, lease, wake),
     );
     app.rack.alive.add();
     this.#ended = new Promise((resolve, reject) => (this.#end = { resolve, reject }));
@@ -146,6 +158,8 @@ export class Worker implements JobHost {
   }
 
   #complete(place: number, value: unknown): void {
+    // What says how to go on may be returned as well as thrown.
+    if (isNext(value)) return this.#fail(place, value);
     let text: string;
     try {
       text = value === undefined ? "null" : encode(value);
@@ -160,8 +174,13 @@ export class Worker implements JobHost {
   #fail(place: number, error: unknown): void {
     if (error instanceof Cancel) this.#canceled.push(place);
     else if (error instanceof Retry) {
-      this.#failed.push(encode([place, error.message, true, error.delay ?? null]));
-    } else this.#failed.push(encode([place, reason(error), !(error instanceof Fatal), null]));
+      this.#failed.push(encode([place, error.message, "retry", error.delay ?? null]));
+    } else if (error instanceof Snooze) {
+      this.#failed.push(encode([place, error.message, "snooze", error.delay]));
+    } else {
+      const next = error instanceof Fatal ? "fatal" : "retry";
+      this.#failed.push(encode([place, reason(error), next, null]));
+    }
     this.#flush(place);
   }
 

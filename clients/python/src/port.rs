@@ -4,6 +4,7 @@
 //! another thread, so a busy interpreter delays nobody.
 
 use std::{
+    collections::HashMap,
     io::{self, Read as _, Write as _},
     os::{
         fd::{AsRawFd as _, RawFd},
@@ -15,10 +16,12 @@ use std::{
     },
 };
 
+use keyrack_bridge::Failure;
 use parking_lot::Mutex;
-use pyo3::{IntoPyObjectExt as _, prelude::*};
+use pyo3::prelude::*;
+use tokio::{runtime::Handle, task::AbortHandle};
 
-use crate::error::Failure;
+use crate::error::exception;
 
 /// Becomes readable when it is raised, until it is lowered.
 pub(crate) struct Signal {
@@ -54,24 +57,8 @@ impl Signal {
     }
 }
 
-/// What a call about jobs brings.
-pub(crate) enum Answer {
-    Nothing,
-    Text(String),
-    MaybeText(Option<String>),
-    Texts(Vec<String>),
-}
-
-impl Answer {
-    pub(crate) fn to_py(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self {
-            Answer::Nothing => Ok(py.None()),
-            Answer::Text(text) => text.into_py_any(py),
-            Answer::MaybeText(text) => text.as_deref().into_py_any(py),
-            Answer::Texts(texts) => texts.into_py_any(py),
-        }
-    }
-}
+/// What a call brings, as JSON text.
+pub(crate) type Answer = Result<String, Failure>;
 
 /// Calls that have ended, each under the number that it was given, for one event loop.
 #[pyclass(frozen, module = "keyrack._keyrack")]
@@ -81,13 +68,36 @@ pub(crate) struct Port {
 
 pub(crate) struct Shared {
     signal: Signal,
-    ended: Mutex<Vec<(u64, Result<Answer, Failure>)>>,
+    state: Mutex<Calls>,
+}
+
+#[derive(Default)]
+struct Calls {
+    running: HashMap<u64, AbortHandle>,
+    ended: Vec<(u64, Answer)>,
 }
 
 impl Shared {
-    pub(crate) fn end(&self, call: u64, answer: Result<Answer, Failure>) {
-        self.ended.lock().push((call, answer));
-        self.signal.raise();
+    /// Makes a call whose answer comes under this number.
+    pub(crate) fn start(
+        self: Arc<Shared>,
+        runtime: &Handle,
+        number: u64,
+        call: impl Future<Output = Answer> + Send + 'static,
+    ) {
+        let shared = self.clone();
+        // Held until the call is known: it may end before.
+        let mut state = self.state.lock();
+        let task = runtime.spawn(async move {
+            let answer = call.await;
+            let mut state = shared.state.lock();
+            if state.running.remove(&number).is_some() {
+                state.ended.push((number, answer));
+                drop(state);
+                shared.signal.raise();
+            }
+        });
+        state.running.insert(number, task.abort_handle());
     }
 }
 
@@ -95,7 +105,7 @@ impl Shared {
 impl Port {
     #[new]
     fn new() -> PyResult<Port> {
-        let shared = Shared { signal: Signal::new()?, ended: Mutex::default() };
+        let shared = Shared { signal: Signal::new()?, state: Mutex::default() };
         Ok(Port { shared: Arc::new(shared) })
     }
 
@@ -104,20 +114,29 @@ impl Port {
         self.shared.signal.fileno()
     }
 
+    /// Nobody waits for this call any more: it ends, unless it has.
+    fn abandon(&self, number: u64) {
+        let mut state = self.shared.state.lock();
+        if let Some(call) = state.running.remove(&number) {
+            call.abort();
+        }
+        state.ended.retain(|(ended, _)| *ended != number);
+    }
+
     /// Takes the calls that have ended: number, value, exception.
-    fn take(&self, py: Python<'_>) -> PyResult<Vec<Taken>> {
+    fn take(&self, py: Python<'_>) -> Vec<Taken> {
         self.shared.signal.lower();
-        let ended = std::mem::take(&mut *self.shared.ended.lock());
+        let ended = std::mem::take(&mut self.shared.state.lock().ended);
         ended
             .into_iter()
             .map(|(call, answer)| match answer {
-                Ok(answer) => Ok((call, answer.to_py(py)?, None)),
+                Ok(answer) => (call, Some(answer), None),
                 Err(failure) => {
-                    Ok((call, py.None(), Some(failure.to_py(py).into_value(py).into_any())))
+                    (call, None, Some(exception(py, &failure).into_value(py).into_any()))
                 }
             })
             .collect()
     }
 }
 
-type Taken = (u64, Py<PyAny>, Option<Py<PyAny>>);
+type Taken = (u64, Option<String>, Option<Py<PyAny>>);

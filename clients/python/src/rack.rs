@@ -4,20 +4,17 @@
 
 use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
-use keyrack_store::{Options, Store, StoreUrl};
+use keyrack_bridge::{Failure, Parts, TestClock, call, runtime};
+use keyrack_store::StoreUrl;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Handle, Runtime};
 
 use crate::{
-    error::Failure,
-    jobs::Jobs,
-    port::{Answer, Port},
-    progress::Progress,
+    error::{forked, raised},
+    port::Port,
 };
 
-/// Threads of a runtime. Calls are mostly waiting; an embedded store works in the caller's thread.
-const THREADS: usize = 2;
 /// How often a call that waits lets Python look for signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 /// How long closing waits for what is under way.
@@ -37,18 +34,11 @@ pub(crate) struct Opened {
     pid: u32,
     /// There until it is dropped.
     runtime: Option<Runtime>,
-    parts: Option<Parts>,
-}
-
-#[derive(Clone)]
-pub(crate) struct Parts {
-    pub(crate) store: Store,
-    pub(crate) jobs: Jobs,
-    pub(crate) progress: Progress,
+    parts: Option<Arc<Parts>>,
 }
 
 impl Opened {
-    pub(crate) fn parts(&self) -> &Parts {
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
         self.parts.as_ref().expect("there until it is dropped")
     }
 
@@ -90,7 +80,7 @@ impl Opened {
                 handle.block_on(async { tokio::time::timeout(SIGNALS_EVERY, slice).await })
             });
             match ended {
-                Ok(answer) => return Ok(answer?),
+                Ok(answer) => return answer.map_err(raised),
                 Err(_) => py.check_signals()?,
             }
         }
@@ -106,35 +96,23 @@ impl Rack {
         check_process(self.pid)?;
         self.opened.lock().clone().ok_or_else(Failure::closed)
     }
-
-    /// Makes a call and waits for its answer, or starts it if the answer goes to a port.
-    fn call<F>(
-        &self,
-        py: Python<'_>,
-        reply_to: ReplyTo<'_>,
-        call: impl FnOnce(Jobs) -> F,
-    ) -> PyResult<Py<PyAny>>
-    where
-        F: Future<Output = Result<Answer, Failure>> + Send + 'static,
-    {
-        let opened = self.opened()?;
-        let call = call(opened.parts().jobs.clone());
-        let Some((port, number)) = reply_to else { return opened.run(py, call)?.to_py(py) };
-        let shared = port.shared.clone();
-        opened.handle().spawn(async move { shared.end(number, call.await) });
-        Ok(py.None())
-    }
 }
 
 #[pymethods]
 impl Rack {
     /// Opens the store of a URL.
     #[new]
-    #[pyo3(signature = (url, password_file=None))]
-    fn new(py: Python<'_>, url: &str, password_file: Option<PathBuf>) -> PyResult<Rack> {
+    #[pyo3(signature = (url, password_file=None, has_test_clock=false))]
+    fn new(
+        py: Python<'_>,
+        url: &str,
+        password_file: Option<PathBuf>,
+        has_test_clock: bool,
+    ) -> PyResult<Rack> {
         let url: StoreUrl =
-            url.parse().map_err(|error| Failure::from(keyrack_store::Error::from(error)))?;
-        let (runtime, parts) = py.detach(|| open(url, password_file))?;
+            url.parse().map_err(|error| raised(keyrack_store::Error::from(error)))?;
+        let clock = has_test_clock.then(Arc::<TestClock>::default);
+        let (runtime, parts) = py.detach(|| open(url, password_file, clock)).map_err(raised)?;
         let pid = std::process::id();
         let opened = Opened { pid, runtime: Some(runtime), parts: Some(parts) };
         Ok(Rack { pid, opened: Mutex::new(Some(Arc::new(opened))) })
@@ -143,100 +121,69 @@ impl Rack {
     /// The store's address, without its password.
     #[getter]
     fn url(&self) -> PyResult<String> {
-        Ok(self.opened()?.parts().store.url().to_string())
+        Ok(self.opened().map_err(raised)?.parts().store.url().to_string())
     }
 
     /// Whether it was closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         Ok(self.opened.lock().is_none())
     }
 
     /// Closes it. Calls and workers that are under way keep it open until they end.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         let opened = self.opened.lock().take();
         py.detach(|| drop(opened));
         Ok(())
     }
 
-    /// Submits a job for each list of arguments, and returns their ids.
-    #[pyo3(signature = (queue, jobs, options, key=None, reply_to=None))]
-    fn submit(
+    /// Makes a call with its arguments as JSON. Returns its answer as JSON, or None if that goes to a port.
+    #[pyo3(signature = (name, text, reply_to=None))]
+    fn call(
         &self,
         py: Python<'_>,
-        queue: String,
-        jobs: String,
-        options: String,
-        key: Option<String>,
+        name: String,
+        text: String,
         reply_to: ReplyTo<'_>,
-    ) -> PyResult<Py<PyAny>> {
-        self.call(py, reply_to, async move |calls: Jobs| {
-            calls.submit(&queue, &jobs, &options, key.as_deref()).await.map(Answer::Texts)
-        })
+    ) -> PyResult<Option<String>> {
+        let opened = self.opened().map_err(raised)?;
+        let parts = opened.parts().clone();
+        let call = async move { call(&parts, &name, &text).await };
+        let Some((port, number)) = reply_to else { return opened.run(py, call).map(Some) };
+        port.shared.clone().start(opened.handle(), number, call);
+        Ok(None)
     }
 
-    /// The job as JSON.
-    #[pyo3(signature = (id, reply_to=None))]
-    fn job(&self, py: Python<'_>, id: String, reply_to: ReplyTo<'_>) -> PyResult<Py<PyAny>> {
-        self.call(py, reply_to, async move |calls: Jobs| calls.job(&id).await.map(Answer::Text))
+    /// So many more iterations of a run are done. Waits for nothing.
+    fn tick(&self, run: u32, n: u64) -> PyResult<()> {
+        self.opened().map_err(raised)?.parts().tick(run, n);
+        Ok(())
     }
 
-    /// The job at its end as JSON, or None if that has not come in so many seconds.
-    #[pyo3(signature = (id, timeout, reply_to=None))]
-    fn outcome(
-        &self,
-        py: Python<'_>,
-        id: String,
-        timeout: f64,
-        reply_to: ReplyTo<'_>,
-    ) -> PyResult<Py<PyAny>> {
-        let timeout = seconds(timeout);
-        self.call(py, reply_to, async move |calls: Jobs| {
-            calls.outcome(&id, timeout).await.map(Answer::MaybeText)
-        })
-    }
-
-    /// Cancels the job and its children, and returns their ids.
-    #[pyo3(signature = (id, reply_to=None))]
-    fn cancel(&self, py: Python<'_>, id: String, reply_to: ReplyTo<'_>) -> PyResult<Py<PyAny>> {
-        self.call(py, reply_to, async move |calls: Jobs| calls.cancel(&id).await.map(Answer::Texts))
-    }
-
-    /// Lets a job that has failed or was canceled run again.
-    #[pyo3(signature = (id, reply_to=None))]
-    fn retry(&self, py: Python<'_>, id: String, reply_to: ReplyTo<'_>) -> PyResult<Py<PyAny>> {
-        self.call(py, reply_to, async move |calls: Jobs| {
-            calls.retry(&id).await.map(|()| Answer::Nothing)
-        })
+    /// Seconds that a run will still take by what earlier ones say, or None. Waits for nothing.
+    fn estimate(&self, run: u32) -> PyResult<Option<f64>> {
+        Ok(self.opened().map_err(raised)?.parts().estimate(run))
     }
 }
 
-fn open(url: StoreUrl, password_file: Option<PathBuf>) -> Result<(Runtime, Parts), Failure> {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .thread_name("keyrack")
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new("internal", format!("no threads to be had: {error}")))?;
-    let parts = runtime.block_on(async {
-        let options = Options { password_file, ..Options::default() };
-        let store = Store::open_with(url, options).await?;
-        let jobs = Jobs::open(store.clone()).await?;
-        let progress = Progress::open(store.clone());
-        Ok::<_, Failure>(Parts { store, jobs, progress })
-    })?;
-    Ok((runtime, parts))
+fn open(
+    url: StoreUrl,
+    password_file: Option<PathBuf>,
+    clock: Option<Arc<TestClock>>,
+) -> Result<(Runtime, Arc<Parts>), Failure> {
+    let runtime = runtime()?;
+    let parts = runtime.block_on(Parts::open(url, password_file, clock))?;
+    Ok((runtime, Arc::new(parts)))
 }
 
 /// A time that Python gives in seconds; for ever counts as a year.
 pub(crate) fn seconds(seconds: f64) -> Duration {
-    const YEAR: f64 = 365.0 * 86_400.0;
-    Duration::from_secs_f64(seconds.clamp(0.0, YEAR))
+    keyrack_bridge::milliseconds(seconds * 1000.0)
 }
 
 /// Refuses what another process has made.
 pub(crate) fn check_process(pid: u32) -> Result<(), Failure> {
-    if pid == std::process::id() { Ok(()) } else { Err(Failure::fork()) }
+    if pid == std::process::id() { Ok(()) } else { Err(forked()) }
 }

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use keyrack_bridge::{Failure, Next, care};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -26,7 +27,7 @@ use tokio::{
 };
 
 use crate::{
-    error::Failure,
+    error::raised,
     lane::{Lane, Take},
     port::Signal,
     rack::{Opened, Rack, check_process, seconds},
@@ -200,12 +201,11 @@ impl RunningJob {
 
     /// Tells listeners how far the job is, as JSON.
     fn report_json(&self, py: Python<'_>, progress: &str) -> PyResult<()> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         let progress: Box<RawValue> = serde_json::from_str(progress)
-            .map_err(|error| Failure::invalid(format!("progress: {error}")))?;
+            .map_err(|error| raised(Failure::invalid(format!("progress: {error}"))))?;
         let context = &self.ticket.context;
-        py.detach(|| self.runtime.block_on(context.progress(progress)).map_err(Failure::from))?;
-        Ok(())
+        py.detach(|| self.runtime.block_on(context.progress(progress))).map_err(raised)
     }
 }
 
@@ -213,8 +213,8 @@ impl RunningJob {
 /// handler is a coroutine, and whether duplicates are left out.
 type Served = (String, usize, f64, bool, bool);
 
-/// What a job failed with: the job, the reason, whether to try again, and after how many seconds.
-type Failed<'py> = (PyRef<'py, RunningJob>, String, bool, Option<f64>);
+/// What a job failed with: the job, the reason, what is to become of it, and after how many seconds.
+type Failed<'py> = (PyRef<'py, RunningJob>, String, PyBackedStr, Option<f64>);
 
 /// Jobs for Python: each with the place of its task and its arguments as JSON.
 type Given = Vec<(RunningJob, usize, String)>;
@@ -266,13 +266,8 @@ fn settle(
     for (job, result) in completed {
         job.ticket.answer(Reply::Completed(result.to_string()));
     }
-    for (job, reason, retries, delay) in failed {
-        let mut failure = Attempt::new(reason);
-        failure.retry = retries;
-        if let Some(delay) = delay {
-            failure.retry_delay = Some(delay * 1000.0);
-            failure.progressive_delay = Some(false);
-        }
+    for (job, reason, next, delay) in failed {
+        let failure = Next::named(&next).told(reason, delay.map(|seconds| seconds * 1000.0));
         job.ticket.answer(Reply::Failed(failure));
     }
     for job in canceled {
@@ -285,11 +280,18 @@ fn settle(
 impl Worker {
     /// A worker that starts at once.
     #[new]
-    fn new(rack: &Rack, queues: Vec<Served>, drain: f64, stop_grace: f64) -> PyResult<Worker> {
-        let opened = rack.opened()?;
+    fn new(
+        rack: &Rack,
+        queues: Vec<Served>,
+        drain: f64,
+        stop_grace: f64,
+        lease: Option<f64>,
+    ) -> PyResult<Worker> {
+        let opened = rack.opened().map_err(raised)?;
+        let care = care(lease.map(seconds)).map_err(raised)?;
         let (plain, coroutines) =
             (Arc::new(Lane::new(None)), Arc::new(Lane::new(Some(Signal::new()?))));
-        let mut worker = worker::Worker::new(&opened.parts().jobs.hive).drain(seconds(drain));
+        let mut worker = worker::Worker::new(&opened.parts().hive).care(care).drain(seconds(drain));
         let mut threads_max = 0;
         for (task, (name, concurrency, time_limit, is_coroutine, skips)) in
             queues.into_iter().enumerate()
@@ -299,10 +301,11 @@ impl Worker {
                 time_limit: seconds(time_limit),
                 stop_grace: seconds(stop_grace),
                 duplicates: if skips { Duplicates::ByData } else { Duplicates::Run },
+                ..Settings::default()
             };
             threads_max += if is_coroutine { 0 } else { concurrency };
             let lane = if is_coroutine { coroutines.clone() } else { plain.clone() };
-            let queue = QueueName::new(name).map_err(Failure::from)?;
+            let queue = QueueName::new(name).map_err(raised)?;
             worker = worker.on(queue, settings, move |context| handle(lane.clone(), task, context));
         }
         let (stop, mut stopping) = watch::channel(false);
@@ -329,14 +332,14 @@ impl Worker {
 
     /// Tells the worker to finish its jobs and to take no more.
     fn stop(&self) -> PyResult<()> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         self.stop.send_replace(true);
         Ok(())
     }
 
     /// Waits until another thread is needed (True), or until the worker has ended (False).
     fn supervise(&self, py: Python<'_>) -> PyResult<bool> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         loop {
             let ended = py.detach(|| {
                 // A few short waits for each look at signals: those need the GIL.
@@ -360,7 +363,7 @@ impl Worker {
                         let opened = self.opened.lock().take();
                         py.detach(|| drop(opened));
                     }
-                    return Ok(result?);
+                    return result.map_err(raised);
                 }
                 None => py.check_signals()?,
             }
@@ -369,7 +372,7 @@ impl Worker {
 
     /// A thread begins to take jobs of plain functions, and gets its number.
     fn join(&self) -> PyResult<usize> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         Ok(self.plain.join())
     }
 
@@ -384,7 +387,7 @@ impl Worker {
         canceled: Vec<PyRef<'_, RunningJob>>,
         elapsed: f64,
     ) -> PyResult<Option<Given>> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         let n = settle(completed, failed, canceled);
         self.plain.note(thread, n, elapsed);
         loop {
@@ -409,14 +412,14 @@ impl Worker {
         failed: Vec<Failed<'_>>,
         canceled: Vec<PyRef<'_, RunningJob>>,
     ) -> PyResult<()> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         settle(completed, failed, canceled);
         Ok(())
     }
 
     /// Says that a thread has nothing more to do than what it does just now.
     fn relieve(&self, thread: usize) -> PyResult<()> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         self.plain.relieve(thread);
         Ok(())
     }
@@ -434,7 +437,7 @@ impl Worker {
         failed: Vec<Failed<'_>>,
         canceled: Vec<PyRef<'_, RunningJob>>,
     ) -> PyResult<(Given, Vec<String>, bool)> {
-        check_process(self.pid)?;
+        check_process(self.pid).map_err(raised)?;
         settle(completed, failed, canceled);
         let (ready, stops, is_over) = self.coroutines.take_all();
         let stops = stops.iter().map(|ticket| ticket.context.job().jid().to_owned()).collect();

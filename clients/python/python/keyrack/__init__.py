@@ -15,14 +15,18 @@ from ._errors import (
     JobFailed,
     NotFoundError,
     Retry,
+    Snooze,
     UnavailableError,
     WaitTimeout,
 )
-from ._handle import Handle, JobInfo, Status
+from ._events import Event, EventStream
+from ._handle import Handle, JobInfo, Status, SubmitOutcome
 from ._job import Job, current_job
-from ._limits import Limits, Verdict
+from ._limits import Limits, QueueLimits, Verdict
+from ._options import Options, Unique
 from ._progress import track
-from ._task import AsyncTask, Call, Options, PlainTask, Task
+from ._task import AsyncTask, Call, PlainTask, Task
+from ._tqdm import tqdm, trange
 from ._work import Worker
 
 __all__ = [
@@ -34,6 +38,8 @@ __all__ = [
     "ConflictError",
     "DeniedError",
     "Error",
+    "Event",
+    "EventStream",
     "Fatal",
     "ForkError",
     "Handle",
@@ -47,14 +53,20 @@ __all__ = [
     "NotFoundError",
     "Options",
     "PlainTask",
+    "QueueLimits",
     "Retry",
+    "Snooze",
     "Status",
+    "SubmitOutcome",
     "Task",
     "UnavailableError",
+    "Unique",
     "Verdict",
     "WaitTimeout",
     "Worker",
     "current_job",
     "open",
+    "tqdm",
     "track",
+    "trange",
 ]

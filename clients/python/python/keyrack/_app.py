@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from ._codec import decode, encode
 from ._errors import ForkError, InvalidError
-from ._handle import Handle
+from ._events import EventStream
+from ._handle import Handle, outcomes, outcomes_async
 from ._keyrack import Rack
-from ._limits import Limits
-from ._task import AsyncTask, Options, PlainTask, Settings, Task, check_options
+from ._limits import Limits, QueueLimits
+from ._options import Options, check_options
+from ._task import AsyncTask, PlainTask, Settings, Task
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
     P = ParamSpec("P")
     T = TypeVar("T")
+    I = TypeVar("I")
+    O = TypeVar("O")
 
     class TaskDecorator(Protocol):
         """What makes a task out of a function."""
@@ -34,6 +39,18 @@ if TYPE_CHECKING:
         ) -> AsyncTask[P, T]: ...
         @overload
         def __call__(self, function: Callable[P, T]) -> PlainTask[P, T]: ...
+
+    class BatchDecorator(Protocol):
+        """What makes a task for single items out of a function of a list."""
+
+        @overload
+        def __call__(
+            self, function: Callable[[list[I]], Coroutine[Any, Any, Sequence[O | Exception]]]
+        ) -> AsyncTask[[I], O]: ...
+        @overload
+        def __call__(
+            self, function: Callable[[list[I]], Sequence[O | Exception]]
+        ) -> AsyncTask[[I], O]: ...
 
 
 #: A URL, a folder for the embedded store, or "memory".
@@ -71,6 +88,7 @@ class App:
         self._store = store
         self._password_file = password_file
         self._rack: Rack | None = None
+        self._has_test_clock = False
         self._pid = os.getpid()
         self._opening = threading.Lock()
         #: The tasks, by their queues.
@@ -91,7 +109,8 @@ class App:
             with self._opening:
                 if self._rack is None:
                     password_file = self._password_file or os.environ.get("KEYRACK_PASSWORD_FILE")
-                    self._rack = Rack(store_url(self._store), password_file or None)
+                    url = store_url(self._store)
+                    self._rack = Rack(url, password_file or None, self._has_test_clock)
         return self._rack
 
     def reopen(self) -> Self:
@@ -102,6 +121,14 @@ class App:
             self._rack = None
         self.rack  # noqa: B018
         return self
+
+    def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Makes a call of the native module, for the other parts of the package."""
+        return decode(self.rack.call(name, encode(arguments)) or "null")
+
+    def submit_jobs(self, text: str) -> str | None:
+        """Submits jobs, for tasks. Tests replace it."""
+        return self.rack.call("submit", text)
 
     @property
     def url(self) -> str:
@@ -135,6 +162,7 @@ class App:
         concurrency: int | None = None,
         time_limit: float = 1800,
         skip_duplicates: bool = False,
+        processes: int = 0,
         **options: Unpack[Options],
     ) -> TaskDecorator: ...
 
@@ -148,15 +176,17 @@ class App:
         concurrency: int | None = None,
         time_limit: float = 1800,
         skip_duplicates: bool = False,
+        processes: int = 0,
         **options: Unpack[Options],
     ) -> Any:
         """Makes a function a task.
 
         Its jobs are in `queue`, which is named after the function unless given. `concurrency` and
         `time_limit` (seconds) are for workers. With `skip_duplicates`, a job with the arguments of an
-        earlier one ends as its duplicate. All other options are those of `Options`.
+        earlier one ends as its duplicate. With `processes`, a plain function runs in so many processes
+        of their own, which compute side by side. All other options are those of `Options`.
         """
-        settings = Settings(concurrency, time_limit, skip_duplicates)
+        settings = Settings(concurrency, time_limit, skip_duplicates, processes)
         check_options(options)
 
         def make(function: Callable[..., Any]) -> Task[..., Any]:
@@ -167,6 +197,8 @@ class App:
                     f'such as "{name}/{function.__name__}"'
                 )
             kind = AsyncTask if inspect.iscoroutinefunction(function) else PlainTask
+            if processes and kind is AsyncTask:
+                raise InvalidError("processes: a coroutine runs on an event loop; give a plain function")
             task: Task[..., Any] = kind(self, function, name, settings)
             task = task.options(**options) if options else task
             self.tasks[name] = task
@@ -174,9 +206,92 @@ class App:
 
         return make if function is None else make(function)
 
+    def batch(
+        self,
+        *,
+        queue: str | None = None,
+        size: int = 100,
+        wait: float = 0.01,
+        time_limit: float = 1800,
+        **options: Unpack[Options],
+    ) -> BatchDecorator:
+        """Makes a function of a list a task for single items: `size` jobs at most are one call.
+
+        The function gets the items of jobs that came within `wait` seconds, and returns a list of their
+        results, in which an exception fails the job at its place. What it raises fails all of them.
+        """
+        from ._batch import batched
+
+        def make(function: Callable[[list[Any]], Any]) -> AsyncTask[[Any], Any]:
+            gather = batched(function, size, wait)
+            concurrency = 4 * size
+            made = self.task(queue=queue, concurrency=concurrency, time_limit=time_limit, **options)
+            return made(gather)
+
+        return make
+
     def job(self, id: str) -> Handle[Any]:
         """The job with this id."""
         return Handle(self, id)
+
+    def gather(
+        self,
+        handles: Iterable[Handle[Any]],
+        *,
+        timeout: float | None = None,
+        return_exceptions: bool = False,
+    ) -> list[Any]:
+        """Waits for many jobs at once, and returns their results in the same order.
+
+        The first that failed is raised, or with `return_exceptions` stands in its place, as
+        `asyncio.gather` does it.
+        """
+        handles = list(handles)
+        return outcomes(self, handles, timeout, return_exceptions)
+
+    async def gather_async(
+        self,
+        handles: Iterable[Handle[Any]],
+        *,
+        timeout: float | None = None,
+        return_exceptions: bool = False,
+    ) -> list[Any]:
+        """The same for asyncio."""
+        handles = list(handles)
+        return await outcomes_async(self, handles, timeout, return_exceptions)
+
+    def events(self, *queues: str | Task[..., Any]) -> EventStream:
+        """What happens to the jobs of these queues, or of all tasks.
+
+        It listens from `with` or `async with` on, or from the first item of a loop.
+        """
+        chosen = queues or tuple(self.tasks)
+        names = [queue.queue if isinstance(queue, Task) else queue for queue in chosen]
+        return EventStream(self, names)
+
+    def pause(self, queue: str | Task[..., Any]) -> None:
+        """Lets no more jobs of a queue start, in any worker."""
+        self.call("pause", {"queue": _name(queue)})
+
+    def resume(self, queue: str | Task[..., Any]) -> None:
+        """Lets jobs of a queue start again."""
+        self.call("resume", {"queue": _name(queue)})
+
+    def stats(self, queue: str | Task[..., Any]) -> dict[str, Any]:
+        """How many jobs a queue has in which state, and who works on them."""
+        stats: dict[str, Any] = self.call("stats", {"queue": _name(queue)})
+        return stats
+
+    def queue_limits(self, queue: str | Task[..., Any]) -> QueueLimits:
+        """What limits a queue."""
+        limits: QueueLimits = self.call("limits", {"queue": _name(queue)})
+        return limits
+
+    def set_queue_limits(
+        self, queue: str | Task[..., Any], **limits: Unpack[QueueLimits]
+    ) -> None:
+        """Replaces all limits of a queue. What is left out is not limited, or has its default."""
+        self.call("setLimits", {"queue": _name(queue), "limits": limits})
 
     def worker(
         self,
@@ -185,6 +300,7 @@ class App:
         concurrency: int | None = None,
         drain: float = 15,
         stop_grace: float = 10,
+        lease: float | None = None,
     ) -> Worker:
         """A worker for these queues, or for all tasks; `with app.worker():` runs it beside."""
         from ._work import Worker
@@ -193,7 +309,7 @@ class App:
         if queues is not None:
             queues = [queues] if isinstance(queues, str) else queues
             names = [queue.queue if isinstance(queue, Task) else queue for queue in queues]
-        return Worker(self, names, concurrency, drain, stop_grace)
+        return Worker(self, names, concurrency, drain, stop_grace, lease)
 
     def work(
         self,
@@ -202,14 +318,21 @@ class App:
         concurrency: int | None = None,
         drain: float = 15,
         stop_grace: float = 10,
+        lease: float | None = None,
     ) -> None:
         """Runs jobs of these queues, or of all tasks, until SIGTERM or SIGINT.
 
         `concurrency` is how many jobs of each queue run at once: 16 in threads for plain functions,
         100 for coroutines unless given. After a signal, running jobs have `drain` seconds to end. Then
-        they are told to stop, and `stop_grace` seconds later other workers get them.
+        they are told to stop, and `stop_grace` seconds later other workers get them. A worker that is
+        silent for `lease` seconds (10 unless given) loses its jobs; all of a queue should agree on it.
         """
-        self.worker(queues, concurrency=concurrency, drain=drain, stop_grace=stop_grace).run()
+        times = {"drain": drain, "stop_grace": stop_grace}
+        self.worker(queues, concurrency=concurrency, lease=lease, **times).run()
+
+
+def _name(queue: str | Task[..., Any]) -> str:
+    return queue.queue if isinstance(queue, Task) else queue
 
 
 def open(store: StoreName | None = None, *, password_file: StoreName | None = None) -> App:

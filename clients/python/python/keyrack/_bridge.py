@@ -1,13 +1,16 @@
-"""Calls of the native module that asyncio waits for."""
+"""Calls of the native module, and how asyncio waits for them."""
 
 from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._keyrack import Port
+from ._codec import decode, encode
+from ._keyrack import Port, Rack
+
+if TYPE_CHECKING:
+    from ._app import App
 
 _BRIDGES: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bridge] = weakref.WeakKeyDictionary()
 
@@ -17,33 +20,45 @@ class _Bridge:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._port = Port()
-        self._futures: dict[int, asyncio.Future[Any]] = {}
+        self._futures: dict[int, asyncio.Future[str]] = {}
         self._last = 0
         loop.add_reader(self._port.fileno(), self._take)
 
-    def start(self, call: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+    async def call(self, rack: Rack, name: str, text: str) -> str:
         self._last += 1
         number = self._last
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        call(*args, reply_to=(self._port, number))
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._futures[number] = future
-        return future
+        try:
+            rack.call(name, text, reply_to=(self._port, number))
+            return await future
+        except asyncio.CancelledError:
+            # Nobody waits for it any more, so the store need not either.
+            self._port.abandon(number)
+            raise
+        finally:
+            self._futures.pop(number, None)
 
     def _take(self) -> None:
         for number, value, error in self._port.take():
-            future = self._futures.pop(number)
-            if future.done():
-                continue  # Nobody waits for it any more.
-            if error is None:
-                future.set_result(value)
-            else:
+            future = self._futures.get(number)
+            if future is None or future.done():
+                continue
+            if error is not None:
                 future.set_exception(error)
+            elif value is not None:
+                future.set_result(value)
 
 
-async def call(function: Callable[..., Any], *args: Any) -> Any:
-    """Makes a call of the native module without blocking the loop."""
+async def call_text(app: App, name: str, text: str) -> str:
+    """Makes a call with its arguments as JSON, without blocking the loop."""
     loop = asyncio.get_running_loop()
     bridge = _BRIDGES.get(loop)
     if bridge is None:
         bridge = _BRIDGES[loop] = _Bridge(loop)
-    return await bridge.start(function, *args)
+    return await bridge.call(app.rack, name, text)
+
+
+async def call(app: App, name: str, arguments: dict[str, Any]) -> Any:
+    """Makes a call without blocking the loop."""
+    return decode(await call_text(app, name, encode(arguments)))

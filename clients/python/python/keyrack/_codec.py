@@ -52,7 +52,8 @@ def encode(value: Any) -> str:
     try:
         text = _ENCODER.encode(value)
         # A lone surrogate is no text that could be stored.
-        text.isascii() or text.encode()
+        if not text.isascii():
+            text.encode()
         return text
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidError(f"the value cannot be written as JSON: {error}") from error

@@ -86,7 +86,7 @@ class JobCanceled(JobError):
 
 
 class Retry(Exception):
-    """Raised by a handler: try the job again, after `in_` seconds or its own retry delay.
+    """Raised or returned by a handler: try the job again, after `in_` seconds or its own retry delay.
 
     It counts as one of the job's retries.
     """
@@ -97,12 +97,23 @@ class Retry(Exception):
         self.reason = reason
 
 
+class Snooze(Exception):
+    """Raised or returned by a handler: the job cannot run now; run it again in `in_` seconds.
+
+    It is no failure, and uses up no retry.
+    """
+
+    def __init__(self, in_: float) -> None:
+        super().__init__(f"snoozed for {in_} s")
+        self.in_ = in_
+
+
 class Fatal(Exception):
-    """Raised by a handler: the job has failed, and trying it again would not help."""
+    """Raised or returned by a handler: the job has failed, and trying it again would not help."""
 
 
 class Cancel(Exception):
-    """Raised by a handler: cancel the job, with its children."""
+    """Raised or returned by a handler: cancel the job, with its children."""
 
 
 _CLASSES: dict[str, type[Error]] = {

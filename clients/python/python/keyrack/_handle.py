@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _bridge
 from ._codec import Decoder, decode
-from ._errors import JobCanceled, JobFailed, WaitTimeout
+from ._errors import JobCanceled, JobFailed, WaitTimeout, error_of
 
 if TYPE_CHECKING:
     from ._app import App
@@ -18,6 +18,8 @@ T = TypeVar("T")
 Status = Literal[
     "new", "queued", "running", "completed", "duplicate", "retried", "failed", "canceled", "expired"
 ]
+
+SubmitOutcome = Literal["created", "existing", "replaced"]
 
 #: Waiting without a limit.
 _FOREVER = 1e9
@@ -50,7 +52,11 @@ class JobInfo:
     @staticmethod
     def of(text: str) -> JobInfo:
         """Reads the JSON of the native module."""
-        job = decode(text)
+        return JobInfo.of_job(decode(text))
+
+    @staticmethod
+    def of_job(job: dict[str, Any]) -> JobInfo:
+        """The same of what was read."""
         submitted = datetime.datetime.fromtimestamp(job["submitted"] / 1000, datetime.timezone.utc)
         return JobInfo(
             id=job["jid"],
@@ -73,13 +79,18 @@ class JobInfo:
 class Handle(Generic[T]):
     """A job that was submitted. Cheap: it is an id and the store that knows it."""
 
-    __slots__ = ("_app", "_decoder", "id")
+    __slots__ = ("_app", "_decoder", "id", "outcome")
 
-    def __init__(self, app: App, id: str, decoder: Decoder = None) -> None:
+    def __init__(
+        self, app: App, id: str, decoder: Decoder = None, outcome: SubmitOutcome = "created"
+    ) -> None:
         self._app = app
         self._decoder = decoder
         #: The job's id.
         self.id = id
+        #: What became of the submission: a new job, or an existing one stands for it, which with
+        #: "replaced" has its arguments.
+        self.outcome = outcome
 
     def __repr__(self) -> str:
         return f"Handle({self.id!r})"
@@ -95,12 +106,11 @@ class Handle(Generic[T]):
 
         Raises `JobFailed`, `JobCanceled`, or `WaitTimeout` after `timeout` seconds.
         """
-        return self._result(self._app.rack.outcome(self.id, _limit(timeout)))
+        return self._result(self._app.call("outcome", self._asked(timeout)))
 
     async def wait_async(self, timeout: float | None = None) -> T:
         """The same for asyncio. Any number of waits share one descriptor."""
-        outcome = await _bridge.call(self._app.rack.outcome, self.id, _limit(timeout))
-        return self._result(outcome)
+        return self._result(await _bridge.call(self._app, "outcome", self._asked(timeout)))
 
     def status(self) -> Status:
         """Where in its life the job is."""
@@ -112,39 +122,81 @@ class Handle(Generic[T]):
 
     def info(self) -> JobInfo:
         """Everything that is stored of the job."""
-        return JobInfo.of(self._app.rack.job(self.id))
+        return JobInfo.of_job(self._app.call("job", {"id": self.id}))
 
     async def info_async(self) -> JobInfo:
         """The same for asyncio."""
-        return JobInfo.of(await _bridge.call(self._app.rack.job, self.id))
+        return JobInfo.of_job(await _bridge.call(self._app, "job", {"id": self.id}))
 
     def cancel(self) -> list[str]:
         """Cancels the job and the jobs it has submitted; returns their ids, the job's own last.
 
         A handler that runs is told to stop. A completed job is a `ConflictError`.
         """
-        return self._app.rack.cancel(self.id)
+        canceled: list[str] = self._app.call("cancel", {"id": self.id})
+        return canceled
 
     async def cancel_async(self) -> list[str]:
         """The same for asyncio."""
-        canceled: list[str] = await _bridge.call(self._app.rack.cancel, self.id)
+        canceled: list[str] = await _bridge.call(self._app, "cancel", {"id": self.id})
         return canceled
 
     def retry(self) -> None:
         """Lets a job that failed or was canceled run again from the start."""
-        self._app.rack.retry(self.id)
+        self._app.call("retry", {"id": self.id})
 
-    def _result(self, outcome: str | None) -> T:
-        if outcome is None:
+    async def retry_async(self) -> None:
+        """The same for asyncio."""
+        await _bridge.call(self._app, "retry", {"id": self.id})
+
+    def why(self) -> Any:
+        """Why the job does not run, as `keyrack jobs why` has it."""
+        return self._app.call("why", {"id": self.id})
+
+    def _asked(self, timeout: float | None) -> dict[str, Any]:
+        return {"id": self.id, "timeout": _limit(timeout)}
+
+    def _result(self, job: dict[str, Any] | None) -> T:
+        if job is None:
             raise WaitTimeout(f'the job "{self.id}" has not ended in time; it goes on')
-        job = JobInfo.of(outcome)
-        if job.status == "completed":
-            result: T = job.result if self._decoder is None else self._decoder(job.result)
+        status = job["status"]
+        if status == "completed":
+            result: T = job["result"] if self._decoder is None else self._decoder(job["result"])
             return result
-        if job.status == "canceled":
+        if status == "canceled":
             raise JobCanceled(self.id, "was canceled")
-        raise JobFailed(self.id, f"{job.status}: {job.reason or 'no reason is stored'}")
+        raise JobFailed(self.id, f"{status}: {job['failedReason'] or 'no reason is stored'}")
 
 
 def _limit(timeout: float | None) -> float:
-    return _FOREVER if timeout is None else max(0.0, timeout)
+    """Milliseconds."""
+    return (_FOREVER if timeout is None else max(0.0, timeout)) * 1000
+
+
+def outcomes(app: App, handles: list[Handle[Any]], timeout: float | None, keeps: bool) -> list[Any]:
+    """Waits for many jobs in one call."""
+    asked = {"ids": [handle.id for handle in handles], "timeout": _limit(timeout)}
+    return _results(handles, app.call("outcomes", asked), keeps)
+
+
+async def outcomes_async(
+    app: App, handles: list[Handle[Any]], timeout: float | None, keeps: bool
+) -> list[Any]:
+    """The same for asyncio."""
+    asked = {"ids": [handle.id for handle in handles], "timeout": _limit(timeout)}
+    return _results(handles, await _bridge.call(app, "outcomes", asked), keeps)
+
+
+def _results(handles: list[Handle[Any]], told: list[list[Any]], keeps: bool) -> list[Any]:
+    results: list[Any] = []
+    for handle, (job, *failure) in zip(handles, told):
+        try:
+            if failure:
+                of_call = failure[0]
+                raise error_of(of_call["class"], of_call["message"], of_call["isTransient"])
+            results.append(handle._result(job))
+        except Exception as error:
+            if not keeps:
+                raise
+            results.append(error)
+    return results

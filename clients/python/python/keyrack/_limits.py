@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from ._keyrack import take_limit
+from . import _bridge
 
 if TYPE_CHECKING:
     from ._app import App
@@ -29,6 +29,48 @@ class Verdict:
         return self.allowed
 
 
+class Rate(TypedDict):
+    """A number of starts in some time."""
+
+    max: int
+    per_ms: int
+
+
+class Backoff(TypedDict, total=False):
+    """How long jobs wait before they are tried again."""
+
+    kind: Literal["fixed", "linear", "exponential"]
+    delay_ms: float
+    max_ms: float | None
+    jitter: float | None
+
+
+class QueueLimits(TypedDict, total=False):
+    """What limits a queue in all workers, and what its jobs do that do not say so themselves.
+
+    The words are those of HTTP, and times are in milliseconds. None is the same as left out.
+    """
+
+    #: The most jobs that may run at once.
+    concurrency: int | None
+    #: How many jobs may start in some time.
+    rate: Rate | None
+    #: The most jobs that may run at once for one tenant.
+    tenant_concurrency: int | None
+    #: The same for tenants who have a limit of their own, by name.
+    tenants: dict[str, int]
+    #: How many completed and failed jobs are kept; 100,000 by default.
+    completed_max: int | None
+    failed_max: int | None
+    #: How long failed jobs are kept; 7 days by default.
+    failed_ttl_ms: int | None
+    #: How often jobs are tried again; 5 by default.
+    retries: int | None
+    backoff: Backoff | None
+    #: How long an attempt may take.
+    timeout_ms: int | None
+
+
 class Limits:
     """The rate limits of a store."""
 
@@ -49,5 +91,41 @@ class Limits:
 
         With `burst`, what was taken comes back evenly, and at most `burst` can be taken at once.
         """
-        seconds = period.total_seconds() if isinstance(period, datetime.timedelta) else period
-        return Verdict(*take_limit(self._app.rack, name, subject, max, seconds, burst, amount))
+        return _verdict(self._app.call("takeLimit", _asked(name, subject, max, period, burst, amount)))
+
+    async def take_async(
+        self,
+        name: str,
+        subject: str,
+        *,
+        max: int,
+        period: float | datetime.timedelta,
+        burst: int | None = None,
+        amount: int = 1,
+    ) -> Verdict:
+        """The same for asyncio."""
+        asked = _asked(name, subject, max, period, burst, amount)
+        return _verdict(await _bridge.call(self._app, "takeLimit", asked))
+
+
+def _asked(
+    name: str,
+    subject: str,
+    max: int,
+    period: float | datetime.timedelta,
+    burst: int | None,
+    amount: int,
+) -> dict[str, Any]:
+    seconds = period.total_seconds() if isinstance(period, datetime.timedelta) else period
+    limit = {"name": name, "subject": subject, "max": max, "period": seconds * 1000}
+    return {**limit, "burst": burst, "amount": amount}
+
+
+def _verdict(told: dict[str, Any]) -> Verdict:
+    after = told["retryAfter"]
+    return Verdict(
+        told["allowed"],
+        told["remaining"],
+        None if after is None else after / 1000,
+        told["resetAfter"] / 1000,
+    )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import copy
-import datetime
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from . import _bridge
 from ._codec import Decoder, decode, decoder, encode
 from ._errors import InvalidError
 from ._handle import Handle
+from ._options import Options, check_options, stored_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -22,78 +22,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-Seconds = float | datetime.timedelta
-
-
-class Options(TypedDict, total=False):
-    """How a job is submitted and run. Times are in seconds, or a `timedelta`."""
-
-    #: Wait so long before it may run.
-    delay: Seconds
-    #: 10 runs next, 0 (default) in order of submission, negative later.
-    priority: float
-    #: How often it is tried again after a failure; 5 by default.
-    retries: int
-    #: How long to wait before the next attempt; 30 s by default.
-    retry_delay: Seconds
-    #: Wait longer with each retry: once, twice, three times `retry_delay`.
-    progressive: bool
-    #: How long the result is kept; 30 minutes by default.
-    ttl: Seconds
-    #: How long the job is kept if it fails; 7 days by default.
-    failed_ttl: Seconds
-    #: An id of one's own; a second job with it is refused.
-    id: str
-    #: Submitting again with the same key gives the same job.
-    key: str
-    #: Words by which the job is found.
-    tags: Iterable[str]
-    #: Run it after these jobs have ended, in whatever way.
-    after: Iterable[Handle[Any] | str]
-    #: Run it after all jobs that have all of its tags have ended.
-    after_tags: bool
-    #: The job that submits it; they are canceled together.
-    parent: Handle[Any] | str
-    #: On whose behalf it runs: the tenants of a queue take turns.
-    tenant: str
-    #: The host whose workers hear of it first.
-    host: str
-
-
-def _milliseconds(time: Any) -> float:
-    return float(time.total_seconds() if isinstance(time, datetime.timedelta) else time) * 1000
-
-
-def _id(job: Any) -> str:
-    return str(job.id) if isinstance(job, Handle) else str(job)
-
-
-#: The word of a stored job for each option, and how its value is written there.
-_WORDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "delay": ("delay", _milliseconds),
-    "priority": ("priority", float),
-    "retries": ("retries", int),
-    "retry_delay": ("retryDelay", _milliseconds),
-    "progressive": ("progressiveDelay", bool),
-    "ttl": ("ttl", lambda time: round(_milliseconds(time))),
-    "failed_ttl": ("failedTtl", lambda time: round(_milliseconds(time))),
-    "id": ("jid", str),
-    "tags": ("tags", list),
-    "after": ("dependencies", lambda jobs: [_id(job) for job in jobs]),
-    "after_tags": ("dependenciesOnTags", bool),
-    "parent": ("parent", _id),
-    "tenant": ("tenant", str),
-    "host": ("preferredHostname", str),
-}
-
-
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuses options that do not exist."""
-    for name in options:
-        if name != "key" and name not in _WORDS:
-            known = ", ".join(sorted([*_WORDS, "key"]))
-            raise InvalidError(f'there is no option "{name}"; there are {known}')
 
 
 class Call(Generic[P]):
@@ -121,20 +49,16 @@ class Task(Generic[P, T]):
         self.is_async = inspect.iscoroutinefunction(function)
         self._function = function
         self._options: Options = {}
-        self._options_json = "{}"
+        self._request = ""
         self._shape = _Shape(function)
+        self._write_request()
 
     def options(self, **options: Unpack[Options]) -> Self:
         """The same task with other options for the jobs that it submits."""
         check_options(options)
         other = copy.copy(self)
         other._options = {**self._options, **options}
-        words = {}
-        for name, value in other._options.items():
-            if name != "key":
-                word, write = _WORDS[name]
-                words[word] = write(value)
-        other._options_json = encode(words)
+        other._write_request()
         return other
 
     def args(self, *args: P.args, **kwargs: P.kwargs) -> Call[P]:
@@ -144,25 +68,25 @@ class Task(Generic[P, T]):
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[T]:
         """Submits a job that calls the function with these arguments."""
         data = encode((self._shape.data(args, kwargs),))
-        return self._handles(self.app.rack.submit(self.queue, data, *self._rest()))[0]
+        return self._handles(self.app.submit_jobs(self._request + data + "}"))[0]
 
     async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[T]:
         """The same for asyncio."""
         data = encode((self._shape.data(args, kwargs),))
-        ids = await _bridge.call(self.app.rack.submit, self.queue, data, *self._rest())
+        ids = await _bridge.call_text(self.app, "submit", self._request + data + "}")
         return self._handles(ids)[0]
 
     def submit_many(self, calls: Iterable[Call[P] | tuple[Any, ...] | Any]) -> list[Handle[T]]:
         """Submits a job for each call: what `args` returns, a tuple of arguments, or one argument."""
         data = self._data_of_many(calls)
-        return self._handles(self.app.rack.submit(self.queue, data, *self._rest()))
+        return self._handles(self.app.submit_jobs(self._request + data + "}"))
 
     async def submit_many_async(
         self, calls: Iterable[Call[P] | tuple[Any, ...] | Any]
     ) -> list[Handle[T]]:
         """The same for asyncio."""
         data = self._data_of_many(calls)
-        ids = await _bridge.call(self.app.rack.submit, self.queue, data, *self._rest())
+        ids = await _bridge.call_text(self.app, "submit", self._request + data + "}")
         return self._handles(ids)
 
     def _data_of_many(self, calls: Iterable[Any]) -> str:
@@ -177,12 +101,18 @@ class Task(Generic[P, T]):
                 lists.append(call.data if isinstance(call, Call) else shape.data((call,), {}))
         return encode(lists)
 
-    def _rest(self) -> tuple[str, str | None]:
-        return self._options_json, self._options.get("key")
+    def _write_request(self) -> None:
+        """All of a submission but its jobs, which come last."""
+        words = stored_options(self._options)
+        request = {"queue": self.queue, "options": words, "key": self._options.get("key")}
+        self._request = encode(request)[:-1] + ',"jobs":'
 
-    def _handles(self, ids: list[str]) -> list[Handle[T]]:
+    def _handles(self, ids: str | None) -> list[Handle[T]]:
         app, read = self.app, self._shape.result
-        return [Handle(app, id, read) for id in ids]
+        return [
+            Handle(app, told, read) if type(told) is str else Handle(app, told[0], read, told[1])
+            for told in decode(ids or "[]")
+        ]
 
     def run_job(self, data: str) -> Any:
         """Calls the function with the arguments of a job."""
@@ -219,6 +149,8 @@ class Settings(typing.NamedTuple):
     time_limit: float
     #: Whether a job with the arguments of an earlier one ends as its duplicate.
     skip_duplicates: bool
+    #: How many processes run it; 0 for threads of the worker.
+    processes: int = 0
 
 
 class _Shape:

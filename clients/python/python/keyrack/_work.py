@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _keyrack
 from ._codec import encode
-from ._errors import Cancel, ConflictError, Fatal, InvalidError, JobCanceled, Retry
+from ._errors import Cancel, ConflictError, Fatal, InvalidError, JobCanceled, Retry, Snooze
 from ._job import CURRENT
 from ._keyrack import RunningJob
+from ._processes import ChildError, Pool
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -38,9 +39,16 @@ PLAIN_CONCURRENCY = 16
 ASYNC_CONCURRENCY = 100
 
 _Item = tuple[RunningJob, int, str]
-_Failed = tuple[RunningJob, str, bool, "float | None"]
+_Failed = tuple[RunningJob, str, str, "float | None"]
 
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def result_text(result: object) -> str:
+    """A result as JSON. What says how to go on may be returned as well as raised."""
+    if isinstance(result, (Cancel, Fatal, Retry, Snooze)):
+        raise result
+    return encode(result)
 
 
 class _Seat:
@@ -58,9 +66,12 @@ class _Seat:
         if isinstance(error, Cancel):
             self.canceled.append(job)
         elif isinstance(error, Retry):
-            self.failed.append((job, error.reason, True, error.in_))
+            self.failed.append((job, error.reason, "retry", error.in_))
+        elif isinstance(error, Snooze):
+            self.failed.append((job, str(error), "snooze", error.in_))
         else:
-            self.failed.append((job, _reason(error), not isinstance(error, Fatal), None))
+            reason = error.reason if isinstance(error, ChildError) else reason_of(error)
+            self.failed.append((job, reason, "fatal" if isinstance(error, Fatal) else "retry", None))
 
     def take_ends(self) -> tuple[list[Any], list[Any], list[Any]]:
         """Takes what has ended. Each end is taken by one thread only."""
@@ -76,7 +87,7 @@ def _drain(ends: deque[Any]) -> list[Any]:
         return taken
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """The error in one line, and its traceback without our own frames."""
     summary = "".join(traceback.format_exception_only(type(error), error)).strip()
     frames = error.__traceback__
@@ -98,6 +109,7 @@ class Worker:
         concurrency: int | None,
         drain: float,
         stop_grace: float,
+        lease: float | None,
     ) -> None:
         names = list(app.tasks) if queues is None else list(queues)
         for name in names:
@@ -109,7 +121,8 @@ class Worker:
         self._app = app
         self._tasks: list[Task[..., Any]] = [app.tasks[name] for name in names]
         self._concurrency = concurrency
-        self._times = (float(drain), float(stop_grace))
+        self._times = (float(drain), float(stop_grace), lease)
+        self._pools: list[Pool | None] = []
         self._native: _keyrack.Worker | None = None
         self._seats: list[_Seat] = []
         self._threads: list[threading.Thread] = []
@@ -138,6 +151,31 @@ class Worker:
         self._supervisor.start()
         return self
 
+    @property
+    def queues(self) -> list[str]:
+        """The queues that it serves."""
+        return [task.queue for task in self._tasks]
+
+    def run_here(self, ids: set[str]) -> None:
+        """Runs jobs of plain functions in the calling thread until it has run these; for tests."""
+        native = self._open()
+        seat = _Seat(native.join())
+        left = set(ids)
+        current = CURRENT.get(None)
+        while True:
+            given = native.exchange(seat.number, *seat.take_ends(), 0.0)
+            if given is None:
+                break
+            left.difference_update(job.id for job, _, _ in given)
+            self._run_all(deque(given), seat)
+            if not left:
+                native.stop()
+        # A handler that submits goes on with its own job.
+        if current is not None:
+            CURRENT.set(current)
+        while native.supervise():
+            pass
+
     def stop(self) -> None:
         """Takes no more jobs. With `start`, waits until the running ones have ended."""
         if self._native is not None:
@@ -157,6 +195,7 @@ class Worker:
     def _open(self) -> _keyrack.Worker:
         if self._native is not None:
             raise ConflictError("the worker was started already; make another")
+        self._pools = [Pool(task) if task.settings.processes else None for task in self._tasks]
         self._native = _keyrack.Worker(
             self._app.rack, [self._served(task) for task in self._tasks], *self._times
         )
@@ -164,7 +203,7 @@ class Worker:
         return self._native
 
     def _served(self, task: Task[..., Any]) -> tuple[str, int, float, bool, bool]:
-        default = ASYNC_CONCURRENCY if task.is_async else PLAIN_CONCURRENCY
+        default = ASYNC_CONCURRENCY if task.is_async else task.settings.processes or PLAIN_CONCURRENCY
         concurrency = task.settings.concurrency or self._concurrency or default
         if concurrency < 1:
             raise InvalidError(f"concurrency: {concurrency}; give at least 1")
@@ -196,6 +235,9 @@ class Worker:
             # Those that wait for jobs end now. A handler that does not stop is left behind.
             for thread in self._threads:
                 thread.join(timeout=0.2)
+            for pool in self._pools:
+                if pool is not None:
+                    pool.close()
 
     def _spawn(self, target: Callable[[], None], name: str) -> None:
         thread = threading.Thread(target=target, name=name, daemon=True)
@@ -232,7 +274,8 @@ class Worker:
             native.relieve(other.number)
 
     def _run_all(self, jobs: deque[_Item], seat: _Seat) -> None:
-        tasks, completed, set_current = self._tasks, seat.completed, CURRENT.set
+        tasks, pools = self._tasks, self._pools
+        completed, set_current = seat.completed, CURRENT.set
         while True:
             try:
                 job, place, data = jobs.popleft()
@@ -240,8 +283,12 @@ class Worker:
                 return
             set_current(job)
             try:
+                pool = pools[place]
+                if pool is not None:
+                    completed.append((job, pool.run(job, data)))
+                    continue
                 result = tasks[place].run_job(data)
-                completed.append((job, "null" if result is None else encode(result)))
+                completed.append((job, "null" if result is None else result_text(result)))
             except BaseException as error:
                 seat.fail(job, error)
 
@@ -289,10 +336,10 @@ class _Loop:
         seat = self._seat
         try:
             result = await task.run_job(data)
-            seat.completed.append((job, "null" if result is None else encode(result)))
+            seat.completed.append((job, "null" if result is None else result_text(result)))
         except asyncio.CancelledError:
             error = JobCanceled(job.id, f"should stop: {job.stop_reason or 'its task was canceled'}")
-            seat.failed.append((job, str(error), True, None))
+            seat.failed.append((job, str(error), "retry", None))
         except BaseException as error:
             seat.fail(job, error)
         self._running.pop(job.id, None)

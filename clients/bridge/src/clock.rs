@@ -9,7 +9,7 @@ use keyrack_engine::{SystemTimeSource, TimeSource};
 
 /// The clocks of this machine, and by how much a test is ahead of them.
 #[derive(Debug, Default)]
-pub(crate) struct TestClock {
+pub struct TestClock {
     ahead_us: AtomicU64,
 }
 

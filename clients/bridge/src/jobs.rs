@@ -3,19 +3,23 @@
 use keyrack_jobs::{
     Error,
     bee::{
-        Hive, Submission, SubmissionBody,
+        Hive, Limits, StoredJob, Submission, SubmissionBody, SubmitOutcome,
         keys::{Jid, QueueName},
     },
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{error::Failure, port::to_json, rack::milliseconds};
+use crate::{
+    error::Failure,
+    parts::{milliseconds, to_json},
+};
 
 /// Jobs to be submitted: a list of arguments for each, and options for all, in the words of a stored job.
 #[derive(Deserialize)]
 pub(crate) struct Submit<'a> {
-    queue: &'a str,
+    #[serde(borrow)]
+    queue: std::borrow::Cow<'a, str>,
     #[serde(borrow)]
     jobs: Vec<&'a RawValue>,
     options: &'a RawValue,
@@ -24,9 +28,9 @@ pub(crate) struct Submit<'a> {
 }
 
 impl Submit<'_> {
-    /// Submits the jobs, and returns their ids.
+    /// Submits the jobs, and returns the id of each; with the word for what has become of it unless it is a new job.
     pub(crate) async fn run(self, hive: &Hive) -> Result<String, Failure> {
-        let queue = QueueName::new(self.queue)?;
+        let queue = QueueName::new(self.queue.as_ref())?;
         let body: SubmissionBody = serde_json::from_str(self.options.get())
             .map_err(|error| Failure::invalid(format!("options: {error}")))?;
         let pattern = body.to_queue(queue.clone())?;
@@ -36,15 +40,15 @@ impl Submit<'_> {
             let mut job = pattern.clone().args_json(arguments.get())?;
             if let Some(key) = &self.key {
                 let name = if n > 1 { format!("{key}\n{place}") } else { key.clone() };
-                job = job.id(Jid::derived(&queue, &name));
+                job = job.id(Jid::derived(&queue, &name)).remembered();
             }
             submissions.push(job);
         }
         let asked = if self.key.is_some() { submissions.clone() } else { Vec::new() };
-        let mut ids = Vec::with_capacity(n);
-        for (place, answer) in hive.submit_many(submissions).await?.into_iter().enumerate() {
-            ids.push(match answer {
-                Ok(jid) => jid.to_string(),
+        let mut told = Vec::with_capacity(n);
+        for (place, answer) in hive.submit_each(submissions).await?.into_iter().enumerate() {
+            told.push(match answer {
+                Ok(stored) => Told::new(stored),
                 Err(Error::Exists { jid }) if self.key.is_some() => {
                     repeated(hive, jid, &asked[place]).await?
                 }
@@ -54,21 +58,36 @@ impl Submit<'_> {
                 Err(error) => return Err(error.into()),
             });
         }
-        Ok(to_json(&ids))
+        Ok(to_json(&told))
+    }
+}
+
+/// What has become of a submission: most are new jobs, of which the id is enough.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Told {
+    Created(String),
+    Other(String, SubmitOutcome),
+}
+
+impl Told {
+    fn new(StoredJob { jid, outcome }: StoredJob) -> Told {
+        match outcome {
+            SubmitOutcome::Created => Told::Created(jid.to_string()),
+            outcome => Told::Other(jid.to_string(), outcome),
+        }
     }
 }
 
 /// The job that was submitted under this key before.
-async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<String, Failure> {
-    // Gone in this very moment, it was there when the call came.
-    let stored = hive.job(&Jid::new(jid.as_str())?).await;
-    if stored.is_ok_and(|job| !asked.made(&job)) {
-        let message = format!(
-            "the job \"{jid}\" was submitted with this key and another input or other options; use a new key"
-        );
-        return Err(Failure::new("conflict", message));
+async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<Told, Failure> {
+    if hive.is_repeat(&Jid::new(jid.as_str())?, asked).await? {
+        return Ok(Told::Other(jid, SubmitOutcome::Existing));
     }
-    Ok(jid)
+    let message = format!(
+        "the job \"{jid}\" was submitted with this idempotency key and other arguments or options; use a new key"
+    );
+    Err(Failure::new("conflict", message))
 }
 
 #[derive(Deserialize)]
@@ -113,6 +132,28 @@ impl ById<'_> {
 }
 
 #[derive(Deserialize)]
+pub(crate) struct ByIds<'a> {
+    #[serde(borrow)]
+    ids: Vec<std::borrow::Cow<'a, str>>,
+    /// Milliseconds.
+    timeout: f64,
+}
+
+impl ByIds<'_> {
+    /// The jobs at their ends: each as a list of it, or of null and the failure of that one. A job that has not ended in time is
+    /// null.
+    pub(crate) async fn outcomes(self, hive: &Hive) -> Result<String, Failure> {
+        let jids: Result<Vec<Jid>, _> = self.ids.iter().map(|id| Jid::new(id.as_ref())).collect();
+        let outcomes = hive.outcomes(jids?, milliseconds(self.timeout)).await;
+        let told = outcomes.into_iter().map(|outcome| match outcome {
+            Ok(job) => format!("[{}]", to_json(&job)),
+            Err(error) => format!("[null,{}]", to_json(&Failure::from(error))),
+        });
+        Ok(format!("[{}]", told.collect::<Vec<_>>().join(",")))
+    }
+}
+
+#[derive(Deserialize)]
 pub(crate) struct ByQueue<'a> {
     queue: std::borrow::Cow<'a, str>,
 }
@@ -137,5 +178,28 @@ impl ByQueue<'_> {
     /// How many jobs the queue has in which state, and who works on them.
     pub(crate) async fn stats(self, hive: &Hive) -> Result<String, Failure> {
         Ok(to_json(&hive.stats(&self.name()?).await?))
+    }
+
+    /// What limits the queue.
+    pub(crate) async fn limits(self, hive: &Hive) -> Result<String, Failure> {
+        Ok(to_json(&hive.limits(&self.name()?).await?))
+    }
+}
+
+/// Limits of a queue, in the words of HTTP. They replace all that it has.
+#[derive(Deserialize)]
+pub(crate) struct SetLimits<'a> {
+    queue: std::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    limits: &'a RawValue,
+}
+
+impl SetLimits<'_> {
+    pub(crate) async fn run(self, hive: &Hive) -> Result<String, Failure> {
+        let queue = QueueName::new(self.queue.as_ref())?;
+        let limits: Limits = serde_json::from_str(self.limits.get())
+            .map_err(|error| Failure::invalid(format!("limits: {error}")))?;
+        hive.set_limits(&queue, &limits).await?;
+        Ok("null".to_owned())
     }
 }

@@ -7,17 +7,21 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, Notify};
 
-use crate::{error::Failure, port::to_json};
+use crate::{
+    error::Failure,
+    parts::{milliseconds, to_json},
+};
 
 /// The most events that are taken at once.
 const BATCH_MAX: usize = 256;
 
-/// The streams that JavaScript listens to.
-#[derive(Default)]
+/// The streams that are listened to.
+#[derive(Debug, Default)]
 pub(crate) struct Streams {
     state: Mutex<(u32, HashMap<u32, Arc<Stream>>)>,
 }
 
+#[derive(Debug)]
 struct Stream {
     events: AsyncMutex<EventStream>,
     closed: Notify,
@@ -77,18 +81,27 @@ impl Listen {
 #[derive(Deserialize)]
 pub(crate) struct OfStream {
     stream: u32,
+    /// Milliseconds to wait for an event; for ever unless given.
+    timeout: Option<f64>,
 }
 
 impl OfStream {
-    /// Waits for the next events; null once nobody listens any more.
+    /// Waits for the next events; null once nobody listens any more, and nothing if none come in time.
     pub(crate) async fn next(self, streams: &Streams) -> Result<String, Failure> {
         let stream = streams.state.lock().1.get(&self.stream).cloned();
         let Some(stream) = stream else { return Ok("null".to_owned()) };
         let mut events = stream.events.lock().await;
+        let patience = async {
+            match self.timeout {
+                Some(timeout) => tokio::time::sleep(milliseconds(timeout)).await,
+                None => std::future::pending().await,
+            }
+        };
         let first = tokio::select! {
             biased;
             () = stream.closed.notified() => None,
             heard = events.next() => heard,
+            () = patience => return Ok("[]".to_owned()),
         };
         let Some(first) = first else { return Ok("null".to_owned()) };
         let mut batch = vec![told(&first)];

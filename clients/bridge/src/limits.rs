@@ -9,7 +9,10 @@ use keyrack_entitlements::{
 use keyrack_store::Store;
 use serde::{Deserialize, Serialize};
 
-use crate::{error::Failure, port::to_json, rack::milliseconds};
+use crate::{
+    error::Failure,
+    parts::{milliseconds, to_json},
+};
 
 /// Takes so much of a limit: `max` in each period, or evenly with a burst. Times are in milliseconds.
 #[derive(Deserialize)]

@@ -8,14 +8,12 @@ use keyrack_progress::{
     client::{Client, Run},
 };
 use keyrack_store::Store;
-use napi_derive::napi;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
 use crate::{
     error::Failure,
-    port::to_json,
-    rack::{Parts, Rack, milliseconds},
+    parts::{Parts, milliseconds, to_json},
 };
 
 pub(crate) fn open(store: Store) -> Progress {
@@ -46,10 +44,16 @@ impl Begin<'_> {
     }
 }
 
-/// The runs that JavaScript has begun and not ended.
+/// The runs that have begun and not ended.
 #[derive(Default)]
 pub(crate) struct Runs {
     state: Mutex<OpenRuns>,
+}
+
+impl std::fmt::Debug for Runs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runs").finish_non_exhaustive()
+    }
 }
 
 #[derive(Default)]
@@ -66,11 +70,17 @@ impl Runs {
         *last
     }
 
-    fn tick(&self, number: u32, n: u64) {
+    pub(crate) fn tick(&self, number: u32, n: u64) {
         if let Some((.., run)) = self.state.lock().open.iter().find(|(known, ..)| *known == number)
         {
             run.tick(n);
         }
+    }
+
+    pub(crate) fn estimate(&self, number: u32) -> Option<f64> {
+        let state = self.state.lock();
+        let (.., run) = state.open.iter().find(|(known, ..)| *known == number)?;
+        Some(run.estimate()?.p50)
     }
 
     fn take(&self, number: u32) -> Option<(Client, Run)> {
@@ -101,16 +111,5 @@ impl End {
             client.flush(milliseconds(self.timeout)).await;
         }
         Ok("null".to_owned())
-    }
-}
-
-#[napi]
-impl Rack {
-    /// So many more iterations of a run are done.
-    #[napi]
-    pub fn tick(&self, number: u32, n: u32) {
-        if let Some(parts) = self.parts_now() {
-            parts.runs.tick(number, n.into());
-        }
     }
 }

@@ -1,37 +1,43 @@
-//! The calls that a store answers, each with its arguments as a JSON object. `ts/native.ts` has their types.
+//! The calls that a store answers. `clients/node/ts/native.ts` has their types.
 
-use keyrack_jobs::bee::keys::queue_events;
 use serde::Deserialize;
 
 use crate::{
     error::Failure,
     events::{Listen, OfStream},
-    jobs::{ById, ByQueue, Submit},
+    jobs::{ById, ByIds, ByQueue, SetLimits, Submit},
     limits::Take,
+    parts::{Parts, milliseconds, to_json},
     progress::{Begin, End},
-    rack::{Parts, milliseconds},
 };
 
-/// Makes a call, and returns its answer as JSON.
-pub(crate) async fn call(parts: &Parts, name: &str, text: &str) -> Result<String, Failure> {
+/// Makes a call with its arguments as a JSON object, and returns its answer as JSON.
+///
+/// # Errors
+/// What the call fails with; `invalid` for arguments that it does not take.
+pub async fn call(parts: &Parts, name: &str, text: &str) -> Result<String, Failure> {
     let hive = &parts.hive;
     match name {
         "ready" => Ok("null".to_owned()),
         "submit" => read::<Submit<'_>>(text)?.run(hive).await,
         "job" => read::<ById<'_>>(text)?.job(hive).await,
         "outcome" => read::<ById<'_>>(text)?.outcome(hive).await,
+        "outcomes" => read::<ByIds<'_>>(text)?.outcomes(hive).await,
         "cancel" => read::<ById<'_>>(text)?.cancel(hive).await,
         "retry" => read::<ById<'_>>(text)?.retry(hive).await,
         "why" => read::<ById<'_>>(text)?.why(hive).await,
         "pause" => read::<ByQueue<'_>>(text)?.pause(hive).await,
         "resume" => read::<ByQueue<'_>>(text)?.resume(hive).await,
         "stats" => read::<ByQueue<'_>>(text)?.stats(hive).await,
+        "limits" => read::<ByQueue<'_>>(text)?.limits(hive).await,
+        "setLimits" => read::<SetLimits<'_>>(text)?.run(hive).await,
         "listen" => read::<Listen>(text)?.run(hive, &parts.streams).await,
         "events" => read::<OfStream>(text)?.next(&parts.streams).await,
         "unlisten" => Ok(read::<OfStream>(text)?.close(&parts.streams)),
         "takeLimit" => read::<Take<'_>>(text)?.run(&parts.store).await,
         "beginRun" => read::<Begin<'_>>(text)?.run(parts).await,
         "endRun" => read::<End>(text)?.run(parts).await,
+        "listenRedis" => Ok(to_json(&parts.listen().await?)),
         "advance" => read::<Advance>(text)?.run(parts).await,
         _ => Err(Failure::internal(format!("there is no call \"{name}\""))),
     }
@@ -52,14 +58,8 @@ impl Advance {
         let Some(clock) = &parts.clock else {
             return Err(Failure::invalid("only the clock of a test store can be moved"));
         };
-        clock.advance(milliseconds(self.ms));
-        // Workers sleep until the next job is due, by a clock that nobody moves.
-        for queue in parts.hive.queues().await? {
-            let message =
-                serde_json::json!({"type": "resumed", "jid": "", "queue": queue.as_str()});
-            let channel = queue_events(&queue, &queue.group());
-            parts.store.publish(&channel, message.to_string()).await?;
-        }
+        let by = milliseconds(self.ms);
+        parts.hive.move_time(by, || clock.advance(by)).await?;
         Ok("null".to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! Why a call failed, in the words of `ts/errors.ts`.
+//! Why a call failed, in the words of `ts/errors.ts` and `keyrack/_errors.py`.
 
 use keyrack_entitlements::Error as LimitError;
 use keyrack_jobs::Error as JobError;
@@ -7,29 +7,36 @@ use keyrack_progress::Error as ProgressError;
 use keyrack_store::{Class, Error as StoreError, ServiceError};
 use serde::Serialize;
 
-/// A failed call, as JavaScript gets it.
+/// A failed call.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Failure {
-    class: &'static str,
-    message: String,
-    is_transient: bool,
+pub struct Failure {
+    /// What the caller can do about it, such as `invalid` or `conflict`.
+    pub class: &'static str,
+    /// What happened, for people.
+    pub message: String,
+    /// Whether the same call may well succeed a little later.
+    pub is_transient: bool,
 }
 
 impl Failure {
-    pub(crate) fn new(class: &'static str, message: impl Into<String>) -> Failure {
+    /// A failure of this class.
+    pub fn new(class: &'static str, message: impl Into<String>) -> Failure {
         Failure { class, message: message.into(), is_transient: false }
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Failure {
+    /// A value that is not allowed.
+    pub fn invalid(message: impl Into<String>) -> Failure {
         Failure::new("invalid", message)
     }
 
-    pub(crate) fn internal(message: impl Into<String>) -> Failure {
+    /// Something that should not happen.
+    pub fn internal(message: impl Into<String>) -> Failure {
         Failure::new("internal", message)
     }
 
-    pub(crate) fn closed() -> Failure {
+    /// A call of a store that was closed.
+    pub fn closed() -> Failure {
         Failure::new("closed", "the store is closed; open it again")
     }
 
@@ -43,14 +50,6 @@ impl Failure {
             Class::Internal => "internal",
         };
         Failure { class, message: error.to_string(), is_transient }
-    }
-}
-
-/// What a call that was made with wrong arguments throws at once.
-impl From<Failure> for napi::Error {
-    fn from(failure: Failure) -> napi::Error {
-        let text = serde_json::to_string(&failure).unwrap_or(failure.message);
-        napi::Error::from_reason(text)
     }
 }
 
