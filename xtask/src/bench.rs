@@ -16,7 +16,9 @@ mod recommend;
 mod search;
 mod watch;
 
+mod cluster;
 mod compare;
+mod http;
 mod load;
 mod machine;
 mod page;
@@ -36,7 +38,11 @@ const BENCHES: &[(&str, &str, Run)] = &[
         "calculations: events a second, cost at a million values, against recomputing",
         calc::run,
     ),
-    ("clients", "the Node package against BullMQ", jobs::clients::run),
+    (
+        "clients",
+        "the Node and Python packages against BullMQ, Celery and others",
+        jobs::clients::run,
+    ),
     ("engine", "keyrack-engine against redis-server: speed, memory, growth", engine::run),
     (
         "entitlements",
@@ -50,7 +56,11 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ),
     ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
     ("journeys", "how late a thousand watchers see what happens on a journey", journeys::run),
-    ("lint", "keyrack keys lint against redis-cli --bigkeys on a million keys", lint::run),
+    (
+        "lint",
+        "keyrack keys lint against redis-cli --bigkeys: a million keys of a server and of a cluster",
+        lint::run,
+    ),
     (
         "live",
         "a live page at five thousand events a second: what server and browser hold",

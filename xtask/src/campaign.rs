@@ -15,7 +15,7 @@ const CUT_MINUTES: &str = "2";
 
 /// Builds release programs and runs the campaign with these arguments.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    shell::run(&mut cargo("build --release --quiet -p keyrack -p keyrack-campaign"))?;
+    shell::run(&mut cargo("build --release --quiet -p keyrack-cli -p keyrack-campaign"))?;
     shell::run(Command::new(program("release")).args(arguments))
 }
 

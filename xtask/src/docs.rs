@@ -54,7 +54,7 @@ pub(crate) fn write() -> Result<()> {
 
 /// Lets the tests take the pictures that the documents show. No two are the same, so nothing checks whether they are current.
 pub(crate) fn pictures() -> Result<()> {
-    let mut test = cargo("test --package keyrack --test it picture::");
+    let mut test = cargo("test --package keyrack-cli --test it picture::");
     run(test.env("KEYRACK_PICTURES", "1"))
 }
 

@@ -47,7 +47,8 @@ usage: cargo xtask <command>
                   feed all fuzz targets, or one of them, for some seconds each;
                   with --memory, also look for misuse of memory
   package [NAME...]
-                  make tarball, wheel, npm and deb, or the named ones, and try each in a clean place
+                  make tarball, wheel, npm, deb and image, or the named ones, and try each in a clean place;
+                  manifests only checks those for containers
   campaign [--minutes N] [--seed S] [--write] [--list] [FAULT|STORE...]
                   inject faults into real stores while clients submit jobs, and count what was lost";
 
@@ -67,7 +68,11 @@ fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["test"] => test::run(),
         ["test", "--quick"] => test::quick(),
-        ["test", "python"] => setup::run_python().and_then(|()| python::test(python::ALONE)),
+        ["test", "python"] => {
+            setup::run_npm()?;
+            setup::run_python()?;
+            python::test(python::ALONE)
+        }
         ["test", "node"] => setup::run_npm().and_then(|()| node::test(node::ALONE)),
         ["setup"] => setup::run(),
         ["docs"] => docs::write(),

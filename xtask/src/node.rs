@@ -15,7 +15,7 @@ use crate::shell::{cargo, run, target, workspace};
 use crate::step::step;
 
 /// For those who work on the package: nothing but it and the program is built.
-pub(crate) const ALONE: &str = "build -p keyrack-node -p keyrack --quiet";
+pub(crate) const ALONE: &str = "build -p keyrack-node -p keyrack-cli --quiet";
 
 /// Builds the package and the program as told, and tests the package with both.
 pub(crate) fn test(build: &str) -> Result<()> {
@@ -26,8 +26,11 @@ pub(crate) fn test(build: &str) -> Result<()> {
         let module = target().join("debug/libkeyrack_node.so");
         fs::copy(&module, to.join("keyrack.node"))
             .with_context(|| format!("could not copy \"{}\"", module.display()))?;
-        clear(&npm_package().join("tests"))?;
-        tsc("tests/tsconfig.json", &npm_package().join("tests"))
+        for folder in ["examples", "tests"] {
+            clear(&npm_package().join(folder))?;
+            tsc(&format!("{folder}/tsconfig.json"), &npm_package().join(folder))?;
+        }
+        Ok(())
     })?;
     step("node: tests", || {
         let mut tests = Command::new("node");

@@ -6,6 +6,8 @@
 
 mod deb;
 mod elf;
+mod image;
+mod manifests;
 mod npm;
 mod tarball;
 mod wheel;
@@ -24,20 +26,24 @@ const MEGABYTES_MAX: u64 = 25;
 /// Makes and tries the named packages, or all of them.
 pub(crate) fn package(names: &[&str]) -> Result<()> {
     type Make = fn() -> Result<PathBuf>;
-    let all: [(&str, Make); 4] = [
+    let all: [(&str, Make); 5] = [
         ("tarball", tarball::make),
         ("wheel", wheel::make),
         ("npm", npm::make),
         ("deb", deb::make),
+        ("image", image::make),
     ];
-    if let Some(unknown) = names.iter().find(|name| all.iter().all(|(known, _)| known != *name)) {
-        bail!("no package \"{unknown}\": there are {}", all.map(|(name, _)| name).join(", "));
+    if names == ["manifests"] {
+        return step("package: manifests", manifests::check);
     }
-    step("package: build", || {
-        run(&mut cargo(
-            "build --locked --profile dist -p keyrack -p keyrack-python -p keyrack-node",
-        ))
-    })?;
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|(known, _)| known != *name)) {
+        let known = all.map(|(name, _)| name).join(", ");
+        bail!("no package \"{unknown}\": there are {known}, and manifests to check");
+    }
+    step("package: build", build)?;
+    if names.is_empty() {
+        step("package: manifests", manifests::check)?;
+    }
     let mut made = Vec::new();
     for (name, make) in all {
         if names.is_empty() || names.contains(&name) {
@@ -55,6 +61,13 @@ pub(crate) fn package(names: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Builds what packages have: the program and the native modules.
+pub(crate) fn build() -> Result<()> {
+    run(&mut cargo(
+        "build --locked --profile dist -p keyrack-cli -p keyrack-python -p keyrack-node",
+    ))
+}
+
 /// The version of everything, as the workspace's manifest has it.
 fn version() -> &'static str {
     const MANIFEST: &str = include_str!("../../Cargo.toml");
@@ -64,7 +77,7 @@ fn version() -> &'static str {
 }
 
 /// Something that was built for packages: the program, or the native module.
-fn built(file: &str) -> PathBuf {
+pub(crate) fn built(file: &str) -> PathBuf {
     target().join("dist").join(file)
 }
 
@@ -112,6 +125,9 @@ mod tests {
     #[test]
     fn unknown_package_is_refused_before_anything_is_built() {
         let error = package(&["rpm"]).unwrap_err().to_string();
-        assert_eq!(error, "no package \"rpm\": there are tarball, wheel, npm, deb");
+        assert_eq!(
+            error,
+            "no package \"rpm\": there are tarball, wheel, npm, deb, image, and manifests to check"
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::setup::python_package;
+use crate::setup::{npm_package, python_package};
 use crate::shell::{cargo, run, target, workspace};
 use crate::step::step;
 
@@ -26,7 +26,10 @@ pub(crate) fn test(build: &str) -> Result<()> {
     step("python: types", || {
         let cache = folder.join("mypy");
         let cache = cache.to_string_lossy();
-        run_in_package("mypy", &["--strict", "--cache-dir", &cache, "python/keyrack"])
+        run_in_package("mypy", &["--strict", "--cache-dir", &cache, "python/keyrack"])?;
+        let mut pyright = Command::new(npm_package().join("node_modules/.bin/pyright"));
+        pyright.arg("--pythonpath").arg(folder.join("bin/python")).current_dir(package());
+        run(&mut pyright)
     })?;
     step("python: tests", || run_in_package("pytest", &["-q"]))
 }

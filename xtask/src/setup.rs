@@ -6,7 +6,9 @@
 mod apt;
 mod clients;
 
-pub(crate) use clients::{node_packages, npm_package, python_package, tqdm};
+pub(crate) use clients::{
+    Peers, node_packages, npm_package, peer_versions, peers, python_package, tqdm,
+};
 
 use anyhow::Result;
 
@@ -21,6 +23,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("openssl", "openssl"),
     ("faketime", "faketime"),
     ("python3", "python3"),
+    ("go", "golang-go"),
     ("node", "nodejs"),
     ("npm", "npm"),
     ("chromium", "chromium"),
@@ -34,6 +37,7 @@ pub(crate) fn run() -> Result<()> {
     programs(PROGRAMS)?;
     step("set-up: python client", clients::python)?;
     run_python()?;
+    step("set-up: go client", clients::go)?;
     step("set-up: node clients", clients::node)?;
     run_npm()?;
     step("set-up: axe", clients::axe)?;

@@ -83,7 +83,7 @@ fn build() -> Result<Programs> {
     let mut example =
         shell::cargo("build --release -p keyrack-calculations --example measure_calculations");
     shell::run(&mut example)?;
-    shell::run(&mut shell::cargo("build --release -p keyrack"))?;
+    shell::run(&mut shell::cargo("build --release -p keyrack-cli"))?;
     let folder = shell::target().join("release");
     Ok(Programs {
         measure: folder.join("examples/measure_calculations"),

@@ -16,11 +16,14 @@ mod turn;
 mod backlog;
 pub(super) mod clients;
 mod dependants;
+mod http;
 mod kill;
 mod late;
 mod latency;
 mod priorities;
 mod throughput;
+
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
@@ -38,6 +41,7 @@ const SECTIONS: &[(&str, Measure)] = &[
     ("backlog", backlog::run),
     ("priorities", priorities::run),
     ("dependants", dependants::run),
+    ("http", http::run),
     ("latency", latency::run),
     ("late", late::run),
     ("kill", kill::run),
@@ -49,6 +53,8 @@ struct Bench {
     jobs: u32,
     rounds: u32,
     quiet: Quiet,
+    /// An earlier program to compare with.
+    before: Option<PathBuf>,
 }
 
 /// Measures all sections, or the one named; fails at the end when a limit was missed.
@@ -64,7 +70,8 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let programs = Programs::build()?;
     let participants = participants()?;
     let quiet = if options.write { Quiet::Required } else { Quiet::Hoped };
-    let bench = Bench { programs, jobs: options.jobs, rounds: options.rounds, quiet };
+    let before = options.before.map(PathBuf::from);
+    let bench = Bench { programs, jobs: options.jobs, rounds: options.rounds, quiet, before };
     let mut results = Vec::new();
     for (name, measure) in sections {
         let section = measure(&bench).with_context(|| format!("section \"{name}\" failed"))?;
@@ -105,7 +112,7 @@ mod tests {
     #[test]
     fn unknown_section_is_answered_with_the_known_ones() {
         let error = run(&["--only", "speed"]).unwrap_err().to_string();
-        let known = "throughput, backlog, priorities, dependants, latency, late, kill";
+        let known = "throughput, backlog, priorities, dependants, http, latency, late, kill";
         assert_eq!(error, format!("no section \"speed\"; there are {known}"));
     }
 }

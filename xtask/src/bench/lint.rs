@@ -1,99 +1,225 @@
-//! `keyrack keys lint` against `redis-cli --bigkeys`: both walk the same million keys of the same server.
+//! `keyrack keys lint` against `redis-cli --bigkeys`: both walk the same million keys of a server, then of a cluster.
 //!
-//! The lint reads every key's content, TTL and memory; bigkeys asks for type and length. What it may take is bounded
-//! by what people already run on their servers without a second thought.
+//! The keys are of twenty families of a keys file, and 200 violations of every rule are planted among them: the lint has
+//! to find all of them and nothing else. It reads every key's content, TTL and memory; bigkeys asks for type and length.
+//! What it may take is bounded by what people already run on their servers without a second thought.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
 
+use super::cluster::Cluster;
 use super::serve::released;
 use super::server::{Role, Server, pinned};
 
-const KEYS: u32 = 1_000_000;
-const ROUNDS: u32 = 3;
-/// How much longer than bigkeys the lint may take.
-const RATIO_MAX: f64 = 1.5;
+#[path = "../../../crates/lint/tests/planted/world.rs"]
+mod planted;
 
-/// Seeds the keys, lets both take turns, and fails when the best lint took too much longer than the best bigkeys.
+use planted::{FAMILIES, FILE, Line, Place, row, violation};
+
+const KEYS: u32 = 1_000_000;
+/// Violations of each rule.
+const PLANTED: u32 = 200;
+const ROUNDS: u32 = 3;
+/// How much of the time of bigkeys the lint may take.
+const RATIO_MAX: f64 = 0.5;
+/// How much memory the lint may take.
+const MEMORY_MB_MAX: u64 = 200;
+/// How often the memory of a running lint is read.
+const LOOK: Duration = Duration::from_millis(20);
+/// The lint ends with this when it finds something.
+const FINDINGS: i32 = 10;
+
+/// Measures on a server and on a cluster, or on the one that is named; a number is how many keys to write.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let keys = match arguments {
-        [] => KEYS,
-        [keys] => keys.parse().with_context(|| format!("\"{keys}\" is no number of keys"))?,
-        [_, other, ..] => bail!("unknown argument \"{other}\""),
-    };
-    let keyrack = released("--package keyrack", "keyrack")?;
-    let server = Server::redis()?;
-    server.feed((0..keys / 10).flat_map(family_lines))?;
-    let (mut bigkeys, mut lint) = (Duration::MAX, Duration::MAX);
-    for round in 1..=ROUNDS {
-        bigkeys = bigkeys.min(timed(&mut bigkeys_command(&server))?);
-        lint = lint.min(timed(&mut lint_command(&keyrack, &server))?);
-        println!("round {round}: best so far bigkeys {bigkeys:.2?}, lint {lint:.2?}");
+    let (mut keys, mut places) = (KEYS, vec![Place::Server, Place::Cluster]);
+    for argument in arguments {
+        match *argument {
+            "server" => places = vec![Place::Server],
+            "cluster" => places = vec![Place::Cluster],
+            other => {
+                let wrong =
+                    || format!("\"{other}\" is neither server, cluster nor a number of keys");
+                keys = other.parse().with_context(wrong)?;
+            }
+        }
     }
-    let ratio = lint.as_secs_f64() / bigkeys.as_secs_f64();
-    println!("{keys} keys of 10 families: the lint takes {ratio:.2} times as long as bigkeys");
-    if ratio > RATIO_MAX {
-        bail!("{ratio:.2} is more than {RATIO_MAX:.2}");
+    let keyrack = released("--package keyrack-cli", "keyrack")?;
+    for place in places {
+        measure(&keyrack, place, keys)?;
     }
     Ok(())
 }
 
-fn bigkeys_command(server: &Server) -> Command {
+/// Writes the keys, lets both take turns, and fails when the lint misses something, invents something, or takes too much.
+fn measure(keyrack: &Path, place: Place, keys: u32) -> Result<()> {
+    let world = World::start(place)?;
+    world.write(keys)?;
+    let folder = tempfile::tempdir().context("could not create a temporary folder")?;
+    fs::write(folder.path().join("planted.keys.toml"), FILE)?;
+    let name = world.name();
+    let (mut bigkeys, mut lint, mut memory_mb) = (Duration::MAX, Duration::MAX, 0);
+    for round in 1..=ROUNDS {
+        bigkeys = bigkeys.min(world.time_bigkeys()?);
+        let walk = run_lint(keyrack, &world.url(), &folder)?;
+        check_findings(place, &walk.report)?;
+        lint = lint.min(walk.took);
+        memory_mb = memory_mb.max(walk.memory_mb);
+        println!(
+            "{name}, round {round}: best so far bigkeys {bigkeys:.2?}, lint {lint:.2?}, {memory_mb} MB"
+        );
+    }
+    let ratio = lint.as_secs_f64() / bigkeys.as_secs_f64();
+    let n_planted = place.rules().count() as u32 * PLANTED;
+    println!(
+        "{name}, {keys} keys of {FAMILIES} families: the lint takes {ratio:.2} of the time of bigkeys and \
+         {memory_mb} MB, finds {n_planted} planted violations and nothing else"
+    );
+    ensure!(ratio <= RATIO_MAX, "{name}: {ratio:.2} is more than {RATIO_MAX:.2}");
+    ensure!(memory_mb <= MEMORY_MB_MAX, "{name}: {memory_mb} MB are more than {MEMORY_MB_MAX}");
+    Ok(())
+}
+
+/// What is walked through.
+enum World {
+    Server(Server),
+    Cluster(Cluster),
+}
+
+impl World {
+    fn start(place: Place) -> Result<Self> {
+        Ok(match place {
+            Place::Server => Self::Server(Server::redis()?),
+            Place::Cluster => Self::Cluster(Cluster::start()?),
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Server(_) => "server",
+            Self::Cluster(_) => "cluster",
+        }
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::Server(server) => format!("redis://127.0.0.1:{}", server.port()),
+            Self::Cluster(cluster) => cluster.url(),
+        }
+    }
+
+    /// Writes keys as they are declared, and the violations.
+    fn write(&self, keys: u32) -> Result<()> {
+        match self {
+            Self::Server(server) => {
+                server.feed(lines(Place::Server, keys).flat_map(|line| inline(&line)))
+            }
+            Self::Cluster(cluster) => {
+                cluster.nodes().iter().enumerate().try_for_each(|(i, node)| {
+                    let own = |(_, words): &Line| Cluster::owner(&words[1]) == i;
+                    let lines = lines(Place::Cluster, keys).filter(own);
+                    node.feed(lines.flat_map(|line| inline(&line)))
+                })
+            }
+        }
+    }
+
+    /// How long bigkeys takes; on a cluster it is run on one master after the other.
+    fn time_bigkeys(&self) -> Result<Duration> {
+        match self {
+            Self::Server(server) => time_bigkeys(server),
+            Self::Cluster(cluster) => cluster.nodes().iter().map(time_bigkeys).sum(),
+        }
+    }
+}
+
+fn lines(place: Place, keys: u32) -> impl Iterator<Item = Line> {
+    let rows = (1..=keys / FAMILIES).flat_map(move |n| row(place, n));
+    let planted = place.rules().flat_map(|rule| (0..PLANTED).map(move |i| (rule, i)));
+    rows.chain(planted.flat_map(move |(rule, i)| violation(place, rule, i)))
+}
+
+/// A command as a line for redis-cli, and the way to its database and back.
+fn inline((db, words): &Line) -> Vec<String> {
+    let words = words.iter().map(|word| {
+        let plain = word.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'\\".contains(&byte));
+        if plain { word.clone() } else { format!("{word:?}") }
+    });
+    let command = words.collect::<Vec<_>>().join(" ");
+    match db {
+        0 => vec![command],
+        db => vec![format!("SELECT {db}"), command, "SELECT 0".to_owned()],
+    }
+}
+
+fn time_bigkeys(server: &Server) -> Result<Duration> {
     let mut command = pinned("redis-cli", Role::Load);
     command.args(["-p", &server.port().to_string(), "--bigkeys"]);
-    command
-}
-
-fn lint_command(keyrack: &PathBuf, server: &Server) -> Command {
-    let mut command = pinned(keyrack, Role::Load);
-    let url = format!("redis://127.0.0.1:{}", server.port());
-    command.args(["keys", "lint", "--store", &url]);
-    command
-}
-
-/// How long a command takes, which has to succeed: a lint that finds something has met keys that are not as declared.
-fn timed(command: &mut Command) -> Result<Duration> {
     let started = Instant::now();
-    let output = command.output().context("could not run a walk")?;
-    let took = started.elapsed();
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        bail!("a walk ended with {}: {words}", output.status);
-    }
-    Ok(took)
+    let output = command.output().context("could not run redis-cli")?;
+    ensure!(output.status.success(), "redis-cli --bigkeys ended with {}", output.status);
+    Ok(started.elapsed())
 }
 
-/// One key of each of ten families; those that must expire do so long after the benchmark.
-fn family_lines(n: u32) -> Vec<String> {
-    const JSON: &str = r#""{\"is_active\":true,\"expires_at\":null,\"checked_at\":1667950000.5}""#;
-    const HISTORY: &str = r#""[{\"event\":\"new\",\"timestamp\":1667950000123,\"hive\":\"h\"}]""#;
-    const OPTIONS: &str = r#""{\"priority\":0,\"delay\":0,\"dependencies\":{},\"dependenciesOnTags\":{},\"preferredHostname\":\"\",\"retries\":0,\"retryDelay\":0,\"progressiveDelay\":false,\"ttl\":60000}""#;
-    let step = "step_name resize iteration 3 iterations 10 started_at 1667950000.25";
-    vec![
-        format!(
-            "HSET trace:u{n}:import:{n} created_at 1667950000.5 last_updated_at 1667950001.5 current_step 2 done 0"
-        ),
-        format!("EXPIRE trace:u{n}:import:{n} 86400"),
-        format!("HSET trace:u{n}:import:{n}:step:1 {step}"),
-        format!("EXPIRE trace:u{n}:import:{n}:step:1 86400"),
-        format!("SET stats:u{n}:import:0:percentile_75 12.5 EX 1800"),
-        format!("HSET stats:u{n}:import:0:1:best_fit.linear a 0.25 b 1.5"),
-        format!("EXPIRE stats:u{n}:import:0:1:best_fit.linear 1800"),
-        format!("ZADD tcount:u{n}:import:0 1667950000.5 {n} 1667950001.5 {}", n + 1),
-        format!("EXPIRE tcount:u{n}:import:0 864000"),
-        format!("HSET entitlements:u{n} pro {JSON}"),
-        format!("EXPIRE entitlements:u{n} 86400"),
-        format!("SADD {n}_liked_posts 1 2 3 {n}"),
-        format!("ZADD {n}_clgs_preference 1.5 1 0.25 2"),
-        format!(
-            "HSET bee:h:jobs:j{n} jid j{n} queue emails data [] options {OPTIONS} worker \"\" status queued \
-             submitted 1667950000123 retries 0 tags [] history {HISTORY}"
-        ),
-        format!("ZADD bee:ss:queue:q{n} {n} j{n}"),
-    ]
+struct Walk {
+    took: Duration,
+    memory_mb: u64,
+    report: Value,
+}
+
+fn run_lint(keyrack: &Path, url: &str, folder: &TempDir) -> Result<Walk> {
+    let printed = folder.path().join("report.json");
+    let mut command = pinned(keyrack, Role::Load);
+    command.args(["keys", "lint", "--quiet", "--json", "--limit", "100000"]);
+    command.args(["--keys", "planted.keys.toml", "--store", url]);
+    command.current_dir(folder.path()).stdout(File::create(&printed)?);
+    let started = Instant::now();
+    let (code, memory_mb) = wait(&mut command)?;
+    let took = started.elapsed();
+    ensure!(code == Some(FINDINGS), "the lint ended with {code:?}");
+    let report = serde_json::from_str(&fs::read_to_string(&printed)?)?;
+    Ok(Walk { took, memory_mb, report })
+}
+
+/// How a command ended, and the most memory it had.
+fn wait(command: &mut Command) -> Result<(Option<i32>, u64)> {
+    let mut child = command.spawn().context("could not run the lint")?;
+    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut memory_mb = 0;
+    loop {
+        memory_mb = memory_mb.max(peak_mb(&status).unwrap_or(0));
+        if let Some(ended) = child.try_wait()? {
+            return Ok((ended.code(), memory_mb));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn peak_mb(status: &Path) -> Option<u64> {
+    let text = fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kb| kb / 1_000)
+}
+
+/// Every planted violation is there, and nothing else.
+fn check_findings(place: Place, report: &Value) -> Result<()> {
+    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    for finding in report["findings"].as_array().context("the report has no findings")? {
+        let code = finding["code"].as_str().unwrap_or_default();
+        // Keys of no family are one finding for each shape.
+        let n = if code == "KL01" { finding["places"].as_u64().unwrap_or(0) } else { 1 };
+        *found.entry(code.to_owned()).or_default() += n;
+    }
+    let expected: BTreeMap<String, u64> =
+        place.rules().map(|rule| (format!("KL{rule:02}"), u64::from(PLANTED))).collect();
+    ensure!(found == expected, "found {found:?}, planted {expected:?}");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -101,16 +227,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_write_one_key_of_each_of_ten_families() {
-        let lines = family_lines(7);
-        let keys = lines
+    fn lines_are_quoted_where_they_have_to_be() {
+        let words = ["SET", "a", r#"{"b":1}"#].map(str::to_owned).to_vec();
+        assert_eq!(inline(&(0, words.clone())), [r#"SET a "{\"b\":1}""#]);
+        let there_and_back = [r#"SELECT 1"#, r#"SET a "{\"b\":1}""#, "SELECT 0"];
+        assert_eq!(inline(&(1, words)), there_and_back);
+    }
+
+    #[test]
+    fn a_row_has_a_key_of_each_family() {
+        let source = keyrack_keys::file::Source { name: "planted.keys.toml", text: FILE };
+        let documents = keyrack_keys::file::read(&[source]).unwrap();
+        let registry = keyrack_keys::Registry::new(&[&documents[0].families]);
+        let ids: std::collections::BTreeSet<String> = row(Place::Server, 7)
             .iter()
-            .filter(|line| !line.starts_with("EXPIRE"))
-            .map(|line| line.split(' ').nth(1).expect("a key"));
-        let registry = keyrack_contract::registry();
-        let families: std::collections::BTreeSet<String> = keys
-            .map(|key| registry.family_of(key.as_bytes()).expect("a declared key").0.id())
+            .map(|(_, words)| registry.family_of(words[1].as_bytes()).unwrap().0.id())
             .collect();
-        assert_eq!(families.len(), 10);
+        assert_eq!(ids.len() as u32, FAMILIES);
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         ["--seconds", seconds] => (false, seconds.parse().context("--seconds takes a number")?),
         [other, ..] => bail!("unknown argument \"{other}\"; there are --write and --seconds N"),
     };
-    let server = released("--package keyrack", "keyrack")?;
+    let server = released("--package keyrack-cli", "keyrack")?;
     let watcher = released("--package keyrack-server --example live_page", "examples/live_page")?;
     // The jobs lie somewhere else, so that the server's memory is what the pages take.
     let redis = Server::redis_as(Role::Anywhere, &[])?;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+mod apps;
+
 use super::{
     machine, page,
     report::{Bound, Limit, Section, Table, tenths, whole},
@@ -22,8 +24,8 @@ struct Extent {
     posts: u64,
     requests: u64,
     privacy_requests: u64,
-    /// Users, challenges, days and seed of the app by which lists are judged.
-    eval: [u64; 4],
+    /// How large the apps are by which lists are judged, in percent of their usual size.
+    percent: u64,
 }
 
 /// A tenth of the challenges is private and a twelfth of the posts are breaks, so that a little over 200,000 posts are live.
@@ -32,42 +34,72 @@ const WHOLE: Extent = Extent {
     posts: 245_000,
     requests: 5_000,
     privacy_requests: 100_000,
-    eval: [1_000, 150, 28, 1],
+    percent: 100,
 };
 
 /// For whoever wants to see it run rather than the figures.
-const SHORT: Extent = Extent {
-    users: [500, 2_000],
-    posts: 4_000,
-    requests: 100,
-    privacy_requests: 500,
-    eval: [200, 60, 24, 1],
-};
+const SHORT: Extent =
+    Extent { users: [500, 2_000], posts: 4_000, requests: 100, privacy_requests: 500, percent: 30 };
 
 /// What a request of 100 posts may take on the embedded engine.
 const P99_MS_MAX: f64 = 5.0;
 
+/// Rows that a load must do in a second on the embedded engine, the model included.
+const ROWS_PER_S_MIN: f64 = 100_000.0;
+
+/// What is measured, and whether it goes into the page.
+#[derive(Debug, Default, PartialEq)]
+struct Choice {
+    /// Only how fast lists are, which needs a machine that does nothing else.
+    is_speed_only: bool,
+    /// Only how good they are, which does not depend on the machine.
+    is_quality_only: bool,
+    is_short: bool,
+    write: bool,
+}
+
+impl Choice {
+    fn read(arguments: &[&str]) -> Result<Choice> {
+        let mut choice = Choice::default();
+        for argument in arguments {
+            match *argument {
+                "--speed" => choice.is_speed_only = true,
+                "--quality" => choice.is_quality_only = true,
+                "--short" => choice.is_short = true,
+                "--write" => choice.write = true,
+                _ => bail!("{USAGE}"),
+            }
+        }
+        let is_twice = choice.is_speed_only && choice.is_quality_only;
+        if is_twice || (choice.is_short && choice.write) {
+            bail!("{USAGE}");
+        }
+        Ok(choice)
+    }
+}
+
+const USAGE: &str = "usage: cargo xtask bench recommend [--speed | --quality] [--write], or with --short instead of --write";
+
 /// Measures, prints, and fails when a limit was missed.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let (write, extent) = match arguments {
-        [] => (false, WHOLE),
-        ["--write"] => (true, WHOLE),
-        ["--short"] => (false, SHORT),
-        _ => bail!("usage: cargo xtask bench recommend [--write | --short]"),
-    };
-    let program = build(matches!(arguments, ["--short"]))?;
-    let apps = measure_apps(&program, &extent)?;
-    let sections = [
-        requests(&apps, &extent),
-        loads(&apps),
-        privacy(&program, &extent)?,
-        quality(&program, &extent)?,
-    ];
-    let about = format!(
-        "How fast and how good lists are: `cargo xtask bench recommend --write`.\n\n{}",
-        machine::with_redis()?
-    );
-    page::conclude("Recommendations", &about, &sections, write)
+    let choice = Choice::read(arguments)?;
+    let extent = if choice.is_short { SHORT } else { WHOLE };
+    let program = build(choice.is_short)?;
+    let mut missed = Ok(());
+    if !choice.is_quality_only {
+        let apps = measure_apps(&program, &extent)?;
+        let sections = [requests(&apps, &extent), loads(&apps), privacy(&program, &extent)?];
+        let about = format!(
+            "How fast lists are: `cargo xtask bench recommend --speed --write`.\n\n{}",
+            machine::with_redis()?
+        );
+        missed = page::conclude("Recommendations", &about, &sections, choice.write);
+    }
+    if !choice.is_speed_only {
+        let sections = apps::quality(&program, extent.percent)?;
+        page::conclude("Quality of recommendations", &apps::about()?, &sections, choice.write)?;
+    }
+    missed
 }
 
 /// Few figures of a program that is not optimised are worth anything, so only the short run has one.
@@ -172,8 +204,15 @@ fn requests(apps: &[[Measured; 2]], extent: &Extent) -> Section {
 
 fn loads(apps: &[[Measured; 2]]) -> Section {
     let headings = ["store", "rows", "seconds", "rows/s", "bytes a user"];
-    let mut table = Table::new(&headings);
+    let (mut table, mut limits) = (Table::new(&headings), Vec::new());
     for [small, large] in apps {
+        if large.store == "embedded" {
+            limits.push(Limit {
+                what: "embedded: rows a second".to_owned(),
+                measured: large.rows / large.load_s,
+                bound: Bound::AtLeast(ROWS_PER_S_MIN),
+            });
+        }
         let bytes = (large.bytes - small.bytes) / (large.users - small.users) as f64;
         table.add(vec![
             large.store.to_owned(),
@@ -183,10 +222,10 @@ fn loads(apps: &[[Measured; 2]]) -> Section {
             whole(bytes),
         ]);
     }
-    let words = "A first load of the large app, with its progress bar: ten reactions and two memberships of each user, and all posts. \
+    let words = "A first load of the large app, with its progress bar and the model of its challenges: ten reactions and two memberships of each user, and all posts. \
                  What a user takes is the memory by which the large app exceeds the small one, for each user more."
         .to_owned();
-    Section { title: "Loads and memory", words, table, limits: Vec::new() }
+    Section { title: "Loads and memory", words, table, limits }
 }
 
 fn privacy(program: &Path, extent: &Extent) -> Result<Section> {
@@ -207,78 +246,6 @@ fn privacy(program: &Path, extent: &Extent) -> Result<Section> {
     Ok(Section { title: "Privacy", words, table, limits })
 }
 
-/// What is told of each kind of list, in the order in which it is printed.
-const FIGURES: [&str; 10] = [
-    "NDCG@10",
-    "from",
-    "to",
-    "precision",
-    "recall",
-    "MAP",
-    "hits",
-    "coverage",
-    "diversity",
-    "novelty",
-];
-
-fn quality(program: &Path, extent: &Extent) -> Result<Section> {
-    let mut command = std::process::Command::new(program);
-    command.arg("eval").args(extent.eval.map(|number| number.to_string()));
-    let text = shell::output(&mut command)?;
-    let lists = lists(&text)?;
-    let headings: Vec<&str> = std::iter::once("lists").chain(FIGURES).collect();
-    let mut table = Table::new(&headings);
-    for (name, figures) in &lists {
-        let cells = figures.iter().map(|figure| format!("{figure:.3}"));
-        table.add(std::iter::once(name.clone()).chain(cells).collect());
-    }
-    let limit = |what: &str, measured, bound| Limit { what: what.to_owned(), measured, bound };
-    let mut limits = vec![
-        limit("NDCG@10 against the best simple list", number(&text, "ratio")?, Bound::AtLeast(1.5)),
-        limit(
-            "the same at least, with 95 % confidence",
-            number(&text, "ratio_low")?,
-            Bound::AtLeast(1.0),
-        ),
-        limit("the same at most", number(&text, "ratio_high")?, Bound::None),
-    ];
-    for figure in ["coverage", "diversity"] {
-        let at = FIGURES.iter().position(|name| *name == figure).context("a known figure")?;
-        let of = |name: &str| {
-            let found = lists.iter().find(|(list, _)| list == name);
-            found.map(|(_, figures)| figures[at]).with_context(|| format!("no list \"{name}\""))
-        };
-        let what = format!("{figure} less that of the newest");
-        limits.push(limit(&what, of("keyrack")? - of("newest")?, Bound::AtLeast(0.0)));
-    }
-    let [users, challenges, days, seed] = extent.eval;
-    let words = format!(
-        "A made-up app of {} users, {challenges} challenges and {days} days with the seed {seed}, whose truth is known: weights are learned in one \
-         week, and lists of ten are judged by what {} users reacted to in the next; {} did not react. Recall is a share of ten at most. \
-         The bounds are from 1,000 bootstrap draws over users.",
-        whole(users as f64),
-        whole(number(&text, "users")?),
-        whole(number(&text, "left_out")?)
-    );
-    Ok(Section { title: "Quality", words, table, limits })
-}
-
-/// The kinds of lists with their figures.
-fn lists(text: &str) -> Result<Vec<(String, Vec<f64>)>> {
-    let lines = text.lines().filter_map(|line| line.strip_prefix("lists "));
-    let list = |line: &str| {
-        let mut cells = line.split('\t');
-        let name = cells.next().unwrap_or_default().to_owned();
-        let figures: Result<Vec<f64>, _> = cells.map(str::parse).collect();
-        let figures = figures.with_context(|| format!("\"{line}\" has no figures"))?;
-        if figures.len() != FIGURES.len() {
-            bail!("\"{line}\" has {} figures", figures.len());
-        }
-        Ok((name, figures))
-    };
-    lines.map(list).collect()
-}
-
 /// The number behind a name.
 fn number(text: &str, name: &str) -> Result<f64> {
     let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -291,16 +258,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_have_a_name_and_ten_figures() {
-        let figures = ["0.5"; 10].join("\t");
-        let found = lists(&format!("lists most popular\t{figures}\nusers 7\n")).unwrap();
-        assert_eq!(found, [("most popular".to_owned(), vec![0.5; 10])]);
-        assert!(lists("lists newest\t0.5").is_err());
-        assert_eq!(number("ratio 2\nratio_low 1.5\n", "ratio_low").unwrap(), 1.5);
+    fn numbers_are_found_by_their_names() {
+        assert_eq!(number("rows 2\nrows_low 1.5\n", "rows_low").unwrap(), 1.5);
+        assert!(number("rows 2\n", "row").is_err());
     }
 
     #[test]
-    fn unknown_argument_is_answered_with_the_usage() {
-        assert!(run(&["--fast"]).unwrap_err().to_string().starts_with("usage: "));
+    fn arguments_that_make_no_sense_are_answered_with_the_usage() {
+        for arguments in [&["--fast"][..], &["--speed", "--quality"], &["--short", "--write"]] {
+            assert!(Choice::read(arguments).unwrap_err().to_string().starts_with("usage: "));
+        }
+        let quality = Choice { is_quality_only: true, write: true, ..Choice::default() };
+        assert_eq!(Choice::read(&["--quality", "--write"]).unwrap(), quality);
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         [other, ..] => bail!("unknown argument \"{other}\"; there are --write and --jobs N"),
     };
     let programs = Programs {
-        server: released("--package keyrack", "keyrack")?,
+        server: released("--package keyrack-cli", "keyrack")?,
         search: released("--package keyrack-server --example find_jobs", "examples/find_jobs")?,
     };
     let sections = [embedded(&programs, jobs)?, redis(&programs, jobs)?];

@@ -77,7 +77,17 @@ impl Server {
         program: impl Into<OsString>,
         arguments: impl FnOnce(&mut Command, u16, &Path),
     ) -> Result<Self> {
-        Self::spawn(name, pinned(program, Role::Server), arguments)
+        Self::start_as(Role::Server, name, program, arguments)
+    }
+
+    /// The same, as which part it is.
+    pub(super) fn start_as(
+        role: Role,
+        name: &str,
+        program: impl Into<OsString>,
+        arguments: impl FnOnce(&mut Command, u16, &Path),
+    ) -> Result<Self> {
+        Self::spawn(name, pinned(program, role), arguments)
     }
 
     fn spawn(

@@ -76,7 +76,7 @@ struct Programs {
 
 fn build() -> Result<Programs> {
     Ok(Programs {
-        server: released("--package keyrack", "keyrack")?,
+        server: released("--package keyrack-cli", "keyrack")?,
         watchers: released(
             "--package keyrack-server --example trace_watchers",
             "examples/trace_watchers",

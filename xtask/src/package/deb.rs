@@ -30,6 +30,7 @@ pub(super) fn make() -> Result<PathBuf> {
     ] {
         write(&share.join(file), tarball::completions(shell)?)?;
     }
+    tarball::manual(&share.join("man/man1"))?;
     let docs = share.join("doc/keyrack");
     copy(&packaging.join("deb/copyright"), &docs.join("copyright"))?;
     copy(&workspace().join("CHANGELOG.md"), &docs.join("CHANGELOG.md"))?;

@@ -1,7 +1,7 @@
 //! Client libraries of other languages, as real programs use them, under `target/clients`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -12,7 +12,8 @@ use crate::shell::{command, run, succeeds, workspace};
 const PYTHON_PACKAGE: &str = "redis==8.*";
 
 /// What tests and packs our own Python package, and what it works with if it is there.
-const PACKAGE_TOOLS: &str = "mypy==2.4.1 pydantic==2.14.3 pytest==9.2.0 wheel==0.48.*";
+const PACKAGE_TOOLS: &str = "django-tasks==0.12.0 mypy==2.4.1 opentelemetry-sdk==1.45.2 \
+                             pydantic==2.14.3 pytest==9.2.0 tqdm==4.* wheel==0.48.*";
 
 /// The newest majors that still run on the Node of Debian 12.
 const NODE_MANIFEST: &str = r#"{
@@ -21,10 +22,18 @@ const NODE_MANIFEST: &str = r#"{
 }
 "#;
 
-/// What compiles our own Node package, and what it is tested with.
+/// What compiles our own Node package, and what it is tested with; and a checker of Python's types.
 const NPM_MANIFEST: &str = r#"{
   "private": true,
-  "dependencies": { "@types/node": "^20.19.0", "typescript": "^5.9.0", "zod": "^4.1.0" }
+  "dependencies": {
+    "@types/express": "^5.0.0",
+    "@types/node": "^20.19.0",
+    "express": "^5.1.0",
+    "fastify": "^5.6.0",
+    "pyright": "^1.1.400",
+    "typescript": "^5.9.0",
+    "zod": "^4.1.0"
+  }
 }
 "#;
 
@@ -43,6 +52,14 @@ const S3_PACKAGES: &str = "moto[s3]==5.* flask flask-cors";
 
 /// schemathesis thinks up requests for the API; the other makes a client from its description.
 const API_PACKAGES: &str = "schemathesis==4.* openapi-python-client==0.26.*";
+
+/// Job systems of Python to be compared with, in environments of their own because they need different clients of
+/// Redis. The versions are exact, so that a number can be measured again.
+const PEERS: [(&str, &str); 3] = [
+    ("celery", "celery[redis]==5.7.0 rq==2.12.0"),
+    ("arq", "arq==0.28.0"),
+    ("taskiq", "dramatiq[redis]==2.2.1 taskiq==0.13.0 taskiq-redis==1.2.4"),
+];
 
 /// What makes a TypeScript client from the description of the API, and compiles it.
 const TYPESCRIPT_MANIFEST: &str = r#"{
@@ -70,6 +87,31 @@ pub(crate) fn python_package() -> PathBuf {
 pub(crate) fn tqdm() -> Result<PathBuf> {
     python_packages("tqdm", TQDM_PACKAGE)?;
     Ok(folder("tqdm").join("bin/python"))
+}
+
+/// The environments of other job systems of Python.
+pub(crate) struct Peers(());
+
+impl Peers {
+    /// The one in which a job system runs, ours included.
+    pub(crate) fn environment(&self, system: &str) -> PathBuf {
+        let has = |packages: &str| packages.split(' ').any(|package| package.starts_with(system));
+        let found = PEERS.iter().find(|(_, packages)| has(packages));
+        folder(&format!("peers-{}", found.map_or("arq", |(name, _)| name)))
+    }
+}
+
+/// Installs the job systems of Python that ours is compared with.
+pub(crate) fn peers() -> Result<Peers> {
+    for (name, packages) in PEERS {
+        python_packages(&format!("peers-{name}"), packages)?;
+    }
+    Ok(Peers(()))
+}
+
+/// What is installed by [`peers`].
+pub(crate) fn peer_versions() -> String {
+    PEERS.map(|(_, packages)| packages.replace(' ', ", ")).join(", ")
 }
 
 /// A virtual environment with a server that speaks S3.
@@ -104,6 +146,14 @@ fn python_packages(name: &str, packages: &'static str) -> Result<()> {
     let install = "-m pip install --quiet --disable-pip-version-check";
     run(command(&python, install).args(packages.split(' ')))?;
     stamp.leave()
+}
+
+/// go-redis, from Debian: Go itself would ask a module proxy, which not every machine reaches.
+pub(super) fn go() -> Result<()> {
+    if Path::new("/usr/share/gocode/src/gopkg.in/redis.v5").is_dir() {
+        return Ok(());
+    }
+    apt::install(&["golang-gopkg-redis.v5-dev"])
 }
 
 /// ioredis and node-redis.

@@ -1,17 +1,11 @@
 //! Events over HTTP: a server of its own, and one request with many lines, or many requests with one event each.
 
-use std::{
-    fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
-    path::Path,
-    thread,
-    time::Instant,
-};
+use std::{fs, path::Path, thread, time::Instant};
 
 use anyhow::{Context, Result};
 
 use super::{
+    super::http::Connection,
     super::server::{Role, Server, pinned},
     Place,
     import::moment,
@@ -91,39 +85,15 @@ pub(super) fn singles(keyrack: &Path, place: Place, events: u64, clients: u64) -
 
 /// Sends one event after the other over one connection.
 fn post_each(port: u16, token: &str, numbers: impl Iterator<Item = u64>) -> Result<()> {
-    let mut stream = BufReader::new(TcpStream::connect(("127.0.0.1", port))?);
-    stream.get_ref().set_nodelay(true)?;
+    let mut connection = Connection::open(port)?;
     for n in numbers {
         let body = format!(
             "{{\"access_token\":\"{token}\",\"dimension\":\"bench\",\"key\":\"one\",\"value\":\"{}.5\",\"created_at\":\"{}\",{EVERYTHING}}}",
             n % 97,
             moment(n)
         );
-        let head = format!(
-            "POST /api/1.0/event HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
-        read_answer(&mut stream)?;
+        connection.post("/api/1.0/event", &body)?;
     }
-    Ok(())
-}
-
-fn read_answer(stream: &mut BufReader<TcpStream>) -> Result<()> {
-    let (mut line, mut length) = (String::new(), 0);
-    stream.read_line(&mut line)?;
-    anyhow::ensure!(line.starts_with("HTTP/1.1 200"), "an event was not stored: {line}");
-    loop {
-        line.clear();
-        stream.read_line(&mut line)?;
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(text) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = text.trim().parse()?;
-        }
-    }
-    stream.read_exact(&mut vec![0; length])?;
     Ok(())
 }
 

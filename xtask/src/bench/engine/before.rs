@@ -8,8 +8,8 @@ use super::super::compare::Rounds;
 use super::super::server::Server;
 use super::{Programs, engine, memory, tcp};
 
-/// Single runs differ by more than the share that may be lost.
-const ROUNDS: Rounds = Rounds::Paired(15);
+/// Single runs differ by more than the share that may be lost, and the middle of 15 pairs still by 2 %.
+const ROUNDS: Rounds = Rounds::Paired(31);
 /// What share of the earlier rate has to be left, and how much more memory may be used.
 const RATE_MIN: f64 = 0.97;
 const MEMORY_MAX: f64 = 1.005;

@@ -31,8 +31,8 @@ tested with the 3 or 10 runs before it as its past, and never learned from befor
 share of the run's whole length, and whether the truth lay between p10 and p90 are taken at every twentieth of the run from a tenth \
 on. The linear bar counts items or steps, whichever errs less, and is told the number of items to come; tqdm replays the same \
 run with its clock set; indicatif ran beside the work itself. A jump is the move of the expected end from one look to the next in the \
-same step, as a share of the run. All constants of the estimate were chosen on other generators, with other seeds, and committed before \
-this part was first run.";
+same step, as a share of the run. All constants of the estimate were chosen on other generators, with other seeds. The widths of early and \
+late runs were chosen there too, but after this part had been run once.";
 
 const DRAWN_WORDS: &str = "\
 The same on bars drawn at random: one to six steps, with iterations or without, set-ups, a pace inside steps that bends anywhere by \

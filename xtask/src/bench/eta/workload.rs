@@ -11,11 +11,24 @@ pub(super) enum Kind {
     Drift,
     HeavyTails,
     PlainLoop,
+    Alike,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 6] =
-        [Kind::OneOff, Kind::SetUp, Kind::Mixed, Kind::Drift, Kind::HeavyTails, Kind::PlainLoop];
+    pub(super) const ALL: [Kind; 7] = [
+        Kind::OneOff,
+        Kind::SetUp,
+        Kind::Mixed,
+        Kind::Drift,
+        Kind::HeavyTails,
+        Kind::PlainLoop,
+        Kind::Alike,
+    ];
+
+    /// Whether it is left out of the figures over all kinds.
+    pub(super) fn stands_alone(self) -> bool {
+        matches!(self, Kind::PlainLoop | Kind::Alike)
+    }
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -25,6 +38,7 @@ impl Kind {
             Kind::Drift => "drifting speed",
             Kind::HeavyTails => "heavy tails",
             Kind::PlainLoop => "a plain loop",
+            Kind::Alike => "runs that hardly differ",
         }
     }
 }
@@ -87,14 +101,19 @@ impl Bar {
         let count = match kind {
             Kind::OneOff => dice.whole(4, 8),
             Kind::PlainLoop => 1,
+            Kind::Alike => dice.whole(1, 3),
             Kind::SetUp | Kind::Mixed | Kind::Drift | Kind::HeavyTails => dice.whole(2, 6),
         };
         let steps = (0..count).map(|_| Step::new(kind, dice)).collect();
         let drifts = kind == Kind::Drift;
+        let (items, speed) = match kind {
+            Kind::Alike => (1.0, dice.magnitude(0.0005, 0.02)),
+            _ => (dice.between(1.0, 3.0), dice.between(0.05, 0.3)),
+        };
         Bar {
             steps,
-            items: dice.between(1.0, 3.0),
-            speed: dice.between(0.05, 0.3),
+            items,
+            speed,
             wander: if drifts { dice.between(0.05, 0.2) } else { 0.0 },
             turn: if drifts { 0.25 } else { 0.0 },
             slowness: 0.0,
@@ -123,6 +142,7 @@ impl Step {
             Kind::OneOff => false,
             Kind::SetUp | Kind::PlainLoop => true,
             Kind::Mixed | Kind::Drift | Kind::HeavyTails => dice.chance(0.5),
+            Kind::Alike => dice.chance(0.8),
         };
         let has_tail = kind == Kind::HeavyTails;
         let seconds = dice.magnitude(2.0, 60.0);
@@ -132,13 +152,17 @@ impl Step {
             Some(_) if kind == Kind::PlainLoop => 0.0,
             Some(_) => dice.between(0.05, 0.5),
         };
-        let mild = Noise::Mild(dice.between(0.02, 0.25));
-        let single = Noise::Mild(dice.between(0.1, 0.8));
+        let is_alike = kind == Kind::Alike;
+        let [mild, single] = match kind {
+            Kind::Alike => [dice.magnitude(0.0005, 0.02), dice.magnitude(0.005, 0.2)],
+            _ => [dice.between(0.02, 0.25), dice.between(0.1, 0.8)],
+        };
+        let [mild, single] = [mild, single].map(Noise::Mild);
         Step {
             set_up: seconds * set_up,
             each: iterations.map_or(0.0, |n| seconds * (1.0 - set_up) / n),
             iterations,
-            counts_items: dice.chance(0.7),
+            counts_items: is_alike || dice.chance(0.7),
             loading: if dice.chance(0.75) { dice.between(0.6, 1.0) } else { 0.0 },
             noise: if has_tail && !is_iterated {
                 Noise::Pareto(dice.between(1.5, 3.0))

@@ -6,20 +6,23 @@ use anyhow::{Context, Result, bail};
 const JOBS: u32 = 100_000;
 const ROUNDS: u32 = 5;
 
-/// `[--only SECTION] [--jobs N] [--rounds N] [--write]`.
+/// `[--only SECTION] [--jobs N] [--rounds N] [--before PROGRAM] [--write]`.
 #[derive(Debug, PartialEq)]
 pub(super) struct Options<'a> {
     /// All sections where none is named.
     pub(super) only: Option<&'a str>,
     pub(super) jobs: u32,
     pub(super) rounds: u32,
+    /// An earlier `keyrack` that is measured beside this one where a section can.
+    pub(super) before: Option<&'a str>,
     /// Whether the results replace those in `docs/benchmarks.md`.
     pub(super) write: bool,
 }
 
 impl<'a> Options<'a> {
     pub(super) fn parse(arguments: &[&'a str]) -> Result<Options<'a>> {
-        let mut options = Options { only: None, jobs: JOBS, rounds: ROUNDS, write: false };
+        let mut options =
+            Options { only: None, jobs: JOBS, rounds: ROUNDS, before: None, write: false };
         let mut rest = arguments;
         loop {
             rest = match rest {
@@ -35,14 +38,20 @@ impl<'a> Options<'a> {
                     options.rounds = positive(n)?;
                     rest
                 }
+                ["--before", program, rest @ ..] => {
+                    options.before = Some(program);
+                    rest
+                }
                 ["--write", rest @ ..] => {
                     options.write = true;
                     rest
                 }
                 [] => break,
-                [flag @ ("--only" | "--jobs" | "--rounds")] => bail!("\"{flag}\" needs a value"),
+                [flag @ ("--only" | "--jobs" | "--rounds" | "--before")] => {
+                    bail!("\"{flag}\" needs a value")
+                }
                 [other, ..] => bail!(
-                    "unknown argument \"{other}\"; there are --only SECTION, --jobs N, --rounds N and --write"
+                    "unknown argument \"{other}\"; there are --only SECTION, --jobs N, --rounds N, --before PROGRAM and --write"
                 ),
             }
         }
@@ -65,7 +74,8 @@ mod tests {
     #[test]
     fn options_come_in_any_order() {
         let options = Options::parse(&["--rounds", "3", "--only", "latency"]).unwrap();
-        let expected = Options { only: Some("latency"), jobs: JOBS, rounds: 3, write: false };
+        let expected =
+            Options { only: Some("latency"), jobs: JOBS, rounds: 3, before: None, write: false };
         assert_eq!(options, expected);
     }
 
