@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 
 use super::{Task, failure::BoxError, handler::State};
 
-/// How long the first job of a batch waits for others.
-const LINGER: Duration = Duration::from_millis(10);
+/// How long the first job of a batch waits for others, unless set.
+pub(super) const LINGER: Duration = Duration::from_millis(10);
 
 /// A task of a batch, with the job that it is.
 #[derive(Debug)]
@@ -93,6 +93,7 @@ type Handle<T> = dyn Fn(Vec<Batched<T>>) -> BoxFuture<'static, Results<T>> + Sen
 /// Gathers jobs for one call.
 pub(super) struct Batcher<T: Task> {
     most: usize,
+    linger: Duration,
     handle: Box<Handle<T>>,
     gathered: Mutex<Gathered<T>>,
 }
@@ -116,7 +117,12 @@ impl<T: Task> Gathered<T> {
 }
 
 impl<T: Task> Batcher<T> {
-    pub(super) fn new<S, Args, H>(most: usize, handler: H, state: S) -> Arc<Batcher<T>>
+    pub(super) fn new<S, Args, H>(
+        most: usize,
+        linger: Duration,
+        handler: H,
+        state: S,
+    ) -> Arc<Batcher<T>>
     where
         S: Clone + Send + Sync + 'static,
         H: BatchHandler<S, Args, Task = T>,
@@ -127,7 +133,7 @@ impl<T: Task> Batcher<T> {
             Box::pin(handler.call(tasks, state)) as BoxFuture<'static, Results<T>>
         });
         let gathered = Mutex::new(Gathered { number: 0, waiting: Vec::new() });
-        Arc::new(Batcher { most: most.max(1), handle, gathered })
+        Arc::new(Batcher { most: most.max(1), linger, handle, gathered })
     }
 
     /// Runs a task with others, and returns what became of it.
@@ -157,7 +163,7 @@ impl<T: Task> Batcher<T> {
 
     /// Lets a batch leave that has not become full in time.
     async fn linger(self: Arc<Self>, number: u64) {
-        tokio::time::sleep(LINGER).await;
+        tokio::time::sleep(self.linger).await;
         let waiting = {
             let mut gathered = self.gathered.lock();
             if gathered.number != number {

@@ -11,7 +11,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
     Task,
-    batch::{BatchHandler, Batcher},
+    batch::{self, BatchHandler, Batcher},
     failure::failure,
     handler::{Handler, task},
 };
@@ -33,6 +33,7 @@ use crate::{Error, Result};
 pub struct Worker<S = ()> {
     inner: worker::Worker,
     settings: Settings,
+    batch_linger: Duration,
     state: S,
     /// The first queue whose name makes no sense.
     wrong: Option<Error>,
@@ -40,15 +41,21 @@ pub struct Worker<S = ()> {
 
 impl Worker {
     pub(super) fn new(hive: &Hive) -> Worker {
-        let inner = worker::Worker::new(hive);
-        Worker { inner, settings: Settings::default(), state: (), wrong: None }
+        Worker {
+            inner: worker::Worker::new(hive),
+            settings: Settings::default(),
+            batch_linger: batch::LINGER,
+            state: (),
+            wrong: None,
+        }
     }
 }
 
 impl<S> Worker<S> {
     /// Gives the handlers that follow a state, which each of them gets a clone of: an `Arc`, a client, a pool.
     pub fn state<N: Clone + Send + Sync + 'static>(self, state: N) -> Worker<N> {
-        Worker { inner: self.inner, settings: self.settings, state, wrong: self.wrong }
+        let Worker { inner, settings, batch_linger, wrong, .. } = self;
+        Worker { inner, settings, batch_linger, state, wrong }
     }
 
     /// How many jobs of each queue that follows run at once; 10 unless set.
@@ -60,6 +67,13 @@ impl<S> Worker<S> {
     /// How long an attempt may take at the jobs that follow, if neither the job nor its queue says so; half an hour unless set.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.time_limit = timeout;
+        self
+    }
+
+    /// How long the first job waits for others before a batch that is not full runs, for the batch handlers that follow; 10 ms
+    /// unless set.
+    pub fn batch_linger(mut self, time: Duration) -> Self {
+        self.batch_linger = time;
         self
     }
 
@@ -133,7 +147,7 @@ impl<S: Clone + Send + Sync + 'static> Worker<S> {
 
     /// Runs up to so many tasks with one call of this handler, which says what became of each.
     ///
-    /// A call is made when so many jobs are there, or 10 ms after the first. Each job has its own lease, retries and result.
+    /// A call is made when so many jobs are there, or some time after the first ([`Worker::batch_linger`]). Each job has its own lease, retries and result.
     pub fn on_batch<H, Args>(self, most: usize, handler: H) -> Self
     where
         H: BatchHandler<S, Args>,
@@ -141,7 +155,7 @@ impl<S: Clone + Send + Sync + 'static> Worker<S> {
     {
         let concurrency = self.settings.concurrency.max(most);
         let settings = Settings { concurrency, ..self.settings.clone() };
-        let batcher = Batcher::<H::Task>::new(most, handler, self.state.clone());
+        let batcher = Batcher::<H::Task>::new(most, self.batch_linger, handler, self.state.clone());
         self.serve::<H::Task, _, _>(settings, move |context: Context| {
             let batcher = Arc::clone(&batcher);
             async move {
