@@ -1,12 +1,12 @@
 //! What a change of declarations means for the programs that read and write the keys.
 
+mod parts;
 mod values;
 
 use std::collections::BTreeMap;
 
 use crate::family::{Content, Family, Ttl};
 use crate::key::Layout;
-use crate::part::{Escape, Kind, Shape};
 
 /// Whom a change breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,17 @@ pub enum Breaks {
     Writers,
     /// Both.
     Both,
+}
+
+impl Breaks {
+    /// Whoever is broken by this or by another change.
+    fn and(self, other: Breaks) -> Breaks {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Breaks::Nobody, breaks) | (breaks, Breaks::Nobody) => breaks,
+            _ => Breaks::Both,
+        }
+    }
 }
 
 /// What the next version has to say about a change.
@@ -120,6 +131,7 @@ impl Differ<'_> {
             let what = format!("type: {} became {}", was.content.noun(), is.content.noun());
             self.add(Breaks::Both, what, "write new keys under a new name, then switch readers");
         }
+        self.openness(was, is);
         self.ttl(was.ttl, is.ttl);
         self.limits(was, is);
         self.programs(was, is);
@@ -148,14 +160,7 @@ impl Differ<'_> {
             return;
         }
         for (a, b) in was.parts.iter().zip(is.parts) {
-            let name = b.name;
-            if (a.kind.escape == Escape::Percent) != (b.kind.escape == Escape::Percent) {
-                let what = format!("part <{name}>: written in another way");
-                self.add(Breaks::Both, what, "rename keys whose part is written differently");
-            } else if let Some(breaks) = part(&a.kind, &b.kind) {
-                let what = format!("part <{name}>: {} became {}", a.kind.shape, b.kind.shape);
-                self.add(breaks, what, "check which keys no longer fit: \"keyrack keys lint\"");
-            }
+            self.part(a, b);
         }
         if bare(was, Layout::Cluster) != bare(is, Layout::Cluster) {
             let what = format!("on a cluster: {}", is.template_in(Layout::Cluster));
@@ -164,6 +169,25 @@ impl Differ<'_> {
         if was.database != is.database {
             let what = format!("database: {} became {}", was.database, is.database);
             self.add(Breaks::Both, what, "MOVE the keys, or copy them");
+        }
+    }
+
+    /// Fields that nobody declared, and who sees the keys.
+    fn openness(&mut self, was: &Family, is: &Family) {
+        match (was.open, is.open) {
+            (false, true) => {
+                let migration = "readers leave alone what they do not know";
+                self.add(Breaks::Readers, "other fields became allowed".to_owned(), migration);
+            }
+            (true, false) => {
+                let migration = "declare the fields that are there, or HDEL them";
+                self.add(Breaks::Writers, "other fields are no longer allowed".into(), migration);
+            }
+            _ => {}
+        }
+        if was.secret != is.secret {
+            let what = if is.secret { "became secret" } else { "is no longer secret" };
+            self.add(Breaks::Nobody, what.to_owned(), "");
         }
     }
 
@@ -227,22 +251,6 @@ impl Differ<'_> {
             }
         }
     }
-}
-
-/// Whom another kind of part breaks: wider names surprise readers, narrower ones refuse writers.
-fn part(was: &Kind, is: &Kind) -> Option<Breaks> {
-    if format!("{:?}", was.shape) == format!("{:?}", is.shape) && was.bytes_max == is.bytes_max {
-        return None;
-    }
-    Some(match (&was.shape, &is.shape) {
-        (Shape::Words(before), Shape::Words(after)) => values::words(before, after),
-        (Shape::Number { min: a, max: b }, Shape::Number { min: c, max: d }) => {
-            values::widened(c <= a && d >= b, c >= a && d <= b)
-        }
-        (_, Shape::Text { except: [] }) => Breaks::Readers,
-        (Shape::Text { except: [] }, _) => Breaks::Writers,
-        _ => Breaks::Both,
-    })
 }
 
 #[cfg(test)]

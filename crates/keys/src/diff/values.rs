@@ -3,6 +3,10 @@
 use super::{Breaks, Differ};
 use crate::encoding::Encoding;
 use crate::family::{Content, Field};
+use crate::json::Schema;
+
+/// What the value of a channel is called.
+const MESSAGE: &str = "message";
 
 impl Differ<'_> {
     pub(super) fn fields(&mut self, was: &'static [Field], is: &'static [Field]) {
@@ -57,13 +61,64 @@ impl Differ<'_> {
             (Encoding::Integer { min: a, max: b }, Encoding::Integer { min: c, max: d }) => {
                 widened(c <= a && d >= b, c >= a && d <= b)
             }
+            (Encoding::Json(before), Encoding::Json(after)) => schema(before, after),
             (_, Encoding::Text) => Breaks::Readers,
             (Encoding::Text, _) => Breaks::Writers,
             _ => Breaks::Both,
         };
-        let migration = "readers take both forms first, then writers change; \"keyrack keys migrate\" re-encodes old keys";
+        let migration = match breaks {
+            Breaks::Nobody => "",
+            // Nothing of a message is left to be written anew.
+            _ if name == MESSAGE => "readers take both forms first, then writers change",
+            _ => {
+                "readers take both forms first, then writers change; \"keyrack keys migrate\" re-encodes old keys"
+            }
+        };
         self.add(breaks, format!("{name}: {a} became {b}"), migration);
     }
+}
+
+/// Whom another shape of JSON breaks. Objects may hold more members than are declared.
+fn schema(was: &Schema, is: &Schema) -> Breaks {
+    match (was, is) {
+        (was, is) if format!("{was:?}") == format!("{is:?}") => Breaks::Nobody,
+        (Schema::Object(before), Schema::Object(after)) => members(before, after),
+        (Schema::Maybe(was), Schema::Maybe(is))
+        | (Schema::Nullable(was), Schema::Nullable(is))
+        | (Schema::Array(was), Schema::Array(is))
+        | (Schema::LuaArray(was), Schema::LuaArray(is))
+        | (Schema::Map(was), Schema::Map(is)) => schema(was, is),
+        (Schema::Maybe(was), is) => schema(was, is).and(Breaks::Writers),
+        (was, Schema::Maybe(is)) => schema(was, is).and(Breaks::Readers),
+        (Schema::Nullable(was), is) => schema(was, is).and(Breaks::Writers),
+        (was, Schema::Nullable(is)) => schema(was, is).and(Breaks::Readers),
+        (Schema::Words(before), Schema::Words(after)) => words(before, after),
+        (_, Schema::Any)
+        | (Schema::Integer, Schema::Number)
+        | (Schema::Words(_), Schema::String) => Breaks::Readers,
+        (Schema::Any, _)
+        | (Schema::Number, Schema::Integer)
+        | (Schema::String, Schema::Words(_)) => Breaks::Writers,
+        _ => Breaks::Both,
+    }
+}
+
+type Member = (&'static str, Schema);
+
+fn members(before: &[Member], after: &[Member]) -> Breaks {
+    let named = |members: &[Member], name: &str| {
+        members.iter().find(|(other, _)| *other == name).map(|(_, schema)| *schema)
+    };
+    let kept = before.iter().map(|(name, was)| match named(after, name) {
+        Some(is) => schema(was, &is),
+        None => Breaks::Readers,
+    });
+    let added = after.iter().filter(|(name, _)| named(before, name).is_none());
+    let added = added.map(|(_, schema)| match schema {
+        Schema::Maybe(_) => Breaks::Nobody,
+        _ => Breaks::Writers,
+    });
+    kept.chain(added).fold(Breaks::Nobody, Breaks::and)
 }
 
 /// The encoding without what says only whether it is there and who sees it.
@@ -100,7 +155,7 @@ pub(super) fn pairs<'c>(
         (Content::String(a), Content::String(b)) => vec![one("value", a, b)],
         (Content::List(a), Content::List(b)) => vec![one("item", a, b)],
         (Content::Set(a), Content::Set(b)) => vec![one("member", a, b)],
-        (Content::Channel(a), Content::Channel(b)) => vec![one("message", a, b)],
+        (Content::Channel(a), Content::Channel(b)) => vec![one(MESSAGE, a, b)],
         (
             Content::SortedSet { member: a, score: b },
             Content::SortedSet { member: c, score: d },
