@@ -7,7 +7,7 @@ mod declare;
 mod guess;
 mod shape;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
@@ -118,13 +118,14 @@ pub async fn infer(
 ) -> Result<Inference, Error> {
     let keyspaces = store.keyspaces().await?;
     let mut inference = Inference::default();
-    let known = DeclaredShapes { registry, recogniser: Recogniser::new(store, registry).await? };
-    let keys = take_down(&keyspaces, &known, options, &mut inference, progress).await?;
+    let recogniser = Recogniser::new(store, registry).await?;
+    let mut known = DeclaredShapes { registry, recogniser, ids: BTreeMap::new(), n_ids: 0 };
+    let keys = take_down(&keyspaces, &mut known, options, &mut inference, progress).await?;
     let names: Vec<(&str, &str)> =
         keys.iter().map(|met| (met.name.as_str(), met.kind.as_str())).collect();
     let groups = shape::group(&names);
-    let targets: Vec<guess::Target> =
-        groups.iter().filter_map(|(shape, members)| target(shape, members, &keys)).collect();
+    let found = groups.iter().filter_map(|(shape, members)| target(shape, members, &keys));
+    let targets: Vec<guess::Target> = found.chain(known.targets()).collect();
     for (shape, members) in groups {
         let mut members: Vec<&SampledKey> = members.into_iter().map(|i| &keys[i]).collect();
         members.sort_by(|a, b| (&a.name, a.keyspace).cmp(&(&b.name, b.keyspace)));
@@ -137,6 +138,9 @@ pub async fn infer(
 struct DeclaredShapes<'a> {
     registry: &'a Registry,
     recogniser: Recogniser,
+    /// The ids of keys with one part, by template, and what the part is called: other keys may name them.
+    ids: BTreeMap<&'static str, (&'static str, HashSet<String>)>,
+    n_ids: usize,
 }
 
 impl DeclaredShapes<'_> {
@@ -158,7 +162,7 @@ impl DeclaredShapes<'_> {
 /// The first walk: names, types and TTLs.
 async fn take_down(
     keyspaces: &[Keyspace],
-    known: &DeclaredShapes<'_>,
+    known: &mut DeclaredShapes<'_>,
     options: &InferOptions,
     inference: &mut Inference,
     progress: impl Fn(Progress),
@@ -174,6 +178,7 @@ async fn take_down(
             }
             inference.keys += batch.len() as u64;
             let families = known.families(keyspace, &batch).await?;
+            known.note(&batch, &families, options.keys_max);
             let batch: Vec<String> = batch
                 .into_iter()
                 .zip(families)
@@ -184,6 +189,31 @@ async fn take_down(
         }
     }
     Ok(keys)
+}
+
+impl DeclaredShapes<'_> {
+    /// Takes down the ids of declared keys, at most so many. What is secret is not looked at.
+    fn note(&mut self, keys: &[Vec<u8>], families: &[Option<&'static Family>], max: usize) {
+        for (raw, family) in keys.iter().zip(families) {
+            let Some(family) = family.filter(|family| !family.has_secrets()) else { continue };
+            let ([slot], true) = (family.parts, self.n_ids < max) else { continue };
+            let Some(id) =
+                self.registry.parse(raw).and_then(|parsed| parsed.parts.into_iter().next())
+            else {
+                continue;
+            };
+            let (_, ids) = self.ids.entry(family.template).or_insert((slot.name, HashSet::new()));
+            self.n_ids += usize::from(ids.insert(id));
+        }
+    }
+
+    fn targets(&self) -> impl Iterator<Item = guess::Target> + '_ {
+        self.ids.iter().map(|(template, (word, ids))| guess::Target {
+            template: (*template).to_owned(),
+            word: (*word).to_owned(),
+            ids: ids.clone(),
+        })
+    }
 }
 
 impl Inference {

@@ -16,7 +16,7 @@ use super::{Inference, Proposal};
 
 /// A file with declarations for everything that was found.
 pub fn declarations(inference: &Inference, name: &str) -> String {
-    let (drafts, others) = drafts(inference, name);
+    let (drafts, others) = drafts(inference, name, &[]);
     let heading = Heading {
         name,
         prose: "Inferred from a database; the texts are guesses.",
@@ -28,7 +28,7 @@ pub fn declarations(inference: &Inference, name: &str) -> String {
 /// Declarations for what was found, to be put at the end of a file that has none of them.
 pub fn more_declarations(inference: &Inference, name: &str, known: &[&'static Family]) -> String {
     let taken: BTreeSet<String> = known.iter().map(|family| family.id()).collect();
-    let (mut drafts, others) = drafts(inference, name);
+    let (mut drafts, others) = drafts(inference, name, known);
     for draft in &mut drafts {
         // What the file calls something else already gets a number.
         let mut n = 2;
@@ -43,13 +43,18 @@ pub fn more_declarations(inference: &Inference, name: &str, known: &[&'static Fa
     new_declarations(heading, &drafts, known) + &others
 }
 
-fn drafts(inference: &Inference, owner: &str) -> (Vec<Draft>, String) {
+fn drafts(inference: &Inference, owner: &str, known: &[&'static Family]) -> (Vec<Draft>, String) {
     let (declared, others): (Vec<&Proposal>, Vec<&Proposal>) =
         inference.proposals.iter().partition(|proposal| can_be_declared(proposal));
-    let lates: BTreeMap<String, &'static LateFamily> = declared
-        .iter()
-        .map(|proposal| (proposal.shape.template(), keep(LateFamily::default())))
-        .collect();
+    let mut lates: BTreeMap<String, &'static LateFamily> = BTreeMap::new();
+    for family in known {
+        let late = keep(LateFamily::default());
+        late.set(family);
+        lates.insert(family.template.to_owned(), late);
+    }
+    for proposal in &declared {
+        lates.insert(proposal.shape.template(), keep(LateFamily::default()));
+    }
     let mut names = BTreeSet::new();
     let drafts: Vec<Draft> = declared
         .iter()
@@ -168,6 +173,7 @@ fn content(held: &ContentShape, lates: &BTreeMap<String, &'static LateFamily>) -
 
 fn encoding(guess: &Guess, lates: &BTreeMap<String, &'static LateFamily>) -> Encoding {
     match guess.refers.as_ref().and_then(|template| lates.get(template)) {
+        Some(late) if guess.whole => Encoding::KeyOf(*late),
         Some(late) => Encoding::Refers(*late),
         None => guess.encoding,
     }

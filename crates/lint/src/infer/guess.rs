@@ -63,8 +63,10 @@ pub struct Guess {
     /// The encoding, as a keys file notes it.
     #[serde(serialize_with = "as_text")]
     pub encoding: Encoding,
-    /// The template of the keys whose ids the values are.
+    /// The template of the keys that the values name.
     pub refers: Option<String>,
+    /// Whether they name them by their whole names, and not by their ids.
+    pub whole: bool,
     /// One of the values, shortened.
     pub example: String,
 }
@@ -72,7 +74,8 @@ pub struct Guess {
 impl PartialEq for Guess {
     fn eq(&self, other: &Self) -> bool {
         encoding_text(&self.encoding) == encoding_text(&other.encoding)
-            && (&self.refers, &self.example) == (&other.refers, &other.example)
+            && (&self.refers, self.whole, &self.example)
+                == (&other.refers, other.whole, &other.example)
     }
 }
 
@@ -86,6 +89,17 @@ pub(super) struct Target {
     pub(super) template: String,
     pub(super) word: String,
     pub(super) ids: HashSet<String>,
+}
+
+impl Target {
+    /// Is this the name of one of the keys?
+    fn has_key(&self, name: &str) -> bool {
+        let id = self.template.split_once('<').and_then(|(before, rest)| {
+            let (_, after) = rest.split_once('>')?;
+            name.strip_prefix(before)?.strip_suffix(after)
+        });
+        id.is_some_and(|id| self.ids.contains(id))
+    }
 }
 
 /// Members, fields or items read of each key.
@@ -164,7 +178,10 @@ impl Evidence {
         let members = || Guess::of(&self.values).refer(name, &self.values, targets);
         match self.kind.as_str() {
             "string" if is_hyperloglog(&self.values) => ContentShape::HyperLogLog,
-            "string" => ContentShape::String { value: Guess::of(&self.values) },
+            // A counter is called like what it counts, so its name says nothing.
+            "string" => ContentShape::String {
+                value: Guess::of(&self.values).refer("", &self.values, targets),
+            },
             "list" => ContentShape::List { item: members() },
             "set" => ContentShape::Set { member: members() },
             "zset" => ContentShape::SortedSet {
@@ -197,7 +214,8 @@ impl Evidence {
         if (1..=fields_max).contains(&fields.len()) && common && named {
             return ContentShape::Hash { fields: guessed(fields, self.n_keys, targets) };
         }
-        ContentShape::Map { field: Guess::of(&self.values), value: Guess::of(&self.seconds) }
+        let guess = |values: &[String]| Guess::of(values).refer("", values, targets);
+        ContentShape::Map { field: guess(&self.values), value: guess(&self.seconds) }
     }
 }
 
@@ -255,7 +273,7 @@ impl Guess {
     pub(super) fn of(values: &[String]) -> Self {
         let example: String =
             values.iter().min().map_or("", String::as_str).chars().take(40).collect();
-        Self { encoding: encoding(values), refers: None, example }
+        Self { encoding: encoding(values), refers: None, whole: false, example }
     }
 
     /// The same for scores, which are numbers by nature: few that are alike are no words.
@@ -286,6 +304,17 @@ impl Guess {
                 && distinct.iter().all(|value| target.ids.contains(*value))
         };
         self.refers = targets.iter().find(fits).map(|target| target.template.clone());
+        self.or_names(values, targets)
+    }
+
+    /// Sees whether the values are whole names of keys. One of them could be an accident.
+    fn or_names(mut self, values: &[String], targets: &[Target]) -> Self {
+        if self.refers.is_some() || values.iter().all(|value| *value == values[0]) {
+            return self;
+        }
+        let fits = |target: &&Target| values.iter().all(|value| target.has_key(value));
+        self.refers = targets.iter().find(fits).map(|target| target.template.clone());
+        self.whole = self.refers.is_some();
         self
     }
 }
@@ -439,6 +468,23 @@ mod tests {
         }
         assert!(!refers("counts", &ids) && !refers("", &ids));
         assert!(!refers("orders", &["1".to_owned(), "9".to_owned()]), "there is no order 9");
+    }
+
+    #[test]
+    fn whole_names_of_keys_refer_to_them() {
+        let ids = ["1", "2"].map(str::to_owned).into_iter().collect();
+        let targets =
+            [Target { template: "order:<order>:x".to_owned(), word: "order".to_owned(), ids }];
+        let refers = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+            let guess = Guess::of(&values).refer("last", &values, &targets);
+            assert_eq!(guess.whole, guess.refers.is_some());
+            guess.whole
+        };
+        assert!(refers(&["order:1:x", "order:2:x", "order:1:x"]));
+        assert!(!refers(&["order:1:x", "order:2:x", ""]) && !refers(&[]));
+        assert!(!refers(&["order:1:x"]), "one could be an accident");
+        assert!(!refers(&["order:1:x", "order:3:x"]) && !refers(&["order:1", "order:2"]));
     }
 
     #[test]

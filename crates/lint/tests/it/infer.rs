@@ -118,6 +118,42 @@ async fn update_adds_what_is_new_and_keeps_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_new_refers_to_what_the_file_declares() {
+    on_both_engines(async |store| {
+        for n in 1..=4 {
+            let lines = format!(
+                "SET order:{n} x\nRPUSH user:{n}:orders {n}\nSET last:{n} order:{n}\nHSET bill:{n} order_id {n} of order:{n}"
+            );
+            run(store, &lines).await;
+        }
+        let file = "[document]\nname = \"shop\"\n[parts]\norder = \"integer\"\n\
+                    [keys.purchase]\ntemplate = \"order:<order>\"\ntype = \"string\"\nttl = \"never\"\n";
+        let known = read(&[Source { name: "shop", text: file }])
+            .unwrap_or_else(|errors| panic!("{}", errors[0]))
+            .remove(0)
+            .families;
+        let registry = Registry::new(&[&known]);
+        let inference = infer(store, &registry, &InferOptions::default(), |_| {}).await.unwrap();
+        let more = more_declarations(&inference, "shop", &known);
+        for line in [
+            "item = { is = \"reference\", to = \"purchase\", text = \"such as `1`\" }",
+            "value = { is = \"key\", to = \"purchase\", text = \"such as `order:1`\" }",
+            "order_id = { is = \"reference\", to = \"purchase\", text = \"such as `1`\" }",
+            "of = { is = \"key\", to = \"purchase\", text = \"such as `order:1`\" }",
+        ] {
+            assert!(more.contains(line), "{line}\n{more}");
+        }
+        let text = format!("{file}{more}");
+        let documents = read(&[Source { name: "shop", text: &text }])
+            .unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
+        let registry = Registry::new(&[&documents[0].families]);
+        let report = lint(store, &registry, &Options::default(), |_| {}).await.unwrap();
+        assert!(report.is_clean(), "{:?}", report.findings);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn undeclared_keys_are_told_by_shape() {
     on_both_engines(async |store| {
         let script = "for i = 1, 5000 do redis.call('SET', 'visit:' .. i .. ':page', i) end";
