@@ -9,6 +9,7 @@ use crate::{
     limits::Take,
     parts::{Parts, milliseconds, to_json},
     progress::{Begin, End},
+    schedules::{self, ByName},
 };
 
 /// Makes a call with its arguments as a JSON object, and returns its answer as JSON.
@@ -31,6 +32,12 @@ pub async fn call(parts: &Parts, name: &str, text: &str) -> Result<String, Failu
         "stats" => read::<ByQueue<'_>>(text)?.stats(hive).await,
         "limits" => read::<ByQueue<'_>>(text)?.limits(hive).await,
         "setLimits" => read::<SetLimits<'_>>(text)?.run(hive).await,
+        "schedule" => schedules::set(read(text)?, hive).await,
+        "schedules" => schedules::list(hive).await,
+        "unschedule" => read::<ByName<'_>>(text)?.delete(hive).await,
+        "pauseSchedule" => read::<ByName<'_>>(text)?.pause(hive).await,
+        "resumeSchedule" => read::<ByName<'_>>(text)?.resume(hive).await,
+        "runSchedule" => read::<ByName<'_>>(text)?.run_now(hive).await,
         "listen" => read::<Listen>(text)?.run(hive, &parts.streams).await,
         "events" => read::<OfStream>(text)?.next(&parts.streams).await,
         "unlisten" => Ok(read::<OfStream>(text)?.close(&parts.streams)),
@@ -60,6 +67,7 @@ impl Advance {
         };
         let by = milliseconds(self.ms);
         parts.hive.move_time(by, || clock.advance(by)).await?;
+        schedules::queue_due(&parts.hive).await?;
         Ok("null".to_owned())
     }
 }

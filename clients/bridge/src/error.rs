@@ -1,7 +1,7 @@
 //! Why a call failed, in the words of `ts/errors.ts` and `keyrack/_errors.py`.
 
 use keyrack_entitlements::Error as LimitError;
-use keyrack_jobs::Error as JobError;
+use keyrack_jobs::{Error as JobError, recurring::Error as ScheduleError};
 use keyrack_keys::PartError;
 use keyrack_progress::Error as ProgressError;
 use keyrack_store::{Class, Error as StoreError, ServiceError};
@@ -77,6 +77,15 @@ impl From<JobError> for Failure {
         match error {
             JobError::Store(error) => error.into(),
             error => Failure::of(&error, error.is_transient()),
+        }
+    }
+}
+
+impl From<ScheduleError> for Failure {
+    fn from(error: ScheduleError) -> Failure {
+        match error {
+            ScheduleError::Store(error) => error.into(),
+            error => Failure::of(&error, matches!(error, ScheduleError::Busy { .. })),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! interpreter less than many objects, and each language has a quick reader for it. Times are in
 //! milliseconds.
 //!
-//! In reading order: `parts` is an opened store, `call` lists the calls, `jobs`, `events`, `limits` and
-//! `progress` have what they do. `work` is for workers, `clock` for tests. `error` says why something failed.
+//! In reading order: `parts` is an opened store, `call` lists the calls, `jobs`, `schedules`, `events`,
+//! `limits` and `progress` have what they do. `work` is for workers, `clock` for tests. `error` says why something failed.
 
 mod call;
 mod clock;
@@ -16,6 +16,7 @@ mod jobs;
 mod limits;
 mod parts;
 mod progress;
+mod schedules;
 mod work;
 
 pub use self::{
@@ -23,5 +24,6 @@ pub use self::{
     clock::TestClock,
     error::Failure,
     parts::{Parts, milliseconds, runtime, to_json},
+    schedules::run_beside,
     work::{Next, care},
 };

@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use keyrack_bridge::{Failure, Next, care, milliseconds, to_json};
+use keyrack_bridge::{Failure, Next, care, milliseconds, run_beside, to_json};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -199,7 +199,7 @@ impl Worker {
                 worker =
                     worker.on(queue, settings, move |context| handle(lane.clone(), place, context));
             }
-            let result = worker.run(stopped(stopping)).await;
+            let result = run_beside(&parts.hive, worker.run(stopped(stopping))).await;
             ending.result = Some(result.map_err(Failure::from));
         });
         Ok(Worker { lane, stop })

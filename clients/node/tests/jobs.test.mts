@@ -381,3 +381,37 @@ onEveryStore("a handler may return how to go on", async (app) => {
   await assert.rejects((await decide.submit("fatal")).result(SOON), /no use/);
   await assert.rejects((await decide.submit("cancel")).result(SOON), { errorClass: "canceled" });
 });
+
+onEveryStore("a batch handler gets many jobs", async (app) => {
+  const sizes: number[] = [];
+  const insert = app.batch(
+    "insert",
+    (rows: { id: number }[], jobs: Job[]) => {
+      sizes.push(rows.length);
+      assert.equal(jobs.length, rows.length);
+      return rows.map(({ id }) => (id === 7 ? new TypeError("no row 7") : id * 2));
+    },
+    { size: 10, wait: 200, retries: 0 },
+  );
+  const handles = await insert.submitMany([...Array(25).keys()].map((id) => ({ id })));
+  await using _worker = app.worker();
+  const seventh = handles.splice(7, 1);
+  await assert.rejects(results(seventh), /no row 7/);
+  const expected = [...Array(25).keys()].filter((id) => id !== 7).map((id) => id * 2);
+  assert.deepEqual(await results(handles), expected);
+  assert.equal(sizes.reduce((sum, size) => sum + size), 25);
+  assert.ok(sizes.length < 10 && Math.max(...sizes) <= 10, `${sizes}`);
+});
+
+onEveryStore("a batch handler that throws or forgets a result fails all its jobs", async (app) => {
+  const throws = app.batch("throws", () => Promise.reject(new TypeError("no database")), { retries: 0 });
+  const forgets = app.batch("forgets", (rows: number[]) => rows.slice(1), { retries: 0 });
+  await using _worker = app.worker();
+  await assert.rejects(results(await throws.submitMany([1, 2])), /no database/);
+  const [one, two] = await forgets.submitMany([1, 2]);
+  for (const handle of [one, two]) {
+    assert.ok(handle !== undefined);
+    await assert.rejects(handle.result(SOON), /inputs and returned/);
+  }
+  assert.throws(() => app.batch("none", (rows: number[]) => rows, { size: 0 }), /size: 0/);
+});

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 
+import { batched, type BatchHandler, type BatchOptions } from "./batch";
 import { InvalidError } from "./errors";
 import { EventStream } from "./events";
 import { Handle } from "./handle";
@@ -9,6 +10,7 @@ import { Limits } from "./limits";
 import { Queue, type Handler, type QueueOptions, type ServeOptions } from "./queue";
 import { Rack } from "./rack";
 import { track, type TrackOptions } from "./track";
+import type { Schedule } from "./types";
 import { Worker, type WorkerOptions } from "./worker";
 
 const URL_START = /^(embedded|redis|rediss|redis\+unix|redis\+sentinel|redis\+cluster):/;
@@ -105,6 +107,17 @@ export class App {
     return this.queue<Input, Output>(name, rest).handle(handler, serve);
   }
 
+  /** A queue whose handler takes many jobs in one call. Each is submitted, retried and shown on its own. */
+  batch<Input, Output>(
+    name: string,
+    handler: BatchHandler<Input, Output>,
+    options: BatchOptions<Input, Output> = {},
+  ): Queue<Input, Output> {
+    const { size = 100, wait = 10, ...rest } = options;
+    // The next calls fill up while one is under way.
+    return this.task(name, batched(handler, size, wait), { ...rest, concurrency: 4 * size });
+  }
+
   /** The job with this id. */
   job<Output = unknown>(id: string): Handle<Output> {
     return new Handle<Output>(() => this.rack, id);
@@ -159,6 +172,31 @@ export class App {
     options: TrackOptions = {},
   ): AsyncGenerator<T, void, undefined> {
     return track(() => this.rack, items, name, options);
+  }
+
+  /** All schedules of the store, by name: those of queues, and those that others have made. */
+  schedules(): Promise<Schedule[]> {
+    return this.rack.call("schedules", {});
+  }
+
+  /** Deletes a schedule. Jobs that it has queued stay. */
+  async unschedule(name: string): Promise<void> {
+    await this.rack.call("unschedule", { name });
+  }
+
+  /** Skips the runs of a schedule until it is resumed. */
+  async pauseSchedule(name: string): Promise<void> {
+    await this.rack.call("pauseSchedule", { name });
+  }
+
+  /** Lets a schedule run again. */
+  async resumeSchedule(name: string): Promise<void> {
+    await this.rack.call("resumeSchedule", { name });
+  }
+
+  /** Queues the job of a schedule now. Its times stay as they are. */
+  async runSchedule(name: string): Promise<void> {
+    await this.rack.call("runSchedule", { name });
   }
 
   /** Stops the workers and closes the store. Calls that are under way are rejected. */

@@ -1,6 +1,7 @@
 /** Job queues, progress bars and rate limits, on Redis or with no Redis at all. */
 
 export { App, open, type OpenOptions, type TaskOptions } from "./app";
+export { type BatchHandler, type BatchOptions } from "./batch";
 export {
   Cancel,
   ClosedError,
@@ -35,6 +36,9 @@ export type {
   JobStatus,
   LimitOptions,
   QueueLimits,
+  Schedule,
+  ScheduleDefinition,
+  ScheduleTimes,
   StoredJob,
   SubmitOutcome,
   Verdict,

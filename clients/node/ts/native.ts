@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { NativeFailure } from "./errors";
 import type { QueueStats } from "./queue";
-import type { JobEvent, QueueLimits, StoredJob, Verdict } from "./types";
+import type { JobEvent, QueueLimits, Schedule, ScheduleDefinition, StoredJob, Verdict } from "./types";
 
 /** The calls of a store: arguments and answer of each. */
 export interface Calls {
@@ -20,6 +20,12 @@ export interface Calls {
   stats: [{ queue: string }, QueueStats];
   limits: [{ queue: string }, QueueLimits];
   setLimits: [{ queue: string; limits: QueueLimits }, null];
+  schedule: [ScheduleDefinition, null];
+  schedules: [Record<string, never>, Schedule[]];
+  unschedule: [{ name: string }, null];
+  pauseSchedule: [{ name: string }, null];
+  resumeSchedule: [{ name: string }, null];
+  runSchedule: [{ name: string }, null];
   listen: [{ queues: string[] }, number];
   events: [{ stream: number; timeout?: number }, JobEvent[] | null];
   unlisten: [{ stream: number }, null];

@@ -7,7 +7,8 @@ import type { Job } from "./job";
 import { encode } from "./json";
 import { toStored, type SubmitOptions } from "./options";
 import { validate, type StandardSchema } from "./schema";
-import type { QueueLimits, SubmitOutcome } from "./types";
+import { toDefinition } from "./schedules";
+import type { QueueLimits, ScheduleTimes, SubmitOutcome } from "./types";
 
 /** Does the work of a job. What it returns is the job's result, unless it says how to go on. */
 export type Handler<Input, Output> = (
@@ -102,6 +103,19 @@ export class Queue<Input = unknown, Output = unknown> {
     }
     const told = await this.#submit(await this.#argumentsOfMany([...inputs]), options);
     return told.map((one) => this.#handle(one));
+  }
+
+  /**
+   * Runs jobs of this queue by the calendar, under a name of the schedule. A schedule of the name that is there
+   * already gets this definition. Its jobs have the options of the queue in the store. Workers run schedules,
+   * and so does `keyrack serve`.
+   */
+  async schedule(name: string, input: Input, times: ScheduleTimes): Promise<void> {
+    const { input: schema, positional } = this.#options;
+    if (schema !== undefined) await validate(schema, input, "the input");
+    const isList = positional === true && Array.isArray(input) && input.length === 1;
+    const argument: unknown = isList ? input[0] : input;
+    await this.#app.rack.call("schedule", toDefinition(name, this.name, argument, times));
   }
 
   /** Says how jobs of this queue are done by the workers of this program. */

@@ -94,6 +94,50 @@ export interface LimitOptions {
   amount?: number;
 }
 
+/** When a schedule runs: one of `cron`, `every` and `at`. */
+export interface ScheduleTimes {
+  /** A cron expression of five fields, or six with seconds in front. It needs a `zone`. */
+  cron?: string;
+  /** The time zone, such as `Europe/Berlin`. */
+  zone?: string;
+  /** Milliseconds between two runs, in whole seconds. */
+  every?: number;
+  /** The first run of `every`; otherwise one period after the definition. */
+  start?: Date | string;
+  /** The one time at which it runs. */
+  at?: Date | string;
+  /** Missed runs that are made up for: 0 skips them, 1 (default) makes one run of all. */
+  catchUp?: number;
+}
+
+/** A schedule in the words of HTTP. */
+export interface ScheduleDefinition {
+  name: string;
+  queue?: string;
+  /** The one argument of its jobs. */
+  kwargs?: Record<string, unknown>;
+  cron?: string;
+  zone?: string;
+  every?: string;
+  from?: string;
+  at?: string;
+  catch_up?: number;
+  [filter: string]: unknown;
+}
+
+/** A schedule as it is stored. */
+export interface Schedule {
+  name: string;
+  /** The queue that its jobs are put into; null for the hot queue. */
+  queue: string | null;
+  /** When it runs, in words. */
+  times: string;
+  /** Unix milliseconds. */
+  nextRunAt: number | null;
+  paused: boolean;
+  definition: ScheduleDefinition;
+}
+
 /** Whether something may be done, and what is left. */
 export interface Verdict {
   /** Whether it may be done. If not, nothing was taken. */

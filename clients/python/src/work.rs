@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use keyrack_bridge::{Failure, Next, care};
+use keyrack_bridge::{Failure, Next, care, run_beside};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -311,9 +311,10 @@ impl Worker {
         let (stop, mut stopping) = watch::channel(false);
         let end = Arc::new(End::default());
         let (ended, lanes) = (end.clone(), [plain.clone(), coroutines.clone()]);
+        let hive = opened.parts().hive.clone();
         opened.handle().spawn(async move {
             let told = async move { drop(stopping.wait_for(|stopping| *stopping).await) };
-            let result = worker.run(told).await.map_err(Failure::from);
+            let result = run_beside(&hive, worker.run(told)).await.map_err(Failure::from);
             *ended.result.lock() = Some(result);
             ended.changed.notify_all();
             lanes.iter().for_each(|lane| lane.end());

@@ -25,6 +25,7 @@ from ._job import Job, current_job
 from ._limits import Limits, QueueLimits, Verdict
 from ._options import Options, Unique
 from ._progress import track
+from ._schedules import Schedule, Times
 from ._task import AsyncTask, Call, PlainTask, Task
 from ._tqdm import tqdm, trange
 from ._work import Worker
@@ -55,10 +56,12 @@ __all__ = [
     "PlainTask",
     "QueueLimits",
     "Retry",
+    "Schedule",
     "Snooze",
     "Status",
     "SubmitOutcome",
     "Task",
+    "Times",
     "UnavailableError",
     "Unique",
     "Verdict",

@@ -15,6 +15,7 @@ from ._handle import Handle, outcomes, outcomes_async
 from ._keyrack import Rack
 from ._limits import Limits, QueueLimits
 from ._options import Options, check_options
+from ._schedules import Schedule
 from ._task import AsyncTask, PlainTask, Settings, Task
 
 if TYPE_CHECKING:
@@ -292,6 +293,26 @@ class App:
     ) -> None:
         """Replaces all limits of a queue. What is left out is not limited, or has its default."""
         self.call("setLimits", {"queue": _name(queue), "limits": limits})
+
+    def schedules(self) -> list[Schedule]:
+        """All schedules of the store, by name: those of tasks, and those that others have made."""
+        return [Schedule.of(told) for told in self.call("schedules", {})]
+
+    def unschedule(self, name: str) -> None:
+        """Deletes a schedule. Jobs that it has queued stay."""
+        self.call("unschedule", {"name": name})
+
+    def pause_schedule(self, name: str) -> None:
+        """Skips the runs of a schedule until it is resumed."""
+        self.call("pauseSchedule", {"name": name})
+
+    def resume_schedule(self, name: str) -> None:
+        """Lets a schedule run again."""
+        self.call("resumeSchedule", {"name": name})
+
+    def run_schedule(self, name: str) -> None:
+        """Queues the job of a schedule now. Its times stay as they are."""
+        self.call("runSchedule", {"name": name})
 
     def worker(
         self,

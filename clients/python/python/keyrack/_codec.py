@@ -107,6 +107,25 @@ def decoder(kind: Any) -> Decoder:
     return getattr(kind, "model_validate", None)
 
 
+def takes_object(kind: Any) -> bool:
+    """Whether a value of a type can come from a JSON object. Without a type it can."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return takes_object(arguments[0])
+    if origin is Union or origin is types.UnionType:
+        return any(takes_object(each) for each in arguments)
+    kind = kind if origin is None else origin
+    if not isinstance(kind, type) or kind is type(None):
+        return kind is not type(None)
+    return not (kind in _NO_OBJECTS or issubclass(kind, enum.Enum))
+
+
+#: Types of which no value is an object in JSON.
+_NO_OBJECTS: frozenset[Any] = frozenset(
+    (str, int, bool, bytes, list, tuple, set, frozenset, collections.abc.Sequence, *_FROM_TEXT)
+)
+
+
 def _union(kinds: tuple[Any, ...]) -> Decoder:
     decoders = [decoder(kind) for kind in kinds if kind is not type(None)]
     found = [each for each in decoders if each is not None]

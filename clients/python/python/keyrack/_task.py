@@ -10,10 +10,11 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from . import _bridge
-from ._codec import Decoder, decode, decoder, encode
+from ._codec import Decoder, decode, decoder, encode, takes_object
 from ._errors import InvalidError
 from ._handle import Handle
 from ._options import Options, check_options, stored_options
+from ._schedules import Times, stored_times
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -89,6 +90,18 @@ class Task(Generic[P, T]):
         ids = await _bridge.call_text(self.app, "submit", self._request + data + "}")
         return self._handles(ids)
 
+    def schedule(self, name: str, arguments: Any = None, **times: Unpack[Times]) -> None:
+        """Runs the task by the calendar, under a name of the schedule.
+
+        `arguments` are the arguments by name; if the first parameter takes an object, they are that object. A
+        schedule of the name that is there already gets this definition. Its jobs have the options of
+        the queue. Workers run schedules, and so does `keyrack serve`.
+        """
+        kwargs = {} if arguments is None else decode(encode(arguments))
+        self._shape.check_object(kwargs)
+        draft = {"name": name, "queue": self.queue, "kwargs": kwargs, **stored_times(times)}
+        self.app.call("schedule", draft)
+
     def _data_of_many(self, calls: Iterable[Any]) -> str:
         if "id" in self._options:
             raise InvalidError('"id" is for one job; give "key" to submit many at most once')
@@ -118,7 +131,7 @@ class Task(Generic[P, T]):
         """Calls the function with the arguments of a job."""
         shape = self._shape
         args = decode(data)
-        if shape.is_plain:
+        if shape.is_plain and not shape.is_by_name(args):
             return self._function(*args)
         args, kwargs = shape.arguments(args)
         return self._function(*args, **kwargs)
@@ -187,6 +200,12 @@ class _Shape:
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY
         }
         self.result: Decoder = decoder(hints.get("return"))
+        #: Names of the parameters by which an object gives them; None where it is the first argument.
+        self.by_name: dict[str, Decoder] | None = None
+        first = hints.get(positional[0].name) if positional else str
+        if not self.has_rest and not takes_object(first):
+            self.by_name = {p.name: read for p, read in zip(positional, self.positional)}
+            self.by_name.update(self.keywords)
         self.is_plain = not self.has_keywords and not any(self.positional) and self.rest is None
 
     def data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -201,9 +220,26 @@ class _Shape:
         data = list(bound.args)
         return [*data, bound.kwargs] if self.has_keywords else data
 
+    def is_by_name(self, data: list[Any]) -> bool:
+        """Whether a job has an object where the function takes none: then it gives the arguments by name."""
+        return len(data) == 1 and type(data[0]) is dict and self.by_name is not None
+
+    def check_object(self, given: Any) -> None:
+        """Refuses an object, the one argument of a job, that the function could not be called with."""
+        if not isinstance(given, dict):
+            raise InvalidError(f"the arguments of a schedule are an object, not {given!r}")
+        args, kwargs = ((given,), {}) if self.by_name is None else ((), given)
+        try:
+            self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise InvalidError(f"the arguments of the schedule: {error}") from error
+
     def arguments(self, data: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The list of a job as arguments."""
         kwargs: dict[str, Any] = {}
+        if self.by_name is not None and self.is_by_name(data):
+            by_name = self.by_name
+            return [], {name: _read(by_name.get(name), value) for name, value in data[0].items()}
         if self.has_keywords and data and isinstance(data[-1], dict):
             *data, kwargs = data
             kwargs = {name: _read(self.keywords.get(name), value) for name, value in kwargs.items()}
