@@ -34,6 +34,11 @@ pub(super) fn read(entry: &Entry, template: &Template, legend: &[(String, String
         }
         "sorted set" => {
             let score = if is_moment(&words) { Encoding::UnixSeconds } else { Encoding::Float };
+            if is_moment(&words) && !words.contains("second") && !words.contains("unix") {
+                unsure.push(
+                    "the page does not say the unit of the scores; seconds are a guess".into(),
+                );
+            }
             Content::SortedSet { member: value(member(&words)), score: value(score) }
         }
         "set" => Content::Set(value(member(&words))),

@@ -43,6 +43,17 @@ fn labels_with_shouted_placeholders_and_a_legend() {
 }
 
 #[test]
+fn times_without_a_unit_are_marked() {
+    let notes = |score: &str| {
+        let page = format!("Name: `app:z:ORDER` - Sorted set, never expires\nScore: {score}\n");
+        import("page", &page)[0].notes.join("\n")
+    };
+    let unit = "unsure: the page does not say the unit of the scores; seconds are a guess";
+    assert!(notes("timestamp of the order").contains(unit));
+    assert!(!notes("timestamp in seconds").contains(unit) && !notes("price").contains(unit));
+}
+
+#[test]
 fn fenced_names_are_told_from_examples() {
     let page = "#### Keys\n\n```\nset:teams\n```\n\nAll teams.\n\n```\nset:TEAM:players\n```\n\nA set of players.\n\nExamples:\n```\nset:7:players\n```\n\nContents of\n```\nset:7:players\n```\nwould be:\n\n```\n1) \"x\"\n```\n";
     assert_eq!(drafted(page), ["set set:teams", "set set:<team>:players"]);
