@@ -76,6 +76,7 @@ fn guide_to_journeys_can_be_typed_as_it_is_printed() {
 fn readme_can_be_typed_as_it_is_printed() {
     let (_dir, _serve, run) = type_lines(&lines_to_type("README.md"));
     assert!(run.stdout.contains("  completed  "), "{run:?}");
+    assert!(run.stdout.contains(r#""result":"hello Ada""#), "{run:?}");
     assert!(run.stdout.contains("part 3\n"), "{run:?}");
     assert!(run.stdout.contains("trace:<user_sub>:<bar>:<trace_uid>:step:<position>"), "{run:?}");
 }
