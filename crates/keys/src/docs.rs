@@ -70,13 +70,9 @@ fn write_page(page: &mut String, registry: &Registry, owners: &[&str]) -> fmt::R
     writeln!(page, "\n| key or channel | type | expires | owner |\n|---|---|---|---|")?;
     for family in registry.all() {
         let expires = if family.is_channel() { String::new() } else { family.ttl.to_string() };
-        writeln!(
-            page,
-            "| `{}` | {} | {expires} | {} |",
-            family.template,
-            family.content.noun(),
-            family.owner
-        )?;
+        let owner = if family.team.is_empty() { family.owner } else { family.team };
+        let (template, noun) = (family.template, family.content.noun());
+        writeln!(page, "| `{template}` | {noun} | {expires} | {} |", cell(owner))?;
     }
     for owner in owners {
         writeln!(page, "\n## {owner}")?;

@@ -81,6 +81,9 @@ fn file_takes_the_place_of_our_own_declarations() {
         markdown.starts_with("# Keys and channels of shop\n\nWhat the shop keeps"),
         "{markdown}"
     );
+    assert!(
+        markdown.contains("| `basket:<user>` | set | always, within 3600 s | checkout team |\n")
+    );
     let page = Run::line_in(dir.path(), "keys doc --html --keys shop.keys.toml").stdout;
     assert!(page.starts_with("<!doctype html>") && page.contains("order:&lt;order&gt;"), "{page}");
     assert!(!page.contains("http"), "the page needs no other host");
@@ -257,9 +260,23 @@ fn program_may_do_what_the_file_says_and_nothing_else() {
     {
         assert_eq!(send(&mut mailer, line), refused, "{line}");
     }
+    // Who writes one channel and reads another may not write that one.
+    let more = "[channels.stock]\ntemplate = \"ps:stock\"\nmessage = \"integer\"\nwriters = [\"depot\"]\nreaders = [\"shop\"]\n";
+    fs::write(dir.path().join("shop.keys.toml"), format!("{SHOP}\n{more}")).unwrap();
+    let (mut shop, mut depot) = (user("shop"), user("depot"));
+    for (line, expected) in [
+        ("PUBLISH ps:orders 7", Ok(())),
+        ("HSET order:7 total 2", Ok(())),
+        ("PUBLISH ps:stock 7", refused.clone()),
+        ("SUBSCRIBE ps:stock", Ok(())),
+    ] {
+        assert_eq!(send(&mut shop, line), expected, "{line}");
+    }
+    assert_eq!(send(&mut depot, "PUBLISH ps:stock 7"), Ok(()));
+    assert_eq!(send(&mut depot, "PUBLISH ps:orders 7"), refused);
     let unknown = Run::line_in(dir.path(), "keys acl --program nobody --keys shop.keys.toml");
     assert_eq!(unknown.code, Some(3));
-    assert!(unknown.stderr.contains("programs are mailer, shop"), "{unknown:?}");
+    assert!(unknown.stderr.contains("programs are depot, mailer, shop"), "{unknown:?}");
 }
 
 #[test]

@@ -51,6 +51,9 @@ const WRITING: &[&str] = &[
 const LISTENING: &[&str] =
     &["subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"];
 
+/// What sends to channels.
+const PUBLISHING: [&str; 2] = ["publish", "spublish"];
+
 /// The line of an ACL file.
 pub(super) fn line(program: &str, args: &Args) -> Result<String, Failure> {
     let layout = if args.cluster { Layout::Cluster } else { Layout::Documented };
@@ -72,6 +75,7 @@ pub(super) fn line(program: &str, args: &Args) -> Result<String, Failure> {
         words.push(format!("&{}", family.narrow_pattern(layout, &[])));
     }
     words.extend(commands(&written, &read).into_iter().map(|command| format!("+{command}")));
+    words.extend(publishing(&written, &read, layout));
     Ok(words.join(" "))
 }
 
@@ -92,10 +96,25 @@ fn commands(written: &[&Family], read: &[&Family]) -> BTreeSet<String> {
     if written.iter().chain(read).any(|family| family.is_channel()) {
         commands.extend(LISTENING.iter().map(|name| (*name).to_owned()));
     }
-    if written.iter().any(|family| family.is_channel()) {
-        commands.extend(["publish", "spublish"].map(str::to_owned));
+    if written.iter().any(|family| family.is_channel())
+        && !read.iter().any(|family| family.is_channel())
+    {
+        commands.extend(PUBLISHING.map(str::to_owned));
     }
     commands
+}
+
+/// The right to send to the channels that the program writes and not to those that it only reads: a selector of its own,
+/// because channels have no rights like those to keys.
+fn publishing(written: &[&Family], read: &[&Family], layout: Layout) -> Option<String> {
+    let channels: Vec<String> = written
+        .iter()
+        .filter(|family| family.is_channel())
+        .map(|family| format!("&{}", family.narrow_pattern(layout, &[])))
+        .collect();
+    let is_needed = !channels.is_empty() && read.iter().any(|family| family.is_channel());
+    let [publish, spublish] = PUBLISHING;
+    is_needed.then(|| format!("(+{publish} +{spublish} {})", channels.join(" ")))
 }
 
 /// The categories of commands for a type. Rights to keys keep readers from those that write.

@@ -300,6 +300,7 @@ const NOT_SENT: &[(&str, &str)] = &[
     ("keyrack/src/keys/migrate/apply.rs", "renamenx"),
     ("keyrack/src/keys/migrate/apply.rs", "dump"),
     ("keyrack/src/keys/migrate/apply.rs", "restore"),
+    ("keyrack/src/keys/migrate/place.rs", "dump"),
     ("keyrack/src/keys/migrate/place.rs", "lset"),
     // For types and sizes that only keys files declare.
     ("lint/src/content.rs", "xrange"),

@@ -10,7 +10,7 @@ use keyrack_store::{Error, Keyspace, Store};
 use redis::{Pipeline, Value};
 
 use super::form::Form;
-use super::place::Place;
+use super::place::{Place, remove_unchanged};
 use super::plan::{Change, Step};
 use crate::{Exit, Failure};
 
@@ -233,12 +233,17 @@ impl Batch<'_> {
         for (old, new) in renames {
             let (Some(content), Some(ttl)) = (replies.next(), replies.next()) else { break };
             let (Value::BulkString(content), Value::Int(ttl)) = (content, ttl) else { continue };
-            if self.restore(new, &content, ttl.max(0)).await? {
-                let mut remove = redis::cmd("UNLINK");
-                remove.arg(old).exec_async(&mut self.store.connection()).await?;
+            if !self.restore(new, &content, ttl.max(0)).await? {
+                outcome.taken += 1;
+                continue;
+            }
+            let mut connection = self.store.connection();
+            let removed: u64 = remove_unchanged(old, &content).query_async(&mut connection).await?;
+            if removed == 1 {
                 outcome.done += 1;
             } else {
-                outcome.taken += 1;
+                // Somebody has written the old key meanwhile: it is the one that counts, and is left for another run.
+                remove_unchanged(new, &content).exec_async(&mut connection).await?;
             }
         }
         Ok(())

@@ -94,7 +94,10 @@ impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Form::Moment { from, to } => write!(f, "{} to {}", from.word(), to.word()),
-            Form::Words(words) => write!(f, "a table of {} words", words.len()),
+            Form::Words(words) => match words.len() {
+                1 => f.write_str("a table of one word"),
+                n => write!(f, "a table of {n} words"),
+            },
         }
     }
 }

@@ -167,6 +167,13 @@ impl Place {
     }
 }
 
+/// The command that removes a key if it still holds what was dumped. It answers 1 if it did.
+pub(super) fn remove_unchanged(key: &str, dumped: &[u8]) -> redis::Cmd {
+    let mut remove = redis::cmd("EVAL");
+    remove.arg(REMOVE).arg(1).arg(key).arg(dumped);
+    remove
+}
+
 fn bytes(value: Value) -> Option<Vec<u8>> {
     match value {
         Value::BulkString(bytes) => Some(bytes),
@@ -176,7 +183,12 @@ fn bytes(value: Value) -> Option<Vec<u8>> {
     }
 }
 
-// All of them: KEYS[1] is the key, ARGV[1] the old value, ARGV[2] the new one, ARGV[3] what it is found by. The new value
+/// What was written after the dump would be lost with the key.
+const REMOVE: &str = "
+    if redis.call('DUMP', KEYS[1]) ~= ARGV[1] then return 0 end
+    return redis.call('UNLINK', KEYS[1])";
+
+// All of these: KEYS[1] is the key, ARGV[1] the old value, ARGV[2] the new one, ARGV[3] what it is found by. The new value
 // is there before the old one goes, as a key that is empty in between would lose its TTL.
 
 const VALUE: &str = "
@@ -230,3 +242,27 @@ const MAP_FIELD: &str = "
     redis.call('HSET', KEYS[1], ARGV[2], value)
     redis.call('HDEL', KEYS[1], ARGV[1])
     return 1";
+
+#[cfg(test)]
+mod tests {
+    use redis::Commands as _;
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_was_written_while_it_moved_is_not_removed() {
+        let server = keyrack_testkit::RedisServer::start();
+        let mut redis = server.connection();
+        let _: () = redis.set("order:1", "open").unwrap();
+        let dumped: Vec<u8> = redis::cmd("DUMP").arg("order:1").query(&mut redis).unwrap();
+        let _: () = redis.set("order:1", "paid").unwrap();
+        let remove = |key, dumped: &[u8]| -> u64 {
+            remove_unchanged(key, dumped).query(&mut server.connection()).unwrap()
+        };
+        assert_eq!((remove("order:1", &dumped), remove("order:2", &dumped)), (0, 0));
+        assert_eq!(redis.get::<_, String>("order:1").unwrap(), "paid");
+        let dumped: Vec<u8> = redis::cmd("DUMP").arg("order:1").query(&mut redis).unwrap();
+        assert_eq!(remove("order:1", &dumped), 1);
+        assert!(!redis.exists::<_, bool>("order:1").unwrap());
+    }
+}
