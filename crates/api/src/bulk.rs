@@ -103,7 +103,7 @@ async fn bulk(
 ) -> Result<(Extension<Subject>, Json<BulkDone>), Problem> {
     let hive = &app.services.jobs().await?.hive;
     hive.check_queue(&queue).await?;
-    let filter = Filter { place: which.place, text: which.text, tag: which.tag };
+    let filter = Filter { text: which.text, tag: which.tag, ..Filter::at(which.place) };
     let done = hive.bulk(&queue, &filter, &what, which.dry_run, which.cursor.as_deref()).await?;
     let mark = if which.dry_run { " (only counted)" } else { "" };
     let subject = format!("{} {queue}: {} of {}{mark}", filter.place, done.changed, done.matched);

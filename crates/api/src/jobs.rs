@@ -27,6 +27,8 @@ pub(super) struct JobsQuery {
     text: Option<String>,
     /// A tag that they have.
     tag: Option<String>,
+    /// The group of failures that their last failed attempt is in.
+    error: Option<String>,
     /// The `next` of the page before.
     cursor: Option<String>,
     /// How many to show: 1 to 500, and 50 unless said otherwise.
@@ -56,8 +58,9 @@ pub(super) async fn list(
     }
     let hive = &app.services.jobs().await?.hive;
     hive.check_queue(&queue).await?;
-    let filter = Filter { place: query.place, text: query.text, tag: query.tag };
-    let page = hive.list(&queue, &filter, query.cursor.as_deref(), limit).await?;
+    let JobsQuery { place, text, tag, error, cursor, .. } = query;
+    let filter = Filter { place, text, tag, error };
+    let page = hive.list(&queue, &filter, cursor.as_deref(), limit).await?;
     Ok(Json(Jobs { jobs: page.jobs.into_iter().map(Into::into).collect(), next: page.next }))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! One module for each noun, with its routes and what goes over the wire. Every handler says in an attribute what the
 //! description at `/openapi.json` says about it, and a route cannot be added without. In reading order: `queues` and
-//! `jobs` are what people look at; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
+//! `jobs` are what people look at, `times` and `errors` how long jobs took and why they failed; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
 //! jobs; `events` streams what happens; `recurring` is what runs by the calendar; `audit` tells who has changed what.
 //! `routes` holds routes with their permissions; `statuses` adds the statuses of errors to the description.
 //!
@@ -22,6 +22,7 @@ mod checkout;
 mod deploys;
 mod dev;
 mod entitlements;
+mod errors;
 mod events;
 mod jobs;
 mod journeys;
@@ -214,6 +215,7 @@ fn shared_routes() -> Routes {
         .add(Permission::read(Admin), routes!(audit::list))
         .add(Permission::unaudited_change(Operator), routes!(progress::examples::start))
         .add(Permission::read(Viewer), routes!(progress::examples::result))
+        .merge(errors::router())
         .merge(recurring::router())
         .merge(recommendations::router())
 }

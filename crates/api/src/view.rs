@@ -61,6 +61,8 @@ struct JobSchema {
     result: serde_json::Value,
     /// Why it failed permanently.
     failed_reason: Option<String>,
+    /// The group of failures that its last failed attempt is in.
+    error_group: Option<String>,
     /// The jobs that wait for it.
     dependants: Vec<String>,
     /// What happened to it, oldest first.

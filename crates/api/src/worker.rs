@@ -7,6 +7,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use axum::{Json, extract::State, http::StatusCode};
 use keyrack_jobs::bee::{
     Care, Claim, ClaimGuard, Claimed, End, Failure, Hive, Outcome, Status, Verdict, WorkerInfo,
+    errors::check_version,
     keys::{Jid, QueueName, WorkerId},
 };
 use keyrack_services::Jobs;
@@ -52,7 +53,8 @@ pub(super) async fn claim(
         return Err(invalid("max", "0; give at least 1"));
     }
     let mut visit = Visit { jobs, claim: &claim, is_over: wish.worker.is_some() };
-    register(jobs, &claim, wish.holding).await?;
+    wish.version.as_deref().map_or(Ok(()), check_version)?;
+    register(jobs, &claim, wish.holding, wish.version).await?;
     let _permit = app.permit_to_wait()?;
     let claimed = keep(claim_unless_stopped(&app, jobs, &claim, wait).await?);
     visit.is_over = visit.is_over || !claimed.jobs.is_empty();
@@ -331,19 +333,25 @@ fn keep(caught: Option<ClaimGuard>) -> Claimed {
 
 /// Registers a worker, unless it was a moment ago: being on the list of workers is what gives it a share of the jobs. Gives
 /// back what it does not hold.
-async fn register(jobs: &Jobs, claim: &Claim, holding: Option<Vec<String>>) -> Result<(), Problem> {
+async fn register(
+    jobs: &Jobs,
+    claim: &Claim,
+    holding: Option<Vec<String>>,
+    version: Option<String>,
+) -> Result<(), Problem> {
     if holding.is_none() && jobs.waiters.is_registered(claim) {
         return Ok(());
     }
-    let info = info(&jobs.hive, claim).await?;
+    let info = info(&jobs.hive, claim, version).await?;
     let kept = jobs.hive.heartbeat(&claim.queue, &claim.worker, claim.lock, Some(&info)).await?;
     jobs.waiters.note_registered(claim);
     give_back_unknown(&jobs.hive, claim, kept, holding).await
 }
 
-/// What is stored about a worker over HTTP, which tells nothing about itself.
-async fn info(hive: &Hive, claim: &Claim) -> Result<WorkerInfo, Problem> {
+/// What is stored about a worker over HTTP, which tells nothing about itself but its version.
+async fn info(hive: &Hive, claim: &Claim, version: Option<String>) -> Result<WorkerInfo, Problem> {
     let known = hive.worker_info(&claim.queue, &claim.worker).await?;
+    let known_version = known.as_ref().and_then(|info| info.version.clone());
     Ok(WorkerInfo {
         started_at: known.map_or_else(|| hive.now_ms(), |info| info.started_at),
         concurrency: claim.max as u64,
@@ -351,6 +359,7 @@ async fn info(hive: &Hive, claim: &Claim) -> Result<WorkerInfo, Problem> {
         listens: false,
         isolates: false,
         stop_ms: None,
+        version: version.or(known_version),
     })
 }
 

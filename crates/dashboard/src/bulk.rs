@@ -201,7 +201,7 @@ impl BulkQuery {
             self.place.parse().map_err(|reason: String| form::wrong("place", &reason))?;
         what.check_place(place)?;
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let filter = Filter { place, text: some(&self.text), tag: some(&self.tag) };
+        let filter = Filter { text: some(&self.text), tag: some(&self.tag), ..Filter::at(place) };
         Ok(Plan { what, queue: queue_name(self.queue.as_str())?, filter })
     }
 

@@ -279,7 +279,7 @@ impl FindQuery {
                 from.take().filter(is_still_there).map(|from| from.at).filter(|at| !at.is_empty());
             let next_chunk = later.first();
             for (spot, (queue, place)) in occupied.iter().enumerate() {
-                let filter = Filter { place: *place, text: text.clone(), tag: None };
+                let filter = Filter { text: text.clone(), ..Filter::at(*place) };
                 loop {
                     let room = PAGE - found.jobs.len();
                     let page = hive.list(queue, &filter, at.as_deref(), room).await?;

@@ -5,7 +5,7 @@
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
 //! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
-//! and stats; times how long it took; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
+//! and stats; times how long it took; errors why it failed; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -25,6 +25,7 @@ macro_rules! bee_script {
             "include/ready.lua",
             "include/stopping.lua",
             "include/unlock.lua",
+            "include/errors.lua",
             "include/fail.lua",
             "include/die.lua",
             "include/fence.lua",
@@ -49,6 +50,7 @@ mod cancel;
 mod change;
 mod claim;
 mod duplicates;
+pub mod errors;
 mod events;
 mod heal;
 mod heartbeat;

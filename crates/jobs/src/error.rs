@@ -28,6 +28,11 @@ pub enum Error {
     )]
     QueueNotEmpty { queue: String, left: u64 },
 
+    #[error(
+        "there is no group of failures \"{group}\" in the queue \"{queue}\"; it may have made room for others"
+    )]
+    NoSuchErrorGroup { queue: String, group: String },
+
     #[error("there is a job \"{jid}\" already; leave the id out to get a new one")]
     Exists { jid: String },
 
@@ -65,6 +70,11 @@ impl ServiceError for Error {
             Error::NoSuchQueue { .. } => {
                 ErrorInfo::new(NotFound, "queue_not_found", "there is no such queue")
             }
+            Error::NoSuchErrorGroup { .. } => ErrorInfo::new(
+                NotFound,
+                "error_group_not_found",
+                "there is no such group of failures",
+            ),
             Error::Exists { .. } => {
                 ErrorInfo::new(Conflict, "job_exists", "there is such a job already")
             }

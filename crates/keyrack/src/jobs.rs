@@ -1,12 +1,13 @@
 //! `keyrack jobs`: submits, inspects and manages jobs and queues.
 //!
-//! In reading order: `submit` and `many` put jobs in; `list`, `show`, `why`, `search`, `tail`, `stats` and `times` look; `cancel`,
+//! In reading order: `submit` and `many` put jobs in; `list`, `show`, `why`, `search`, `tail`, `stats`, `times` and `errors` look; `cancel`,
 //! `retry`, `change`, `pause` and `limits` change something. `selection` chooses several jobs, `rows` how they are shown.
 
 mod many;
 mod submit;
 mod unique;
 
+mod errors;
 mod list;
 mod search;
 mod show;
@@ -56,6 +57,8 @@ enum Command {
     Stats(stats::Args),
     /// Print how long jobs of a queue waited and ran, and how many failed
     Times(times::Args),
+    /// Print why jobs failed, in groups; retry or mute a group
+    Errors(errors::Args),
     /// Cancel jobs, also running ones, and the jobs they submitted
     Cancel(cancel::Args),
     /// Run failed or canceled jobs again
@@ -83,6 +86,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Tail(args) => tail::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Times(args) => times::run(&args, globals).await,
+        Command::Errors(args) => errors::run(&args, globals).await,
         Command::Cancel(args) => cancel::run(&args, globals).await,
         Command::Retry(args) => retry::run(&args, globals).await,
         Command::Change(args) => change::run(&args, globals).await,

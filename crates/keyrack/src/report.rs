@@ -184,6 +184,7 @@ mod tests {
             (Error::Invalid { field: "delay", reason: name() }, Exit::Usage),
             (Error::NoSuchJob { jid: name() }, Exit::NotFound),
             (Error::NoSuchQueue { queue: name(), similar: None }, Exit::NotFound),
+            (Error::NoSuchErrorGroup { queue: name(), group: name() }, Exit::NotFound),
             (Error::Exists { jid: name() }, Exit::Conflict),
             (Error::ParentCanceled { parent: name() }, Exit::Conflict),
             (Error::Conflict { jid: name(), status: name(), hint: "" }, Exit::Conflict),

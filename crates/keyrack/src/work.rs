@@ -65,6 +65,9 @@ pub(crate) struct Args {
     /// Use the longer timeouts of Node's Bee workers, for a queue shared with them
     #[arg(long)]
     bee_timings: bool,
+    /// The version of your program, which groups of failures tell (see "keyrack jobs errors")
+    #[arg(long, value_name = "VERSION", env = "KEYRACK_APP_VERSION")]
+    app_version: Option<String>,
     #[command(flatten)]
     wait: WaitArgs,
 }
@@ -124,6 +127,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         overrun: args.grace + MARGIN,
         stop_grace: args.grace + MARGIN,
         duplicates: if args.unique { Duplicates::ByData } else { Duplicates::Run },
+        version: args.app_version.clone(),
     };
     let care = if args.bee_timings { Care::BEE } else { Care::KEYRACK };
     let settled = Arc::clone(&tally);

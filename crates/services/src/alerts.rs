@@ -217,12 +217,13 @@ fn of_queue(stats: &Stats, now_ms: u64) -> Vec<Alert> {
     found
 }
 
-/// The share of jobs that failed in the last minutes, if it is too large. A minute without jobs has no entry.
+/// The share of jobs that failed in the last minutes, if it is too large. A minute without jobs has no entry. Nobody wants to
+/// hear of failures of muted groups.
 fn failing(stats: &Stats, now_ms: u64) -> Option<u64> {
     let from = now_ms.saturating_sub(FAILING_MINUTES * MINUTE_MS);
     let recent = stats.minutes.iter().filter(|minute| minute.at + MINUTE_MS > from);
     let (completed, failed) = recent.fold((0, 0), |(completed, failed), minute| {
-        (completed + minute.completed, failed + minute.failed)
+        (completed + minute.completed, failed + minute.failed.saturating_sub(minute.muted))
     });
     let percent = failed * 100 / (completed + failed).max(1);
     (failed >= FAILING_MIN && percent >= FAILING_PERCENT).then_some(percent)

@@ -132,12 +132,30 @@ impl FromRequestParts<Arc<App>> for Queue {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Queue, Problem> {
-        let name = segment(parts, app).await?;
+        Queue::named(segment(parts, app).await?)
+    }
+}
+
+impl Queue {
+    fn named(name: String) -> Result<Queue, Problem> {
         if matches!(name.as_str(), "." | "..") {
             // Clients and proxies take these for steps in the path, so such a queue could not be reached.
             return Err(invalid("queue", format!("\"{name}\" cannot be part of a path")));
         }
         QueueName::new(name).map(Queue).map_err(|error| bad_name(&error).field("queue"))
+    }
+}
+
+/// The queue in the path of a request, and a name behind it.
+pub struct InQueue(pub QueueName, pub String);
+
+impl FromRequestParts<Arc<App>> for InQueue {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<InQueue, Problem> {
+        let path = Path::<(String, String)>::from_request_parts(parts, app).await;
+        let Path((queue, name)) = path.map_err(|rejection| bad_path(&rejection.body_text()))?;
+        Ok(InQueue(Queue::named(queue)?.0, name))
     }
 }
 
@@ -156,11 +174,13 @@ impl FromRequestParts<Arc<App>> for Job {
 /// The one variable segment of the path.
 pub async fn segment(parts: &mut Parts, app: &Arc<App>) -> Result<String, Problem> {
     let path = Path::<String>::from_request_parts(parts, app).await;
-    path.map(|Path(segment)| segment).map_err(|rejection| {
-        Problem::new(StatusCode::BAD_REQUEST, "bad_path")
-            .title("the path could not be read")
-            .detail(rejection.body_text())
-    })
+    path.map(|Path(segment)| segment).map_err(|rejection| bad_path(&rejection.body_text()))
+}
+
+fn bad_path(reason: &str) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "bad_path")
+        .title("the path could not be read")
+        .detail(reason)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `/metrics`, as Prometheus reads it.
 
 mod entitlements;
+mod errors;
 mod jobs;
 mod lint;
 mod process;

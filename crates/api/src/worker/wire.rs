@@ -22,6 +22,8 @@ pub(crate) struct Claiming {
     pub(crate) wait_s: Option<f64>,
     /// For how many seconds the jobs are locked, 1 to 3,600. Default: the value of the worker's last claim, or 10.
     pub(crate) lock_s: Option<f64>,
+    /// The version of the program that runs the jobs, at most 64 bytes. Groups of failures tell in which they were seen.
+    pub(crate) version: Option<String>,
     /// The jobs that the worker is running. If given, all other jobs assigned to it return to the queue first, because the
     /// answer to their claim was lost. Do not send it while another claim of the worker is in flight.
     pub(crate) holding: Option<Vec<String>>,

@@ -120,7 +120,8 @@ impl Hive {
         })
     }
 
-    /// Takes the next entries out of the lists of a queue that do not belong there, and returns how many.
+    /// Takes the next entries out of the lists of a queue that do not belong there, and returns how many. Groups failed jobs
+    /// that others have failed.
     ///
     /// # Errors
     /// When the store fails.
@@ -132,7 +133,11 @@ impl Hive {
         let cursor = if at.cursor.is_empty() { "0" } else { &at.cursor };
         let call = self.call_on_queue(&RECONCILE, queue);
         let call = call.arg("list", LISTS[at.list % LISTS.len()]).arg("cursor", cursor);
-        let (changed, next): (u64, String) = call.run().await?;
+        let (changed, next, ungrouped): (u64, String, Vec<String>) = call.run().await?;
+        if !ungrouped.is_empty() {
+            let jids: Vec<Jid> = ungrouped.into_iter().filter_map(|id| Jid::new(id).ok()).collect();
+            self.note_errors(queue, &jids).await?;
+        }
         if next == "0" {
             *at = Reconciling { list: (at.list + 1) % LISTS.len(), cursor: String::new() };
         } else {

@@ -33,6 +33,9 @@ pub struct WorkerInfo {
     /// How long it may take to stop a canceled job, in milliseconds; as long as it locks jobs unless it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_ms: Option<u64>,
+    /// The version of the program that it runs, if it says so: groups of failures tell in which they were seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 impl Hive {

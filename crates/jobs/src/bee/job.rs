@@ -17,7 +17,7 @@ use super::{
 };
 
 /// The fields of a job, in the order in which the scripts return them.
-const FIELDS: [&str; 19] = [
+const FIELDS: [&str; 20] = [
     "jid",
     "queue",
     "data",
@@ -37,6 +37,7 @@ const FIELDS: [&str; 19] = [
     "attempts",
     "deaths",
     "tenant",
+    "errorGroup",
 ];
 
 /// The fields that a claim tells, in the order of the script.
@@ -346,6 +347,11 @@ impl Job {
     /// Why it failed for good.
     pub fn failed_reason(&self) -> Option<&str> {
         self.field("failedReason")
+    }
+
+    /// The [group](super::errors::ErrorGroup) of its last failed attempt.
+    pub fn error_group(&self) -> Option<&str> {
+        self.field("errorGroup")
     }
 
     /// On whose behalf it runs.

@@ -3,7 +3,13 @@
 //! Times are unix milliseconds. Jobs of one group may depend on each other, share tags and have each other as
 //! parents, so on a cluster a group lives in one slot; its name is not part of any key.
 
+mod shapes;
+
 use keyrack_keys::declare::*;
+
+use self::shapes::{
+    ERROR_GROUP, ERROR_MUTE, EVENT, HISTORY, OPTIONS, ORDER, RECORD, SLOWEST, UNIQUE, WORKER,
+};
 
 parts! {
     /// Queues whose jobs may know each other: the unit that lives in one cluster slot.
@@ -44,76 +50,10 @@ const STATUSES: &[&str] = &[
     "retried",
 ];
 
-const OPTIONS: json::Schema = json::Object(&[
-    ("priority", json::Any),
-    ("delay", json::Number),
-    ("dependencies", json::LuaArray(&json::String)),
-    ("dependenciesOnTags", json::Any),
-    ("preferredHostname", json::Any),
-    ("retries", json::Number),
-    ("retryDelay", json::Number),
-    ("progressiveDelay", json::Any),
-    ("ttl", json::Number),
-    ("failedTtl", json::Maybe(&json::Number)),
-    ("ownRetries", json::Maybe(&json::Bool)),
-    ("backoff", json::Maybe(&json::String)),
-    ("retryDelayMax", json::Maybe(&json::Number)),
-    ("retryJitter", json::Maybe(&json::Number)),
-    ("timeout", json::Maybe(&json::Number)),
-    ("startBy", json::Maybe(&json::Number)),
-]);
-
-const HISTORY: json::Schema = json::LuaArray(&json::Object(&[
-    ("event", json::String),
-    ("timestamp", json::Number),
-    ("hive", json::String),
-]));
-
-const WORKER: json::Schema = json::Object(&[
-    ("started_at", json::Number),
-    ("concurrency", json::Number),
-    ("lock_ms", json::Number),
-    ("listens", json::Bool),
-    ("isolates", json::Maybe(&json::Bool)),
-    ("stop_ms", json::Maybe(&json::Number)),
-]);
-
-const UNIQUE: json::Schema = json::Object(&[
-    ("jid", json::String),
-    ("at", json::Number),
-    ("next", json::Maybe(&json::String)),
-]);
-
-const EVENT: json::Schema = json::Object(&[
-    ("type", json::String),
-    ("queue", json::String),
-    ("jid", json::String),
-    ("job", json::Maybe(&json::Map(&json::Any))),
-    ("progress", json::Maybe(&json::Any)),
-    ("till", json::Maybe(&json::Number)),
-]);
-
-const ORDER: json::Schema = json::Object(&[
-    ("type", json::String),
-    ("queue", json::String),
-    ("jid", json::String),
-    ("attempt", json::Number),
-]);
-
-/// Numbers by their names.
-const RECORD: json::Schema = json::Map(&json::Number);
-
-const SLOWEST: json::Schema = json::Object(&[
-    ("over", json::Maybe(&json::Number)),
-    (
-        "jobs",
-        json::Array(&json::Object(&[
-            ("jid", json::String),
-            ("run_ms", json::Number),
-            ("at", json::Number),
-        ])),
-    ),
-]);
+/// For how long a group of failures is kept after the last.
+const ERRORS_KEPT_S: u64 = 30 * 86_400;
+/// The longest time for which a group is muted.
+pub(super) const ERROR_MUTE_S_MAX: u64 = 366 * 86_400;
 
 /// For how long the records of hours are kept.
 const RECORDED_S: u64 = 90 * 86_400;
@@ -242,6 +182,8 @@ keys! {
             alone: Optional(&POSITIVE),
             /// On whose behalf it runs. Added by keyrack.
             tenant: Optional(&Id(&Tenant::KIND)),
+            /// The group of its last failed attempt. Added by keyrack.
+            errorGroup: Optional(&Text),
             /// What two equal submissions under one `Idempotency-Key` have in common. Added by keyrack.
             digest: Optional(&Text),
         }),
@@ -458,6 +400,44 @@ keys! {
         ttl = Ttl::Within(90_000),
         removed = "the first attempt of an hour drops hours older than 24; all expire 25 hours after the first of the last",
         example = "bee:h:slowest:emails";
+
+    /// Failures of the last 30 days in at most 100 groups: those of one cause are in one group. Written in the call that settles.
+    ///
+    /// A group has the type of the error (`kind`), its message without numbers, ids, quoted values and paths (`text`), the last
+    /// `message`, how many attempts failed (`count`) and how many jobs for good (`failed`), the `first` and `last` time, failures
+    /// by the hour since the epoch (24 `hours`), the last five `jobs`, and up to ten `tenants`, `hosts` and `versions` of workers.
+    /// `other` has the sums of the groups that had to make room, and how many they were (`folded`).
+    errors(queue: QueueName) in group: Group = "bee:h:errors:<queue>"
+        => map(
+            Text.means("the group: 12 hexadecimal digits of the SHA-1 of type, newline and text; or `other`"),
+            Json(&ERROR_GROUP).means("the group"),
+        ),
+        origin = Added,
+        ttl = Ttl::Within(ERRORS_KEPT_S),
+        removed = "the next failure drops groups that were not seen for 30 days; all expire 30 days after the last failure",
+        example = "bee:h:errors:emails";
+
+    /// Which group of failures makes room for a new one: the first.
+    error_ranks(queue: QueueName) in group: Group = "bee:ss:errors:<queue>"
+        => sorted_set(
+            Text.means("the group"),
+            UnixMs.means("when it was seen last, and six hours more for each doubling of its count"),
+        ),
+        origin = Added,
+        ttl = Ttl::Within(ERRORS_KEPT_S),
+        removed = "goes with its group",
+        example = "bee:ss:errors:emails";
+
+    /// Groups of failures that raise no alert for some time. Written by whoever mutes one.
+    error_mutes(queue: QueueName) in group: Group = "bee:h:error-mutes:<queue>"
+        => map(
+            Text.means("the group"),
+            Json(&ERROR_MUTE).means("since when, until when, and the version of a worker whose failure ends it"),
+        ),
+        origin = Added,
+        ttl = Ttl::Within(ERROR_MUTE_S_MAX),
+        removed = "a mute goes with the first failure after its end, or with the next mute; all expire with the last, after a year at most",
+        example = "bee:h:error-mutes:emails";
 
     /// What keyrack's workers tell about themselves.
     workers(queue: QueueName) in group: Group = "bee:h:workers:<queue>"

@@ -71,6 +71,7 @@ mod tests {
             listens: false,
             isolates: false,
             stop_ms: None,
+            version: None,
         };
         hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("known");
         assert_eq!(hive.take(&worker, 1).await.len(), 1);

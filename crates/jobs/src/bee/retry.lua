@@ -21,7 +21,7 @@ call('ZREM', expires_key(queue), jid)
 call('ZREM', failed_key(queue), jid)
 -- A job that failed is still the original of its duplicates; any other has left its hash to others.
 if job[STATUS] ~= 'failed' then call('HDEL', key, 'hash', 'duplicate') end
-call('HDEL', key, 'failedReason', 'result', 'deaths', 'alone')
+call('HDEL', key, 'failedReason', 'result', 'deaths', 'alone', 'errorGroup')
 -- It waits for nobody any more, whatever it was waiting for when it was cancelled.
 call('DEL', dependencies_key(jid))
 call('HSET', key, 'retries', '0')

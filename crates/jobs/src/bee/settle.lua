@@ -19,7 +19,7 @@
         Then come the n_begun jobs of the reservation that run from now on, each with its attempt.
         Any other outcome is six values: what (completed, failed, snoozed, released), jid, attempt, text (the result as
         JSON, or the message), options, and how: the ttl of a completed job or empty, the exception of a failed one as
-        JSON, for how long a snoozed one is to wait.
+        JSON with the `error` by which it is grouped, for how long a snoozed one is to wait.
   Derives the keys of the queue, the worker and the jobs under the same hash tag.
   Returns the outcomes that do not count, each by its position and a word (GONE, CANCELED, LOST); what claim returns;
   the ids that it reserved; and those of the reservation that could not begin.
@@ -36,10 +36,13 @@ n_reserved, n_plain, n_begun = tonumber(n_reserved), tonumber(n_plain), tonumber
 local unlocked, expiring = {}, {}
 
 -- The moment so long after now. Most jobs have the same ttl, and printing a number takes its time.
-local moments = {}
-local function after(ttl)
-  if not moments[ttl] then moments[ttl] = string.format('%.17g', now + tonumber(ttl)) end
-  return moments[ttl]
+local after
+do
+  local moments = {}
+  after = function(ttl)
+    if not moments[ttl] then moments[ttl] = string.format('%.17g', now + tonumber(ttl)) end
+    return moments[ttl]
+  end
 end
 
 local function complete(job, result, ttl)
@@ -181,19 +184,22 @@ if plain_times ~= '' then
   times.wait_ms, times.run_ms = tonumber(wait_ms), tonumber(run_ms)
   for cell, n in cells:gmatch('([%d.]+)=(%d+)') do times.cells[cell] = tonumber(n) end
 end
-local at, not_begun = VALUES_AT, {}
-for position = 1, n_reserved + n_plain do
-  local complete_one = position <= n_reserved and complete_reserved or complete_plain
-  complete_one(position, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
-  at = at + 4
-end
-for _ = 1, n_begun do
-  if not begin(ARGV[at], ARGV[at + 1]) then not_begun[#not_begun + 1] = ARGV[at] end
-  at = at + 2
-end
-for position = n_reserved + n_plain + 1, n_reserved + n_plain + (#ARGV - at + 1) / 6 do
-  settle_if_allowed(position, unpack(ARGV, at, at + 5))
-  at = at + 6
+local not_begun = {}
+do
+  local at = VALUES_AT
+  for position = 1, n_reserved + n_plain do
+    local complete_one = position <= n_reserved and complete_reserved or complete_plain
+    complete_one(position, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+    at = at + 4
+  end
+  for _ = 1, n_begun do
+    if not begin(ARGV[at], ARGV[at + 1]) then not_begun[#not_begun + 1] = ARGV[at] end
+    at = at + 2
+  end
+  for position = n_reserved + n_plain + 1, n_reserved + n_plain + (#ARGV - at + 1) / 6 do
+    settle_if_allowed(position, unpack(ARGV, at, at + 5))
+    at = at + 6
+  end
 end
 if n_stopped > 0 and heard_here then publish(queue_events_key(queue), event_text('resumed', '', queue)) end
 in_chunks('ZREM', locks_key(queue), unlocked)
@@ -206,6 +212,7 @@ for position, run in (plain_times:match('^[^;]*;([^;]*)') or ''):gmatch('(%d+),(
   if is_plain then times.slow[#times.slow + 1] = { jid = jid, run_ms = tonumber(run), at = now } end
 end
 count_times(queue)
+if failures then failures.write(queue) end
 
 local claimed, reserved = { {}, '', '', 0 }, {}
 if max > 0 then claimed, reserved = claim(queue, worker, max, lock_ms, reserve_as ~= '' and reserve_as or nil) end

@@ -113,6 +113,8 @@ pub struct Minute {
     pub completed: u64,
     /// Jobs failed for good.
     pub failed: u64,
+    /// Those of them whose group of failures was muted.
+    pub muted: u64,
     /// Ended jobs that were deleted before their time, because the queue keeps no more of them.
     pub dropped: u64,
 }
@@ -198,6 +200,7 @@ fn minutes_of(minutes: Minutes, now: u64) -> Vec<Minute> {
         started: record.started,
         completed: record.completed,
         failed: record.failed,
+        muted: record.muted,
         dropped: record.dropped,
     });
     minutes.collect()

@@ -116,6 +116,7 @@ local function take_away(job)
   local deaths, retries = tonumber(job[DEATHS] or '0') + 1, tonumber(job[RETRIES]) or 0
   local key, to_blame = job_key(jid), deaths_max > 0 and is_to_blame(job)
   local function fail_for_good(reason)
+    add_failure(job, worker_lost(), reason, true)
     fail(job, reason)
     failed[#failed + 1] = jid
   end
@@ -171,7 +172,7 @@ local function time_out(job)
   end_timeout(job[JID], queue)
   tell_worker('lost', job)
   local timeout = timeout_of(job[OPTIONS], queue) or 0
-  attempt_failed(job, string.format('TimeoutError: Worker method timed out after %.0f ms', timeout), {})
+  attempt_failed(job, string.format('TimeoutError: Worker method timed out after %.0f ms', timeout), { error = timed_out() })
   if job[TENANT] then left_worker(job[JID], queue, job[TENANT]) end
 end
 
@@ -275,6 +276,7 @@ call('ZREMRANGEBYSCORE', stopping_key(queue), '-inf', now)
 wake_tenants(queue)
 local cursor = heal_tenants(cursor)
 count_times(queue)
+if failures then failures.write(queue) end
 write_counts()
 fold_minutes(queue)
 return { expired, taken, cursor, failed }

@@ -33,6 +33,7 @@ pub use self::{
 };
 use self::{handler::Handler, quarantine::Quarantine, queue_worker::QueueWorker};
 use super::{
+    errors::check_version,
     hive::Hive,
     job::Job,
     keys::{JobHash, QueueName},
@@ -103,6 +104,8 @@ pub struct Settings {
     pub stop_grace: Duration,
     /// Whether jobs that are the same as an earlier one are left out.
     pub duplicates: Duplicates,
+    /// The version of the program that runs the jobs, of at most 64 bytes: groups of failures tell in which they were seen.
+    pub version: Option<String>,
 }
 
 impl Default for Settings {
@@ -113,6 +116,7 @@ impl Default for Settings {
             overrun: Duration::ZERO,
             stop_grace: Duration::from_secs(10),
             duplicates: Duplicates::Run,
+            version: None,
         }
     }
 }
@@ -203,6 +207,9 @@ impl Worker {
         {
             let reason = format!("\"{}\" has two handlers; give it one", registration.queue);
             return Err(Error::invalid("queue", reason));
+        }
+        for registration in &self.registrations {
+            registration.settings.version.as_deref().map_or(Ok(()), check_version)?;
         }
         let (stop, stopping) = watch::channel(false);
         let mut queue_workers = tokio::task::JoinSet::new();

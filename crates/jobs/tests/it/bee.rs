@@ -5,6 +5,7 @@ mod change;
 mod claim;
 mod clock;
 mod ends;
+mod errors;
 mod events;
 mod failover;
 mod fields;

@@ -24,6 +24,9 @@ pub(super) struct Args {
     /// Only jobs with this tag
     #[arg(long)]
     tag: Option<String>,
+    /// Only jobs whose last failed attempt is in this group (see "keyrack jobs errors")
+    #[arg(long, value_name = "GROUP")]
+    error: Option<String>,
     /// List at most N jobs
     #[arg(long, value_name = "N", default_value_t = 50,
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -98,7 +101,8 @@ impl Args {
         let mut jobs = Vec::new();
         let limit = self.limit as usize;
         for place in self.places() {
-            let filter = Filter { place, text: self.text.clone(), tag: self.tag.clone() };
+            let (text, tag, error) = (self.text.clone(), self.tag.clone(), self.error.clone());
+            let filter = Filter { place, text, tag, error };
             let from = self.from.as_ref().filter(|from| from.place == place);
             let mut cursor = from.and_then(|from| from.cursor.clone());
             loop {

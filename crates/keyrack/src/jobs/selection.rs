@@ -55,9 +55,9 @@ pub(super) async fn run(
     match &selection.queue {
         Some(queue) => {
             let filters = places.iter().map(|place| Filter {
-                place: *place,
                 text: selection.text.clone(),
                 tag: selection.tag.clone(),
+                ..Filter::at(*place)
             });
             by_filter(queue, filters.collect(), selection.yes, action, globals).await
         }

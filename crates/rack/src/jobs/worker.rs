@@ -70,6 +70,12 @@ impl<S> Worker<S> {
         self
     }
 
+    /// The version of the program, at the jobs that follow: groups of failures tell in which versions they were seen.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.settings.version = Some(version.into());
+        self
+    }
+
     /// How long the first job waits for others before a batch that is not full runs, for the batch handlers that follow; 10 ms
     /// unless set.
     pub fn batch_linger(mut self, time: Duration) -> Self {

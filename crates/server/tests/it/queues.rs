@@ -74,6 +74,62 @@ async fn a_queue_tells_how_long_its_jobs_took() {
 }
 
 #[tokio::test]
+async fn a_queue_tells_why_its_jobs_failed_and_runs_them_again() {
+    let site = Site::start().await;
+    site.get("/api/1/queues/emails/errors").await.problem(404, "queue_not_found");
+    for n in 0..3 {
+        site.submit("emails", json!({"data": [n], "retries": 0})).await;
+        let claim = json!({"worker": "mailer", "version": "1.4.0"});
+        let claimed = site.post("/api/1/queues/emails/claim", claim).await.ok();
+        let jid = claimed["jobs"][0]["jid"].as_str().expect("an id").to_owned();
+        let failure = json!({"worker": "mailer", "message": format!("Refused: by host {n}")});
+        site.post(&format!("/api/1/jobs/{jid}/fail"), failure).await.ok();
+    }
+    let errors = site.get("/api/1/queues/emails/errors?text=REFUSED").await.ok();
+    let group = &errors["groups"][0];
+    assert_eq!((&group["kind"], &group["text"]), (&"Refused".into(), &"by host #".into()));
+    assert_eq!((&group["count"], &group["failed"]), (&3.into(), &3.into()));
+    assert_eq!((&group["versions"], &group["hosts"]), (&json!(["1.4.0"]), &json!(["mailer"])));
+    let id = group["id"].as_str().expect("an id");
+    let path = format!("/api/1/queues/emails/errors/{id}");
+    let shown = site.get(&path).await.ok();
+    assert_eq!((&shown["id"], &shown["queues"]), (&id.into(), &json!(["emails"])));
+    let listed = site.get(&format!("/api/1/queues/emails/jobs?place=failed&error={id}")).await;
+    assert_eq!(listed.ok()["jobs"].as_array().map(Vec::len), Some(3));
+
+    let muted = site.post(&format!("{path}/mute"), json!({"version": "1.5.0"})).await.ok();
+    assert_eq!(muted["version"], "1.5.0");
+    let unmuted = site.get("/api/1/queues/emails/errors?muted=false").await.ok();
+    assert_eq!(unmuted["groups"], json!([]));
+    for (body, field) in
+        [(json!({}), "until"), (json!({"until": 1}), "until"), (json!({"version": ""}), "version")]
+    {
+        let refused = site.post(&format!("{path}/mute"), body).await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some(field));
+    }
+    assert_eq!(site.post(&format!("{path}/unmute"), json!({})).await.status, 204);
+
+    let counted = site.post(&format!("{path}/retry"), json!({"dry_run": true})).await.ok();
+    assert_eq!((&counted["matched"], &counted["changed"]), (&3.into(), &0.into()));
+    let some = site.post(&format!("{path}/retry"), json!({"max": 2})).await.ok();
+    assert_eq!(some["changed"], 2);
+    let rest = site.post(&format!("{path}/retry"), json!({})).await.ok();
+    assert_eq!(rest["changed"], 1);
+    let refused = site.post(&format!("{path}/retry"), json!({"max": 0})).await;
+    refused.problem(422, "invalid");
+    for verb in ["", "/retry", "/mute", "/unmute"] {
+        let unknown = format!("/api/1/queues/emails/errors/none{verb}");
+        let answer = match verb {
+            "" => site.get(&unknown).await,
+            "/mute" => site.post(&unknown, json!({"version": "1"})).await,
+            _ => site.post(&unknown, json!({})).await,
+        };
+        answer.problem(404, "error_group_not_found");
+    }
+}
+
+#[tokio::test]
 async fn a_paused_queue_says_so_to_its_workers() {
     let site = Site::start().await;
     site.submit("emails", json!({})).await;

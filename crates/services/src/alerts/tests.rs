@@ -59,6 +59,18 @@ fn few_failures_are_no_alert_and_many_are() {
 }
 
 #[test]
+fn failures_of_muted_groups_raise_no_alert() {
+    let muted = |failed, muted| Stats {
+        minutes: vec![Minute { muted, ..minute(1, 5, failed) }],
+        ..healthy()
+    };
+    check(muted(8, 8), &[]);
+    check(muted(8, 6), &[]);
+    let expected = [(Severity::Broken, "50 % failed in the last 10 minutes")];
+    check(muted(8, 3), &expected);
+}
+
+#[test]
 fn failures_older_than_ten_minutes_do_not_count() {
     check(Stats { minutes: vec![minute(50, 0, 5), minute(11, 0, 5)], ..healthy() }, &[]);
     let expected = [(Severity::Broken, "100 % failed in the last 10 minutes")];

@@ -65,6 +65,12 @@ fn a_missing_queue_is_404() {
 }
 
 #[test]
+fn a_missing_group_of_failures_is_404() {
+    let error = Error::NoSuchErrorGroup { queue: "q".into(), group: "g".into() };
+    check(error, (404, "error_group_not_found", None, None));
+}
+
+#[test]
 fn a_job_that_exists_is_409() {
     check(Error::Exists { jid: jid() }, (409, "job_exists", None, None));
 }

@@ -9,14 +9,16 @@ use std::{
 };
 
 use futures_util::{StreamExt as _, stream};
-use keyrack_jobs::bee::{Minute, Place, Stats, keys::QueueName, times::Record};
+use keyrack_jobs::bee::{
+    Minute, Place, Stats, errors::ErrorCounts, keys::QueueName, times::Record,
+};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
 
-use super::{snapshot::gauge, times};
+use super::{errors, snapshot::gauge, times};
 use crate::App;
 
 /// Queues that have time series unless the server is told otherwise; further ones are only counted, since names come from
@@ -43,6 +45,8 @@ pub(super) struct JobMetrics {
     stats: Vec<(Stats, Counts)>,
     /// What was ever counted in each queue.
     totals: Vec<(String, Record)>,
+    /// How many groups of failures each queue has.
+    errors: Vec<(String, ErrorCounts)>,
 }
 
 /// What has happened in a queue since the server first looked.
@@ -108,18 +112,20 @@ impl JobMetrics {
         names.truncate(app.metrics_queues);
         app.totals.retain(&names);
         let asked = stream::iter(names).map(async |name| {
-            let (stats, total) = tokio::join!(hive.stats(&name), hive.times_total(&name));
-            stats.ok().zip(total.ok())
+            let (stats, total, errors) =
+                tokio::join!(hive.stats(&name), hive.times_total(&name), hive.error_counts(&name));
+            Some((stats.ok()?, total.ok()?, errors.ok()?))
         });
         let found =
             asked.buffered(AT_ONCE).filter_map(std::future::ready).collect::<Vec<_>>().await;
-        let (mut all, mut totals) = (Vec::new(), Vec::new());
-        for (stats, total) in found {
+        let (mut all, mut totals, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for (stats, total, of_errors) in found {
             let counts = app.totals.update(&stats);
+            errors.push((stats.queue.clone(), of_errors));
             totals.push((stats.queue.clone(), total));
             all.push((stats, counts));
         }
-        Some(JobMetrics { queues, now_ms: hive.now_ms(), stats: all, totals })
+        Some(JobMetrics { queues, now_ms: hive.now_ms(), stats: all, totals, errors })
     }
 
     pub(super) fn add_to(&self, registry: &mut Registry) {
@@ -131,6 +137,7 @@ impl JobMetrics {
         self.add_states(registry);
         self.add_totals(registry);
         times::add_to(registry, &self.totals);
+        errors::add_to(registry, &self.errors);
     }
 
     fn add_places(&self, registry: &mut Registry) {

@@ -24,7 +24,8 @@ const BUCKETS_IN_ONE: usize = 4;
 type CountOf = fn(&Record) -> u64;
 type HistogramOf = fn(&Record) -> &Histogram;
 
-const COUNTERS: [(&str, &str, CountOf); 3] = [
+const COUNTERS: [(&str, &str, CountOf); 4] = [
+    ("muted", "Jobs failed for good whose group of failures was muted", |record| record.muted),
     ("retried", "Attempts that failed or were lost, and are retried", |record| record.retried),
     ("canceled", "Jobs canceled", |record| record.canceled),
     ("expired", "Jobs that had not started in time", |record| record.expired),

@@ -1,14 +1,17 @@
 -- The end of an attempt that did not complete its job.
+--- @include "errors"
 --- @include "fail"
 --- @include "retries"
 --- @include "times"
 
--- Tries again later, or fails for good.
+-- Tries again later, or fails for good. The exception has the `error` by which the failure is grouped.
 local function attempt_failed(job, message, exception)
   local options = table_of(job[OPTIONS])
   local retries, limit = tonumber(job[RETRIES]) or 0, retry_limit(job, options)
   attempt_ended(job)
   job[HISTORY] = with_entry(job[HISTORY], entry('exception', ',"message":' .. quoted(message)))
+  local is_final = exception.retry == false or retries >= limit
+  add_failure(job, exception.error, exception.error.sample or message, is_final)
   if exception.retry == false or limit == 0 then return fail(job, message) end
   if retries >= limit then return fail(job, 'No more retries available') end
   retries = retries + 1

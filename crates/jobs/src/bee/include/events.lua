@@ -6,7 +6,7 @@
 local FIELDS = {
   'jid', 'queue', 'data', 'options', 'worker', 'status', 'submitted', 'retries', 'tags', 'history',
   'result', 'parent', 'hash', 'duplicate', 'failedReason', 'dependants', 'attempts', 'deaths', 'tenant',
-  'moreDependants',
+  'errorGroup', 'moreDependants',
 }
 local JID, QUEUE, DATA, OPTIONS, WORKER, STATUS, SUBMITTED, RETRIES, TAGS, HISTORY = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local RESULT, PARENT, HASH, DUPLICATE, FAILED_REASON, DEPENDANTS, ATTEMPTS, DEATHS, TENANT = 11, 12, 13, 14, 15, 16, 17, 18, 19

@@ -42,6 +42,9 @@ local function times_minutes_key(queue) return tag .. 'bee:h:times-minutes:' .. 
 local function times_quarters_key(queue) return tag .. 'bee:h:times-quarters:' .. coded(queue) end
 local function times_hours_key(queue) return tag .. 'bee:h:times-hours:' .. coded(queue) end
 local function slowest_key(queue) return tag .. 'bee:h:slowest:' .. coded(queue) end
+local function errors_key(queue) return tag .. 'bee:h:errors:' .. coded(queue) end
+local function error_ranks_key(queue) return tag .. 'bee:ss:errors:' .. coded(queue) end
+local function error_mutes_key(queue) return tag .. 'bee:h:error-mutes:' .. coded(queue) end
 local function hashes_key(queue, hash) return tag .. 'bee:l:hashes:' .. coded(queue) .. ':' .. coded(hash) end
 
 local function tenants_key(queue) return tag .. 'bee:h:tenants:' .. coded(queue) end

@@ -11,12 +11,14 @@ pub struct Filter {
     pub text: Option<String>,
     /// A tag that they have.
     pub tag: Option<String>,
+    /// The group of failures that their last failed attempt is in.
+    pub error: Option<String>,
 }
 
 impl Filter {
     /// All jobs in this place.
     pub fn at(place: Place) -> Filter {
-        Filter { place, text: None, tag: None }
+        Filter { place, text: None, tag: None, error: None }
     }
 
     /// Whoever looks for something looks for what came lately; a list shows what is next, or what ended last.
@@ -25,11 +27,14 @@ impl Filter {
     }
 
     pub(super) fn wants_all(&self) -> bool {
-        self.text.is_none() && self.tag.is_none()
+        self.text.is_none() && self.tag.is_none() && self.error.is_none()
     }
 
-    /// Whether a job is meant, by its id and by its data and tags as they are stored.
-    pub(super) fn is_met_by(&self, jid: &str, data: &[u8], tags: &[u8]) -> bool {
+    /// Whether a job is meant, by its id and by its data, tags and group as they are stored.
+    pub(super) fn is_met_by(&self, jid: &str, data: &[u8], tags: &[u8], error: &[u8]) -> bool {
+        if self.error.as_ref().is_some_and(|wanted| wanted.as_bytes() != error) {
+            return false;
+        }
         let (data, tags) = (String::from_utf8_lossy(data), String::from_utf8_lossy(tags));
         let is_tagged =
             |tag: &String| may_have(&tags, tag) && words(&tags).any(|word| word == *tag);

@@ -48,7 +48,7 @@ struct Entries {
 }
 
 /// What decides whether a job is wanted.
-type Marks = (Option<Vec<u8>>, Option<Vec<u8>>);
+type Marks = (Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>);
 
 impl<'a> Search<'a> {
     pub(super) fn new(
@@ -160,11 +160,12 @@ impl<'a> Search<'a> {
                 unread = rest;
             }
             let Some(read) = reads.try_next().await? else { return Ok(wanted) };
-            for (jid, (data, tags)) in read {
+            for (jid, (data, tags, error)) in read {
                 let (data, tags) = (data.unwrap_or_default(), tags.unwrap_or_default());
+                let error = error.unwrap_or_default();
                 self.looked_at += 1;
                 self.bytes += data.len();
-                if self.filter.is_met_by(jid.as_str(), &data, &tags) {
+                if self.filter.is_met_by(jid.as_str(), &data, &tags, &error) {
                     wanted.push(jid.clone());
                 }
                 if wanted.len() == room || self.is_over() {
@@ -234,7 +235,7 @@ async fn read<'j>(
     let mut reads = redis::pipe();
     for jid in jids {
         let key = keys::job(jid, &group);
-        reads.cmd("HMGET").arg(&*store.place(&key)).arg("data").arg("tags");
+        reads.cmd("HMGET").arg(&*store.place(&key)).arg("data").arg("tags").arg("errorGroup");
     }
     let marks: Vec<Marks> = reads.query_async(&mut store.connection()).await?;
     Ok(jids.iter().zip(marks).collect())

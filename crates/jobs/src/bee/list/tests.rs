@@ -168,7 +168,12 @@ async fn filters_find_what_they_mean_whatever_the_letters() {
         let words: Vec<Option<String>> = words.chain([None]).collect();
         for text in &words {
             for tag in &words {
-                let filter = Filter { place: Place::Queued, text: text.clone(), tag: tag.clone() };
+                let filter = Filter {
+                    place: Place::Queued,
+                    text: text.clone(),
+                    tag: tag.clone(),
+                    error: None,
+                };
                 let page = hive.list(&queue(), &filter, None, 500).await.expect("a page");
                 let found: HashSet<&str> = page.jobs.iter().map(Job::jid).collect();
                 let meant = all.jobs.iter().filter(|job| is_met(&filter, job)).map(Job::jid);

@@ -3,7 +3,9 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use super::{End, Outcome, Verdict};
-use crate::bee::{job::Job, keys::QueueName, reservation::ReservationEnd, times::PlainTimes};
+use crate::bee::{
+    errors::Fingerprint, job::Job, keys::QueueName, reservation::ReservationEnd, times::PlainTimes,
+};
 
 /// The most bytes of a failure's message that are kept: it stands in the job, in its history and in an event.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
@@ -175,8 +177,12 @@ fn args_of(outcome: &Outcome) -> [Cow<'_, str>; 6] {
             ("completed", result.into(), ttl)
         }
         End::Failed(failure) => {
+            let message = cut(&failure.message);
             let how = serde_json::to_string(failure).expect("plain data is JSON");
-            ("failed", cut(&failure.message).into(), how)
+            let error = Fingerprint::of(&message).to_json(&message);
+            // The failure always says whether it is to be tried again, so there is a member in front.
+            let how = format!("{},\"error\":{error}}}", how.trim_end_matches('}'));
+            ("failed", message.into(), how)
         }
         End::Snoozed { delay_ms } => ("snoozed", Cow::default(), delay_ms.to_string()),
         End::Released => ("released", Cow::default(), String::new()),

@@ -30,6 +30,7 @@ async fn every_place_of_a_job_is_counted() {
             listens: false,
             isolates: false,
             stop_ms: None,
+            version: None,
         };
         hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("alive");
         let running = hive.take(&worker, 2).await;

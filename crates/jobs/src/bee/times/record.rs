@@ -20,6 +20,8 @@ pub struct Record {
     pub completed: u64,
     /// Jobs failed for good.
     pub failed: u64,
+    /// Those of them whose group of failures was muted.
+    pub muted: u64,
     /// Attempts that failed or were lost, and are made again.
     pub retried: u64,
     /// Jobs canceled.
@@ -57,20 +59,21 @@ impl Record {
 
     /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
-        self.counts() == [0; 8] && self.wait.count() == 0
+        self.counts() == [0; 9] && self.wait.count() == 0
     }
 
-    fn counts(&self) -> [u64; 8] {
+    fn counts(&self) -> [u64; 9] {
         let mut copy = Record { wait: Histogram::default(), run: Histogram::default(), ..*self };
         copy.counts_mut().map(|count| *count)
     }
 
-    fn counts_mut(&mut self) -> [&mut u64; 8] {
+    fn counts_mut(&mut self) -> [&mut u64; 9] {
         [
             &mut self.submitted,
             &mut self.started,
             &mut self.completed,
             &mut self.failed,
+            &mut self.muted,
             &mut self.retried,
             &mut self.canceled,
             &mut self.expired,
@@ -95,6 +98,7 @@ impl Record {
             "started" => &mut self.started,
             "completed" => &mut self.completed,
             "failed" => &mut self.failed,
+            "muted" => &mut self.muted,
             "retried" => &mut self.retried,
             "canceled" => &mut self.canceled,
             "expired" => &mut self.expired,

@@ -181,6 +181,7 @@ impl QueueWorker {
             listens: true,
             isolates: true,
             stop_ms: Some((self.settings.stop_grace + LAST_CALL).as_millis() as u64),
+            version: self.settings.version.clone(),
         };
         let care = self.care;
         let shares_queue = self.shares_queue();

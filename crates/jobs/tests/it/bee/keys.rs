@@ -179,6 +179,7 @@ async fn workers_are_listed_by_their_last_sign_of_life(fixture: &Fixture) {
         listens: true,
         isolates: true,
         stop_ms: None,
+        version: None,
     };
     let beat = other.hive.heartbeat(&fixture.queue, &other.worker, CARE.lock, Some(&info));
     beat.await.expect("a heartbeat");

@@ -78,6 +78,7 @@ async fn a_canceled_job_counts_until_its_worker_has_stopped_it(fixture: &Fixture
         listens: false,
         isolates: false,
         stop_ms: Some(30_000),
+        version: None,
     };
     let beat =
         fixture.hive.heartbeat(&fixture.queue, &fixture.worker, CARE.lock, Some(&info)).await;

@@ -151,6 +151,7 @@ async fn an_attempt_that_takes_too_long_fails_whoever_runs_it() {
             listens: false,
             isolates: false,
             stop_ms: Some(2_000),
+            version: None,
         };
         let lock = Duration::from_secs(60);
         let (queue, worker) = (&fixture.queue, &fixture.worker);

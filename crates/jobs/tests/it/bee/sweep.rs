@@ -90,6 +90,7 @@ pub(super) async fn isolates(fixture: &Fixture) {
         listens: true,
         isolates: true,
         stop_ms: None,
+        version: None,
     };
     let kept =
         fixture.hive.heartbeat(&fixture.queue, &fixture.worker, CARE.lock, Some(&info)).await;

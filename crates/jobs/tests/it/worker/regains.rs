@@ -76,6 +76,7 @@ async fn busy_worker(hive: &Hive) -> WorkerId {
         listens: true,
         isolates: true,
         stop_ms: None,
+        version: None,
     };
     submit(hive, 1).await;
     let claimed = hive.claim(&queue(), &worker, 1, Care::KEYRACK.lock).await.expect("claimed");

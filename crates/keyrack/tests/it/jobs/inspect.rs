@@ -47,6 +47,45 @@ fn times_tell_how_long_jobs_waited_and_ran() {
 }
 
 #[test]
+fn errors_are_listed_shown_muted_and_retried() {
+    let world = World::new();
+    for n in 0..3 {
+        world.submit(&format!("{n} --retries 0"));
+    }
+    world.drain("--app-version 1.4.0", "echo \"Refused: $KEYRACK_JOB_ID\" >&2; exit 1");
+    let errors = world.json("jobs errors q");
+    let group = &errors["groups"][0];
+    assert_eq!((&group["count"], &group["failed"]), (&json!(3), &json!(3)), "{errors}");
+    assert_eq!(group["versions"], json!(["1.4.0"]));
+    let id = group["id"].as_str().expect("an id");
+    assert_eq!(world.json("jobs errors")["queues"][0], errors);
+    let printed = world.printed("jobs errors list q --text refused");
+    assert!(printed.contains("GROUP") && printed.contains(id), "{printed}");
+    let shown = world.printed(&format!("jobs errors show q {id}"));
+    assert!(shown.contains("1.4.0") && shown.contains("last jobs"), "{shown}");
+    assert_eq!(world.json(&format!("jobs errors show q {id}"))["queues"], json!(["q"]));
+
+    let muted = world.json(&format!("jobs errors mute q {id} --for 1h --until-version 1.5.0"));
+    assert_eq!(muted["version"], "1.5.0");
+    assert_eq!(world.json("jobs errors q --unmuted")["groups"], json!([]));
+    assert_eq!(world.run(&format!("jobs errors unmute q {id}")).code, Some(0));
+    let refused = world.run(&format!("jobs errors mute q {id}"));
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+
+    let failed = world.json(&format!("jobs list q --in failed --error {id}"));
+    assert_eq!(failed["jobs"].as_array().map(Vec::len), Some(3));
+    let counted = world.json(&format!("jobs errors retry q {id} --dry-run"));
+    assert_eq!(counted, json!({"matched": 3, "changed": 0}));
+    let some = world.json(&format!("jobs errors retry q {id} --max 1"));
+    assert_eq!(some["changed"], 1);
+    let rest = world.json(&format!("jobs errors retry q {id} --yes"));
+    assert_eq!(rest["changed"], 2);
+    let gone = world.run(&format!("jobs errors retry q {id}"));
+    assert_eq!(gone.code, Some(3), "{}", gone.stderr);
+    assert_eq!(world.run("jobs errors show q none").code, Some(3));
+}
+
+#[test]
 fn list_goes_through_all_places_and_goes_on_where_it_ended() {
     let world = World::new();
     let mut jids: BTreeSet<String> = (0..5).map(|i| world.submit(&i.to_string())).collect();

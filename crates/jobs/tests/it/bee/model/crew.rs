@@ -175,6 +175,7 @@ impl World {
             listens: false,
             isolates: false,
             stop_ms: None,
+            version: None,
         };
         let kept = self
             .hive
