@@ -95,14 +95,16 @@ impl ErrorQuery {
     }
 }
 
+/// The fields of a hash.
+type Fields = Vec<(String, String)>;
+
 impl Hive {
     /// The failures of a queue, in groups.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn errors(&self, queue: &QueueName, query: &ErrorQuery) -> Result<Errors, Error> {
-        let (groups, mutes): (Vec<(String, String)>, Vec<(String, String)>) =
-            self.call_on_queue(&ERRORS, queue).run().await?;
+        let (groups, mutes): (Fields, Fields) = self.call_on_queue(&ERRORS, queue).run().await?;
         let mut errors = record::parse(queue, &groups, &mutes, self.now_ms());
         errors.groups.retain(|group| query.is_met_by(group));
         Ok(errors)
