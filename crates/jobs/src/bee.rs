@@ -5,7 +5,7 @@
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
 //! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
-//! and stats; times how long it took; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
+//! and stats; times how long it took; events tell what happens, outcome waits for the end of a job, outbox keeps ends until webhooks have them. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -18,6 +18,7 @@ macro_rules! bee_script {
             "include/call.lua",
             "include/keys.lua",
             "include/history.lua",
+            "include/outbox.lua",
             "include/events.lua",
             "include/rate.lua",
             "include/tenants.lua",
@@ -61,6 +62,7 @@ mod keeper;
 pub mod keys;
 mod list;
 mod move_time;
+mod outbox;
 mod outcome;
 mod progress;
 mod quarantine;
@@ -94,6 +96,7 @@ pub use self::{
     },
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
+    outbox::{JobEnd, OUTBOX_STATUSES, OutboxKinds, OutboxPage},
     queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX, TENANT_WEIGHT_MAX},
     reservation::{ReservationEnd, SettleAndClaim},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict, with_sources},

@@ -1,5 +1,5 @@
 //! What somebody should look at, worst first. The only place with rules of alerts: the dashboard and `keyrack top` draw what
-//! [`alerts`] returns.
+//! [`alerts`] returns, and webhooks are told when it changes.
 //!
 //! [`AlertFacts::read`] reads the store, [`alerts`] judges without reading, so that each rule can be tested.
 
@@ -58,6 +58,29 @@ pub struct Alert {
     pub text: String,
     /// Where it is shown in full.
     pub page: AlertPage,
+}
+
+impl Alert {
+    /// What tells it from all other alerts, and stays the same while its numbers change.
+    pub(crate) fn key(&self) -> String {
+        let (page, name) = match &self.page {
+            AlertPage::Readiness => ("store", ""),
+            AlertPage::Queue(name) => ("queue", &**name),
+            AlertPage::FailedJobs(name) => ("failed", &**name),
+            AlertPage::QueuedJobs(name) => ("waiting", &**name),
+            AlertPage::Job(jid) => ("job", &**jid),
+            AlertPage::Entitlements => ("entitlements", ""),
+            AlertPage::Files => ("files", ""),
+            AlertPage::Account(name) => ("account", &**name),
+            AlertPage::Keys => ("hot queue", ""),
+            AlertPage::Lint => ("lint", &*self.subject),
+        };
+        // A queue can have several silent workers, and may drop jobs as well.
+        let worker = self.text.strip_prefix("worker ").and_then(|text| text.split(' ').next());
+        format!("{page} {name} {} {}", self.severity.word(), worker.unwrap_or_default())
+            .trim()
+            .to_owned()
+    }
 }
 
 /// The page of the dashboard that shows the subject of an alert.

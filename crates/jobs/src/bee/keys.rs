@@ -100,6 +100,22 @@ const ORDER: json::Schema = json::Object(&[
     ("attempt", json::Number),
 ]);
 
+const JOB_END: json::Schema = json::Object(&[
+    ("status", json::String),
+    ("jid", json::String),
+    ("queue", json::String),
+    ("at", json::Number),
+    ("attempts", json::Number),
+    ("retries", json::Number),
+    ("submitted", json::Number),
+    ("tags", json::LuaArray(&json::String)),
+    ("tenant", json::Maybe(&json::String)),
+    ("parent", json::Maybe(&json::String)),
+    ("failed_reason", json::Maybe(&json::String)),
+    ("data", json::Maybe(&json::Any)),
+    ("result", json::Maybe(&json::Any)),
+]);
+
 /// Numbers by their names.
 const RECORD: json::Schema = json::Map(&json::Number);
 
@@ -514,6 +530,31 @@ keys! {
         origin = Added,
         removed = "a job leaves when it ends or loses its worker",
         example = "bee:s:running:emails:acme";
+
+    /// Which ends of jobs are to be written to the outbox. Written when webhooks are created, changed or deleted.
+    outbox_kinds() in group: Group = "bee:h:outbox-kinds"
+        => map(
+            OrEmpty(&Id(&QueueName::KIND)).means("a queue, or nothing for all queues"),
+            Text.means("the statuses of jobs that end, a space before and after each: ` failed  expired `"),
+        ),
+        origin = Added,
+        removed = "a queue leaves when no webhook asks for its jobs any more",
+        example = "bee:h:outbox-kinds";
+
+    /// Ends of jobs that are still to be handed to webhooks, oldest first. Written in the call that ends the job, if `outbox_kinds`
+    /// says so. `data` and `result` are left out if they have more than 8,192 bytes.
+    outbox() in group: Group = "bee:l:outbox"
+        => list(Json(&JOB_END).means("a job that has ended, as it was then")),
+        origin = Added,
+        removed = "a server takes out what it has handed on; of more than 100,000 the oldest are dropped",
+        example = "bee:l:outbox";
+
+    /// How many ends of jobs were dropped because no server had handed on the 100,000 before them.
+    outbox_dropped() in group: Group = "bee:str:outbox-dropped"
+        => string(POSITIVE.means("how many")),
+        origin = Added,
+        removed = "never",
+        example = "bee:str:outbox-dropped";
 
     /// The names of all queues that keyrack has seen, in every group.
     queues() = "bee:s:queues"

@@ -119,7 +119,7 @@ local function is_not_plain(position)
   if wait then observe(tonumber(wait), tonumber(run), -1) end
 end
 
-local heard_here = is_heard(queue_events_key(queue))
+local heard_here = is_heard(queue_events_key(queue)) or is_for_outbox('completed', queue)
 local plain_until = after(plain_ttl)
 
 -- Completes a job that nobody else waits for or hears of. Nothing has happened to it since its worker was told about

@@ -16,6 +16,7 @@ mod life;
 mod limits;
 mod model;
 mod outages;
+mod outbox;
 mod quick;
 mod reads;
 mod replicas;

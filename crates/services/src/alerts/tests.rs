@@ -147,3 +147,28 @@ fn files_are_an_alert_when_they_keep_failing_or_are_none() {
     let expected = "2 files cannot be deleted; an entry names no file";
     assert_eq!(text(Err("no JSON".into()), 1).as_deref(), Some(expected));
 }
+
+#[test]
+fn key_of_an_alert_stays_while_its_numbers_change() {
+    let keys = |queued, silent_ms, oldest_ms| {
+        let stats = Stats {
+            queued,
+            oldest_ms: Some(oldest_ms),
+            workers: vec![
+                worker(NOW - silent_ms, 2),
+                WorkerStats { worker: "x".into(), ..worker(0, 1) },
+            ],
+            dropped: queued,
+            ..healthy()
+        };
+        let found = alerts(&AlertFacts { queues: vec![stats], ..facts() });
+        let mut keys: Vec<_> = found.iter().map(Alert::key).collect();
+        keys.sort();
+        keys
+    };
+    let first = keys(1, 10 * MINUTE_MS, OLD_MS);
+    assert_eq!(first, keys(22, 100 * MINUTE_MS, 90 * OLD_MS));
+    let mut different = first.clone();
+    different.dedup();
+    assert_eq!((first.len(), different.len()), (5, 5), "{first:?}");
+}

@@ -1,6 +1,7 @@
 -- The snapshot of a job, and the messages on the queue's channel.
 --- @include "keys"
 --- @include "publish"
+--- @include "outbox"
 
 -- The fields of a job, in the order in which scripts read and return them.
 local FIELDS = {
@@ -73,6 +74,15 @@ end
 
 -- Announces what happened to a job, with the whole job: listeners act on the message without reading the key.
 local function announce(kind, job)
+  if is_for_outbox(job[STATUS], job[QUEUE]) then
+    put_into_outbox({
+      'status', quoted(job[STATUS]), 'jid', quoted(job[JID]), 'queue', quoted(job[QUEUE]), 'at', now_text,
+      'attempts', string.format('%d', tonumber(job[ATTEMPTS]) or 0), 'retries', string.format('%d', tonumber(job[RETRIES]) or 0),
+      'submitted', job[SUBMITTED] or now_text, 'tags', job[TAGS] or '{}', 'tenant', job[TENANT] and quoted(job[TENANT]),
+      'parent', job[PARENT] and quoted(job[PARENT]), 'failed_reason', job[FAILED_REASON] and quoted(job[FAILED_REASON]),
+      'data', job[DATA], 'result', job[RESULT],
+    })
+  end
   local channel = queue_events_key(job[QUEUE])
   if not is_heard(channel) then return end
   local jid, queue = quoted(job[JID]), quoted(job[QUEUE])
