@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use keyrack_jobs::bee::{Job, Status};
+use keyrack_jobs::bee::{Job, Progress, Status};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::{
@@ -61,6 +61,8 @@ struct JobSchema {
     result: serde_json::Value,
     /// Why it failed permanently.
     failed_reason: Option<String>,
+    /// How far its worker said last that it is, and in which attempt. Absent from jobs in events.
+    progress: Option<Progress>,
     /// The jobs that wait for it.
     dependants: Vec<String>,
     /// What happened to it, oldest first.
@@ -81,6 +83,7 @@ impl ToSchema for JobView {
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((Status::name().into_owned(), Status::schema()));
+        schemas.push((Progress::name().into_owned(), Progress::schema()));
         JobSchema::schemas(schemas);
     }
 }

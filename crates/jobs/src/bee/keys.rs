@@ -84,12 +84,25 @@ const UNIQUE: json::Schema = json::Object(&[
     ("next", json::Maybe(&json::String)),
 ]);
 
+const PROGRESS: json::Schema = json::Object(&[
+    ("value", json::Any),
+    ("message", json::Maybe(&json::String)),
+    ("at", json::Number),
+    ("attempt", json::Number),
+]);
+
+/// The first entry of a log, or one of its lines.
+const LOG: json::Schema = json::Map(&json::Any);
+
+const LOG_NOTE: json::Schema = json::Object(&[("next", json::Number)]);
+
 const EVENT: json::Schema = json::Object(&[
     ("type", json::String),
     ("queue", json::String),
     ("jid", json::String),
     ("job", json::Maybe(&json::Map(&json::Any))),
     ("progress", json::Maybe(&json::Any)),
+    ("message", json::Maybe(&json::String)),
     ("till", json::Maybe(&json::Number)),
 ]);
 
@@ -244,11 +257,24 @@ keys! {
             tenant: Optional(&Id(&Tenant::KIND)),
             /// What two equal submissions under one `Idempotency-Key` have in common. Added by keyrack.
             digest: Optional(&Text),
+            /// How far its worker said last that it is: a value, perhaps a message, when, and in which attempt. Added by keyrack.
+            progress: Optional(&Json(&PROGRESS)),
         }),
         ttl = Ttl::Optional,
         listed = LISTED,
         removed = "expires `options.ttl` after the job was cancelled or its result expired",
         example = "bee:h:jobs:b671c480-54e5-11e3-9023-57b39a72bd38";
+
+    /// What a job's attempts have logged: a head, then the newest lines, oldest first. Written by workers, many lines in a call.
+    ///
+    /// The head has the number of the `next` line, the `bytes` of those that are kept, and how many were `dropped`. A line has `at`
+    /// in unix milliseconds, its `level`, the `attempt` and its `text`. A job that logs nothing has no such key.
+    logs(jid: Jid) in group: Group = "bee:l:logs:<jid>"
+        => list(Json(&LOG).means("the head or a line")),
+        origin = Added,
+        ttl = Ttl::Optional,
+        removed = "goes with its job: it expires when the job does, or is deleted with it; 90 days and the times for which the job is kept after the last line at the latest",
+        example = "bee:l:logs:b671c480-54e5-11e3-9023-57b39a72bd38";
 
     /// Jobs with the same hash: the original first, then its duplicates as they came.
     hashes(queue: QueueName, hash: JobHash) in group: Group = "bee:l:hashes:<queue>:<hash>"
@@ -381,7 +407,8 @@ keys! {
     /// and `tenant_rate_ms` are its rate, likewise, and `tenant_rates` is `1` if there is one; `tenant_weight:NAME` is how many
     /// turns a tenant has for one of others; `tenant_paused:NAME` is `1`;
     /// `completed_max` and `failed_max` jobs are kept, failed ones for `failed_ttl_ms`. For jobs that say nothing about it:
-    /// `retries`; `backoff` with `retry_delay_ms`, `retry_delay_max_ms` and `retry_jitter`; `timeout_ms` of an attempt.
+    /// `retries`; `backoff` with `retry_delay_ms`, `retry_delay_max_ms` and `retry_jitter`; `timeout_ms` of an attempt. Within
+    /// `wait_target_ms` 95 % of the jobs are to start.
     settings(queue: QueueName) in group: Group = "bee:h:settings:<queue>"
         => map(
             Text.means("the setting"),
@@ -553,6 +580,12 @@ keys! {
     host_events(hostname: Hostname) in group: Group = "bee:ch:host:<hostname>"
         => channel(Json(&EVENT).means("a `new` event")),
         example = "bee:ch:host:worker-7";
+
+    /// A job has new lines in its log, up to the `next` number. Listeners read them.
+    log_events(jid: Jid) in group: Group = "bee:ch:logs:<jid>"
+        => channel(Json(&LOG_NOTE).means("the number that the next line will have")),
+        origin = Added,
+        example = "bee:ch:logs:b671c480-54e5-11e3-9023-57b39a72bd38";
 
     /// What concerns one worker: `canceled` and `lost` jobs that it should stop working on, and the `attempt` of each.
     ///
