@@ -11,6 +11,8 @@ local PROMOTED_MAX = 1000
 local SHARE_MS = 30000
 -- When a worker with its share may ask for what the others have left.
 local SHARE_AGAIN_MS = 250
+-- When a worker may ask again that has a job which runs alone, or that may not start such a job because it has others.
+local ALONE_AGAIN_MS = 1000
 
 -- Moves what is due from the delayed queue to the working queue.
 local function promote(queue)
@@ -62,7 +64,36 @@ end
 -- What a worker gets about a job after its id, in this order; it knows itself, the queue and the status. Every field
 -- costs the server a hundredth of what a whole job does.
 local N_CLAIM_FIELDS = 12
-local CLAIM_DATA, CLAIM_OPTIONS, CLAIM_HISTORY, CLAIM_ATTEMPTS, CLAIM_TENANT = 1, 2, 6, 9, 11
+local CLAIM_DATA, CLAIM_OPTIONS, CLAIM_HISTORY, CLAIM_ATTEMPTS, CLAIM_DEATHS, CLAIM_TENANT = 1, 2, 6, 9, 10, 11
+
+-- For workers that cannot let a job run alone by themselves, the claim does: `after` so many lost workers a job starts only
+-- when the worker has no other, and the worker gets no other beside it. `held` is how many jobs the worker has, `skipped`
+-- are jobs that it may not start now. Without `after` the worker takes care of that. It is one local: a script has at most 200
+-- at its left margin.
+local isolation = { held = 0, skipped = {} }
+
+-- Whether the worker has a job that runs alone.
+function isolation.runs_alone(worker)
+  if isolation.held ~= 1 then return false end
+  local job = call('HMGET', job_key(call('SMEMBERS', worker_locks_key(worker))[1]), 'alone', 'attempts')
+  return job[1] and job[1] == job[2]
+end
+
+-- Whether a job has to run alone; if it cannot now, it is skipped.
+function isolation.is_suspect(jid, deaths)
+  if not isolation.after or (tonumber(deaths or nil) or 0) < isolation.after then return false end
+  if isolation.held > 0 then isolation.skipped[#isolation.skipped + 1] = jid end
+  return true
+end
+
+-- Puts what was skipped back to the head, and tells nobody: who is told would skip it too.
+function isolation.put_back_skipped(queue)
+  for _, jid in ipairs(isolation.skipped) do
+    local score = math.min(score_for(queue_key(queue), 10), now)
+    call('ZADD', queue_key(queue), score, jid)
+    call('ZADD', ranked_key(queue), score, ranked_member(RANK_OF_RETURNED, jid))
+  end
+end
 
 -- Marks one job as running on the worker. Returns what the worker gets, or nothing when there is no such job, since only a
 -- submission writes its data, or when its tenant may not start one.
@@ -71,6 +102,8 @@ local function start(jid, queue, worker)
   local fields = call('HMGET', key, 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts',
     'deaths', 'tenant', 'dependants')
   if not (fields[CLAIM_DATA] and fields[CLAIM_OPTIONS]) then return end
+  local is_alone = isolation.is_suspect(jid, fields[CLAIM_DEATHS])
+  if is_alone and isolation.held > 0 then return end
   local tenant = fields[CLAIM_TENANT]
   if tenant and tenant_allows(queue, tenant, 1) < 1 then
     -- It is the first of its tenant's when one may.
@@ -83,6 +116,11 @@ local function start(jid, queue, worker)
   attempts = attempts and string.format('%d', tonumber(attempts) + 1) or '1'
   fields[CLAIM_HISTORY], fields[CLAIM_ATTEMPTS] = history, attempts
   call('HSET', key, 'worker', worker, 'status', 'running', 'history', history, 'attempts', attempts)
+  isolation.held = isolation.held + 1
+  if is_alone then
+    call('HSET', key, 'alone', attempts)
+    isolation.is_over = true
+  end
   begin_timeout(jid, queue, fields[CLAIM_OPTIONS])
   if tenant then
     left_queue(jid, queue, tenant)
@@ -195,9 +233,9 @@ end
 local function take(queue, worker, max, lock_ms)
   local all, locks, jids, n = {}, {}, {}, 0
   local locked_until = string.format('%.17g', now + lock_ms)
-  while n < max do
-    -- A place that a claim freed may have been filled, so ask again.
-    local first = pop(queue, math.min(max - n, CHUNK))
+  while n < max and not isolation.is_over do
+    -- A place that a claim freed may have been filled, so ask again. Only the very first job can be one that runs alone.
+    local first = pop(queue, isolation.after and isolation.held == 0 and 1 or math.min(max - n, CHUNK))
     if #first == 0 then break end
     for _, jid in ipairs(first) do
       local fields = start(jid, queue, worker)
@@ -212,6 +250,7 @@ local function take(queue, worker, max, lock_ms)
   end
   in_chunks('ZADD', locks_key(queue), locks)
   in_chunks('SADD', worker_locks_key(worker), jids)
+  isolation.put_back_skipped(queue)
   return all, n
 end
 
@@ -239,10 +278,16 @@ end
 
 -- Claims up to `max` jobs. Returns what a claim brings.
 -- With a number, jobs are reserved under it where nothing limits how many may run; returns their ids besides. A worker
--- that has not heard what came of its call asks with the same number again.
-local function claim(queue, worker, max, lock_ms, number)
+-- that has not heard what came of its call asks with the same number again. `alone_after` is how many workers a job has lost
+-- that the worker is given only if it has no other.
+local function claim(queue, worker, max, lock_ms, number, alone_after)
   local again = number and reserved_under(queue, worker, number)
   if again then return claim_reply(queue, {}), again end
+  isolation.after = tonumber(alone_after)
+  if isolation.after then
+    isolation.held = call('SCARD', worker_locks_key(worker))
+    if isolation.runs_alone(worker) then return claim_reply(queue, {}, 'quarantine', now + ALONE_AGAIN_MS), {} end
+  end
   promote(queue)
   -- Those that are left might be handed out, so they come first.
   if end_unstarted(queue) then return claim_reply(queue, {}, nil, now), {} end
@@ -260,6 +305,7 @@ local function claim(queue, worker, max, lock_ms, number)
     end
     local has_left = share < allowed and call('EXISTS', queue_key(queue)) == 1
     if has_left then blocked, again_at = 'share', now + SHARE_AGAIN_MS end
+    if #isolation.skipped > 0 or isolation.is_over then blocked, again_at = 'quarantine', now + ALONE_AGAIN_MS end
   end
   if n_jobs > 0 then
     count(queue, 'started', n_jobs)
