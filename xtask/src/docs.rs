@@ -113,4 +113,38 @@ mod tests {
         fs::write(root.path().join(FILE.path), "edited by hand\n").unwrap();
         check_in(root.path(), &[FILE]).unwrap_err();
     }
+
+    /// Words of a document that are paths of files: with a slash or in backticks, and with an ending that code has here.
+    fn paths(text: &str) -> Vec<&str> {
+        let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+        let words = text.split(|c| !is_path(c));
+        let is_file = |word: &&str| [".rs", ".lua", ".html"].iter().any(|end| word.ends_with(end));
+        // A part in capitals stands for any name.
+        let is_example = |word: &&str| {
+            let is_capital =
+                |part: &str| part.len() > 1 && part.bytes().all(|b| b.is_ascii_uppercase());
+            word.split(['/', '.']).any(is_capital)
+        };
+        words.filter(is_file).filter(|word| !is_example(word)).collect()
+    }
+
+    /// Paths may leave out the folders that their paragraph is about, and `src`.
+    fn is_end_of(path: &str, file: &str) -> bool {
+        let with_source = path.replacen('/', "/src/", 1);
+        [path, &with_source].iter().any(|end| {
+            file.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        })
+    }
+
+    #[test]
+    fn every_file_that_the_architecture_names_exists() {
+        let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).unwrap();
+        let mut git = std::process::Command::new("git");
+        let files = output(git.arg("ls-files").current_dir(workspace())).unwrap();
+        let paths = paths(&text);
+        assert!(paths.len() > 200, "only {} paths were found", paths.len());
+        let is_missing = |path: &&str| !files.lines().any(|file| is_end_of(path, file));
+        let missing: Vec<&str> = paths.into_iter().filter(is_missing).collect();
+        assert!(missing.is_empty(), "ARCHITECTURE.md names files that do not exist: {missing:?}");
+    }
 }
