@@ -118,7 +118,10 @@ mod tests {
     fn paths(text: &str) -> Vec<&str> {
         let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
         let words = text.split(|c| !is_path(c));
-        let is_file = |word: &&str| [".rs", ".lua", ".html"].iter().any(|end| word.ends_with(end));
+        let is_file = |word: &&str| {
+            let ends = [".rs", ".lua", ".html"];
+            ends.iter().any(|end| word.len() > end.len() && word.ends_with(end))
+        };
         // A part in capitals stands for any name.
         let is_example = |word: &&str| {
             let is_capital =
