@@ -69,6 +69,26 @@ fn foreign_keys_are_for_reading_only() {
     assert!(words.contains(&"~bee:ss:queue:*") && words.contains(&"&bee:ch:q:*"));
 }
 
+#[test]
+fn keys_of_files_are_for_reading_only() {
+    let text = "[document]\nname = \"shop\"\n[parts]\nid = \"integer\"\n[keys.visits]\n\
+                template = \"visits:<id>\"\ntype = \"stream\"\nfields = { at = \"unix-ms\" }\n";
+    let source = keyrack_keys::file::Source { name: "shop.keys.toml", text };
+    let documents = keyrack_keys::file::read(&[source]).unwrap();
+    let registry = Registry::new(&[&documents[0].families]);
+    let user = AclUser {
+        name: "keyrack",
+        password: None,
+        layout: Layout::Documented,
+        projects: AclProjects::Named(&[]),
+    };
+    let line = acl_user(&user, &registry);
+    let words: Vec<&str> = line.split(' ').collect();
+    assert!(words.contains(&"%R~visits:[0-9]*") && words.contains(&"+xrevrange"), "{line}");
+    assert!(!words.iter().any(|word| word.starts_with('~')), "{line}");
+    assert!(!line_for(Layout::Documented, "", "").contains("+xrevrange"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn line_loads_from_an_acl_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -303,6 +323,8 @@ const NOT_SENT: &[(&str, &str)] = &[
     ("keyrack/src/keys/migrate/place.rs", "dump"),
     ("keyrack/src/keys/migrate/place.rs", "lset"),
     // For types and sizes that only keys files declare.
+    ("dashboard/src/key/content.rs", "xlen"),
+    ("dashboard/src/key/content.rs", "xrevrange"),
     ("lint/src/content.rs", "xrange"),
     ("lint/src/infer/guess.rs", "xrange"),
     ("lint/src/subject.rs", "strlen"),
