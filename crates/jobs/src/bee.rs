@@ -106,6 +106,6 @@ pub use self::{
         UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest, UniqueUntil, checked_priority,
     },
     sweep::{Care, Swept},
-    wait::{Claim, ClaimGuard, Waiters},
+    wait::{Claim, ClaimGuard, Waiters, WeightedClaim},
     why::{Dependency, Reason, Why},
 };
