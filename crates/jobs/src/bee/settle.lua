@@ -73,7 +73,7 @@ local function settle(what, job, text, options, how)
   else
     give_back(job)
   end
-  if job[TENANT] then left_worker(job[JID], queue, job[TENANT]) end
+  left_worker(job)
 end
 
 -- The outcomes that do not count, and how many of them are of canceled jobs that have stopped now.
@@ -124,7 +124,6 @@ local function is_not_plain(position)
 end
 
 local heard_here = is_heard(queue_events_key(queue))
-local plain_until = after(plain_ttl)
 
 -- Completes a job that nobody else waits for or hears of. Nothing has happened to it since its worker was told about
 -- it, if it is still running there in the same attempt, so its history is what the worker makes of it.
@@ -135,7 +134,7 @@ local function complete_plain(position, jid, attempt, result, history)
     call('HSET', key, 'status', 'completed', 'result', result, 'history', history)
     unlocked[#unlocked + 1] = jid
     end_timeout(jid, queue)
-    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
+    expiring[#expiring + 1], expiring[#expiring + 2] = after(plain_ttl), jid
   else
     is_not_plain(position)
     settle_if_allowed(position, 'completed', jid, attempt, result, '', plain_ttl)
@@ -176,7 +175,7 @@ local function complete_reserved(position, jid, attempt, result, history)
     refused[#refused + 1], refused[#refused + 2] = position, 'GONE'
   else
     forget_deadlines(jid, queue)
-    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
+    expiring[#expiring + 1], expiring[#expiring + 2] = after(plain_ttl), jid
   end
 end
 

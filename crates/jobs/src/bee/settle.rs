@@ -137,8 +137,7 @@ impl Outcome {
             attempt: Some(job.attempts()),
             options: None,
             end,
-            // When the job of a tenant ends, the tenant's next is let in, which is never quick.
-            told: job.tenant().is_none().then(|| job.clone()),
+            told: job.ends_alone().then(|| job.clone()),
         }
     }
 

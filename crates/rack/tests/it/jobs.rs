@@ -140,6 +140,8 @@ async fn every_option_reaches_the_job() {
         .timeout(secs(30))
         .start_within(mins(1))
         .tenant("acme")
+        .limit("gpu")
+        .limit("api.example.com")
         .tags(["yearly", "2026"])
         .after(first.id().clone())
         .ttl(hours(1))
@@ -165,6 +167,7 @@ async fn every_option_reaches_the_job() {
     );
     assert_eq!(options.dependencies, [first.id().as_str()]);
     assert_eq!(options.preferred_hostname.as_deref(), Some("big-machine"));
+    assert_eq!(options.limits, ["gpu", "api.example.com"]);
     let backoff = options.own_backoff().expect("its own");
     assert_eq!((backoff.delay_ms, backoff.max_ms), (1_000.0, Some(9_000.0)));
 }

@@ -1,6 +1,6 @@
 -- Taking waiting jobs for a worker.
+--- @include "named_limits"
 --- @include "rate"
---- @include "ready"
 --- @include "reserved"
 --- @include "stopping"
 --- @include "unstarted"
@@ -24,7 +24,12 @@ local function promote(queue)
   for _, jid in ipairs(call('ZRANGEBYSCORE', key, 0, now, 'LIMIT', 0, PROMOTED_MAX)) do
     call('ZREM', key, jid)
     local job = read_job(jid)
-    if job then enter_stored(jid, job) end
+    local place = job and named_limits.place(jid, job)
+    if place then
+      named_limits.let_in(jid, place)
+    elseif job then
+      enter_stored(jid, job)
+    end
   end
 end
 
@@ -44,17 +49,13 @@ local function allowance(queue, max, settings)
 end
 
 local function settings_of(queue)
-  local s = call('HMGET', settings_key(queue), 'paused', 'concurrency', 'rate_max', 'rate_ms', 'timeout_ms', 'tenant_rates')
+  local s = call('HMGET', settings_key(queue), 'paused', 'concurrency', 'rate_max', 'rate_ms', 'timeout_ms', 'tenant_rates',
+    'named_limits')
   default_timeouts[queue] = tonumber(s[5] or nil) or false
   return {
     paused = s[1] == '1', concurrency = tonumber(s[2] or nil), rate_max = tonumber(s[3] or nil), rate_ms = tonumber(s[4] or nil),
-    tenant_rates = s[6] == '1',
+    tenant_rates = s[6] == '1', named_limits = s[7] == '1',
   }
-end
-
--- Limits count the jobs that run, and those of tenants are counted one by one.
-local function may_reserve(queue, settings)
-  return not settings.concurrency and not settings.rate_max and call('EXISTS', tenants_key(queue)) == 0
 end
 
 -- No worker takes more than its share of what waits while others are there to take it. Parked jobs are not counted,
@@ -113,7 +114,7 @@ function isolation.put_back_skipped(queue)
 end
 
 -- Marks one job as running on the worker. Returns what the worker gets, or nothing when there is no such job, since only a
--- submission writes its data, or when its tenant may not start one.
+-- submission writes its data, or when its tenant may not start one, or a limit that it names does not let it.
 local function start(jid, queue, worker)
   local key = job_key(jid)
   local fields = call('HMGET', key, 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts',
@@ -127,6 +128,17 @@ local function start(jid, queue, worker)
     left_queue(jid, queue, tenant)
     call('ZADD', parked_key(queue, tenant), 0, jid)
     call('HSET', key, 'status', 'new', 'history', with_entry(fields[CLAIM_HISTORY], entry('parked')))
+    return
+  end
+  local limits = named_limits.of(fields[CLAIM_OPTIONS])
+  local full, again_at = named_limits.full(queue, limits)
+  if full then
+    local happened = named_limits.hold(jid, queue, limits, full, again_at)
+    call('HSET', key, 'status', 'new', 'history', with_entry(fields[CLAIM_HISTORY], happened))
+    if tenant then
+      left_queue(jid, queue, tenant)
+      feed(queue, tenant)
+    end
     return
   end
   local history, attempts = with_entry(fields[CLAIM_HISTORY], entry('popped')), fields[CLAIM_ATTEMPTS]
@@ -146,6 +158,7 @@ local function start(jid, queue, worker)
     if rules.rate_max then spend_rate(tenant_rate_key(queue, tenant, rules.rate_ms), rules.rate_ms, 1) end
     feed(queue, tenant)
   end
+  named_limits.began(jid, queue, limits)
   return fields
 end
 
@@ -254,7 +267,8 @@ end
 local function take(queue, worker, max, lock_ms)
   local all, locks, jids, n = {}, {}, {}, 0
   local locked_until = string.format('%.17g', now + lock_ms)
-  while n < max and not isolation.is_over and #isolation.skipped < SKIPPED_MAX do
+  while n < max and not isolation.is_over and #isolation.skipped < SKIPPED_MAX
+    and named_limits.n_held < HELD_MAX do
     -- A place that a claim freed may have been filled, so ask again. Only the very first job can be one that runs alone.
     local first = pop(queue, isolation.after and isolation.held == 0 and 1 or math.min(max - n, CHUNK))
     if #first == 0 then break end
@@ -321,7 +335,9 @@ local function claim(queue, worker, max, lock_ms, number, alone_after)
   end
   if allowed > 0 then
     local share = fair_share(queue, allowed)
-    if number and may_reserve(queue, settings) then
+    -- Limits count the jobs that run, and those of tenants and of limits that jobs name are counted one by one.
+    local is_limited = settings.concurrency or settings.rate_max or settings.named_limits
+    if number and not is_limited and call('EXISTS', tenants_key(queue)) == 0 then
       reserved = reserve(queue, worker, share, lock_ms, number)
       n_jobs = #reserved
     else
@@ -329,6 +345,7 @@ local function claim(queue, worker, max, lock_ms, number, alone_after)
     end
     local has_left = share < allowed and call('EXISTS', queue_key(queue)) == 1
     if has_left then blocked, again_at = 'share', now + SHARE_AGAIN_MS end
+    if named_limits.n_held >= HELD_MAX then again_at = now end
     if #isolation.skipped > 0 or isolation.is_over then blocked, again_at = 'quarantine', now + ALONE_AGAIN_MS end
   end
   if n_jobs > 0 then
