@@ -1,7 +1,7 @@
 //! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
 //!
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
-//! `alerts` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
+//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
 //! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
 //! `link` and `form` are small tools. Pages change nothing that the API cannot.
@@ -19,6 +19,7 @@ mod bulk;
 mod find;
 mod job;
 mod queue;
+mod queue_limits;
 mod queues;
 mod recurring;
 mod submit;
@@ -145,6 +146,16 @@ fn pages() -> Routes<Arc<Site>> {
             "/queues/{queue}/limits",
             Permission::change(Operator, "queue_limited"),
             queue::limits,
+        )
+        .post(
+            "/queues/{queue}/tenant",
+            Permission::change(Operator, "tenant_limited"),
+            queue_limits::tenant,
+        )
+        .post(
+            "/queues/{queue}/named-limit",
+            Permission::change(Operator, "named_limit_set"),
+            queue_limits::named,
         )
         .post("/queues/{queue}/delete", Permission::change(Admin, "queue_deleted"), queue::delete)
         .get("/find", Permission::read(Viewer), find::find)

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use keyrack_format as format;
-use keyrack_jobs::bee::{Limits, Place, Rate, Stats, keys::QueueName};
+use keyrack_jobs::bee::{Limits, Place, Stats, keys::QueueName};
 use keyrack_web::Problem;
 use serde::Deserialize;
 
@@ -20,6 +20,7 @@ use super::{
     frame::go_and_tell,
     link,
     live::{View, live_page, show},
+    queue_limits::{in_words, named_in_words, rate},
     queues::Worker,
 };
 use crate::Site;
@@ -46,6 +47,8 @@ pub(super) struct QueuePage {
     failed_max: String,
     /// What single tenants may, or may not, a line for each.
     tenants: Vec<String>,
+    /// The limits that jobs name, likewise.
+    named_limits: Vec<String>,
     /// How many ended jobs were deleted before their time, if any were.
     dropped: Option<String>,
 }
@@ -94,19 +97,16 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         completed_max: text(stats.limits.completed_max),
         failed_max: text(stats.limits.failed_max),
         tenants: tenants(&stats.limits),
+        named_limits: named_in_words(&stats.limits),
         dropped: (stats.dropped > 0).then(|| format::counted(stats.dropped, "ended job")),
     }
 }
 
 /// What tenants may, in words.
 fn tenants(limits: &Limits) -> Vec<String> {
-    let rate = |rate: &Rate| {
-        let per = format::duration_ms(rate.per_ms);
-        format!("{} starts per {per}", format::count(rate.max))
-    };
-    let every = limits.tenant_rate.iter().map(|own| format!("every tenant: {}", rate(own)));
+    let every = limits.tenant_rate.iter().map(|own| format!("every tenant: {}", in_words(own)));
     let at_once = limits.tenants.iter().map(|(name, n)| format!("{name}: {n} at once"));
-    let rates = limits.tenant_rates.iter().map(|(name, own)| format!("{name}: {}", rate(own)));
+    let rates = limits.tenant_rates.iter().map(|(name, own)| format!("{name}: {}", in_words(own)));
     let weights =
         limits.tenant_weights.iter().map(|(name, n)| format!("{name}: {n} turns to one of others"));
     let paused = limits.paused_tenants.iter().map(|name| format!("{name}: paused"));
@@ -212,16 +212,9 @@ pub(crate) async fn limits(
 impl LimitsForm {
     /// The limits of the form. What it does not show stays as it is.
     fn into_limits(self, present: Limits) -> Result<Limits, Problem> {
-        let max: Option<u64> = form::number("rate", &self.rate_max)?;
-        let seconds: Option<f64> = form::number("rate", &self.rate_s)?;
-        let rate = match (max, seconds) {
-            (None, None) => None,
-            (Some(max), Some(s)) => Some(Rate { max, per_ms: (s * 1000.0).round() as u64 }),
-            _ => return Err(form::wrong("rate", "give both numbers, or none for no limit")),
-        };
         Ok(Limits {
             concurrency: form::number("concurrency", &self.concurrency)?,
-            rate,
+            rate: rate(&self.rate_max, &self.rate_s)?,
             tenant_concurrency: form::number("tenant concurrency", &self.tenant_concurrency)?,
             completed_max: form::number("completed jobs kept", &self.completed_max)?,
             failed_max: form::number("failed jobs kept", &self.failed_max)?,
@@ -234,7 +227,7 @@ pub(super) fn queue_name(name: impl Into<String>) -> Result<QueueName, Problem> 
     Ok(QueueName::new(name).map_err(keyrack_jobs::Error::from)?)
 }
 
-fn answer(name: &str, done: Result<(), Problem>, well: &str) -> Response {
+pub(super) fn answer(name: &str, done: Result<(), Problem>, well: &str) -> Response {
     let to = link::queue(name);
     match done {
         Ok(()) => go_and_tell(&to, true, well),

@@ -16,6 +16,7 @@ mod keys;
 mod life;
 mod limits;
 mod model;
+mod named_limits;
 mod outages;
 mod quick;
 mod reads;
