@@ -9,15 +9,20 @@ use axum::{
     response::Response,
 };
 use keyrack_format as format;
-use keyrack_jobs::bee::{Limits, Place, Stats, keys::QueueName};
+use keyrack_jobs::bee::{
+    Limits, Place, Stats,
+    errors::{ErrorGroup, ErrorQuery, Errors},
+    keys::QueueName,
+};
 use keyrack_web::Problem;
 use serde::Deserialize;
 
 use super::{
     Frame, Visit, assets,
-    chart::Hour,
+    errors::ErrorRow,
     form,
     frame::go_and_tell,
+    history::{History, HistorySection, SlowRow, Span, SpanQuery, slowest},
     link,
     live::{View, live_page, show},
     queue_limits::{in_words, named_in_words, rate},
@@ -36,7 +41,11 @@ pub(super) struct QueuePage {
     places: Vec<PlaceCount>,
     oldest: Option<String>,
     next_due: Option<String>,
-    hour: Hour,
+    errors_link: String,
+    /// Groups of failures of the last day, the largest first.
+    errors: Vec<ErrorRow>,
+    /// Charts and the slowest jobs of the last hour. They are not followed: the page's script asks for them now and then.
+    history: Option<(HistorySection, Vec<SlowRow>)>,
     workers: Vec<Worker>,
     /// What the form begins with; empty where nothing is limited.
     concurrency: String,
@@ -63,20 +72,53 @@ struct PlaceCount {
 }
 
 /// What the page shows.
-struct OneQueue(QueueName);
+struct OneQueue {
+    name: QueueName,
+    span: Span,
+    with_history: bool,
+}
+
+/// How many groups of failures are shown, and of how long ago.
+const ERRORS_MAX: usize = 5;
+const ERRORS_FOR_MS: u64 = 24 * 3_600_000;
 
 impl View for OneQueue {
     type Page = QueuePage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<QueuePage, Problem> {
         let hive = &site.services.jobs().await?.hive;
-        hive.check_queue(&self.0).await?;
-        let stats = hive.stats(&self.0).await?;
-        Ok(page(frame, &stats, hive.now_ms()))
+        hive.check_queue(&self.name).await?;
+        let all = ErrorQuery::default();
+        let (stats, groups) =
+            tokio::try_join!(hive.stats(&self.name), hive.errors(&self.name, &all))?;
+        let now = hive.now_ms();
+        let mut history = None;
+        if self.with_history {
+            let section = History::read(hive, &self.name, self.span).await?;
+            let slowest = slowest(hive, &self.name, &frame.zone).await?;
+            history = Some((section.section(&stats.queue, &frame.zone), slowest));
+        }
+        let errors = recent_errors(&groups, &frame, now);
+        Ok(page(frame, &stats, now, errors, history))
     }
 }
 
-fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
+/// The largest groups of failures of the last day.
+fn recent_errors(errors: &Errors, frame: &Frame, now: u64) -> Vec<ErrorRow> {
+    let mut groups: Vec<&ErrorGroup> = errors.groups.iter().collect();
+    groups.retain(|group| now.saturating_sub(group.last_at) < ERRORS_FOR_MS);
+    groups.sort_by_key(|group| std::cmp::Reverse(group.failed));
+    groups.truncate(ERRORS_MAX);
+    groups.iter().map(|group| ErrorRow::of(&errors.queue, group, now, &frame.zone)).collect()
+}
+
+fn page(
+    frame: Frame,
+    stats: &Stats,
+    now: u64,
+    errors: Vec<ErrorRow>,
+    history: Option<(HistorySection, Vec<SlowRow>)>,
+) -> QueuePage {
     let text = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
     let rate = stats.limits.rate;
     QueuePage {
@@ -88,7 +130,9 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         places: Place::ALL.map(|place| PlaceCount::of(place, stats)).into(),
         oldest: stats.oldest_ms.map(format::duration_ms),
         next_due: stats.next_due_at.map(|at| format::relative(at, now)),
-        hour: Hour::of(&stats.minutes, now),
+        errors_link: link::with_query("/errors", &[("queue", &stats.queue)]),
+        errors,
+        history,
         workers: stats.workers.iter().map(|worker| Worker::of(worker, &stats.queue, now)).collect(),
         concurrency: text(stats.limits.concurrency),
         rate_max: text(rate.map(|rate| rate.max)),
@@ -132,8 +176,12 @@ pub(crate) async fn queue(
     Path(name): Path<String>,
     visit: Visit,
 ) -> Response {
-    match queue_name(name) {
-        Ok(name) => show(site, visit, OneQueue(name)).await,
+    let wanted = queue_name(name).and_then(|name| {
+        let span = visit.query::<SpanQuery>()?.span()?;
+        Ok(OneQueue { name, span, with_history: !visit.is_stream })
+    });
+    match wanted {
+        Ok(wanted) => show(site, visit, wanted).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }

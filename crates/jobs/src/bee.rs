@@ -4,8 +4,8 @@
 //!
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
-//! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
-//! and stats; times how long it took; errors why it failed; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
+//! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue,
+//! stats and counts; times how long it took; errors why it failed; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -50,6 +50,7 @@ mod bulk;
 mod cancel;
 mod change;
 mod claim;
+mod counts;
 mod duplicates;
 pub mod errors;
 mod events;
@@ -88,6 +89,7 @@ pub use self::{
     bulk::{BULK_MAX, Bulk, BulkDone},
     change::Change,
     claim::{Blocked, Claimed},
+    counts::QueueCounts,
     duplicates::Checked,
     events::{Event, EventKind, EventStream, StreamItem},
     heartbeat::WorkerInfo,

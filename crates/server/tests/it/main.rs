@@ -34,6 +34,7 @@ mod connections;
 
 mod barriers;
 mod browser;
+mod failures;
 mod inert;
 mod pages;
 mod services;
