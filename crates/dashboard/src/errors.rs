@@ -80,9 +80,12 @@ impl Order {
     }
 }
 
+/// The groups of the queues that failed last, and how many queues were left out.
+type ErrorList = Arc<(Vec<Errors>, usize)>;
+
 /// The groups of all queues, read a moment ago.
 #[derive(Debug)]
-pub(crate) struct ErrorLists(Cache<(String, String, bool), Arc<(Vec<Errors>, usize)>>);
+pub(crate) struct ErrorLists(Cache<(String, String, bool), ErrorList>);
 
 impl Default for ErrorLists {
     fn default() -> ErrorLists {

@@ -91,14 +91,16 @@ pub(super) async fn read(
             let mut both = redis::pipe();
             both.cmd("XLEN").arg(raw);
             both.cmd("XREVRANGE").arg(raw).arg("+").arg("-").arg("COUNT").arg(ENTRIES_MAX);
-            let (n, entries): (u64, Vec<(String, Vec<(Bytes, Bytes)>)>) =
-                both.query_async(&mut connection).await?;
+            let (n, entries): (u64, Vec<StreamEntry>) = both.query_async(&mut connection).await?;
             reader.stream(n, entries)
         }
         _ => Read { size: String::new(), heads: ("", ""), lines: Vec::new(), is_cut: false },
     };
     Ok(read)
 }
+
+/// The id of an entry of a stream, and its fields.
+pub(super) type StreamEntry = (String, Vec<(Bytes, Bytes)>);
 
 /// Knows what values mean, and for whom they are.
 pub(super) struct Reader {

@@ -115,7 +115,7 @@ mod tests {
             hive.submit(Submission::to(all[0].clone()).arg(arg)).await.expect("submitted");
         }
         hive.pause(&all[1]).await.expect("paused");
-        clock.advance(std::time::Duration::from_secs(90));
+        clock.advance_ms(90_000);
         let counts = hive.counts_of(&all).await.expect("counts");
         for (queue, counted) in all.iter().zip(&counts) {
             let stats = hive.stats(queue).await.expect("statistics");

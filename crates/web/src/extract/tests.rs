@@ -44,12 +44,12 @@ fn a_value_out_of_range_is_told_with_what_is_allowed() {
         ("null", "null; give a whole number from 0 to 4294967295"),
     ] {
         let text = format!(r#"{{"inner": [{{"number": {number}}}]}}"#);
-        let body = parse::<Outer>(text.as_bytes()).expect_err("no such number").body();
-        let body = serde_json::to_value(body).expect("JSON");
+        let error = parse::<Outer>(text.as_bytes()).expect_err("no such number");
+        let body = serde_json::to_value(error.body()).expect("JSON");
         assert_eq!(body["detail"], format!("inner[0].number: {expected}"));
     }
-    let body = parse::<Outer>(br#"{"inner": [], "outer": 1}"#).expect_err("a stray field").body();
-    let body = serde_json::to_value(body).expect("JSON");
+    let error = parse::<Outer>(br#"{"inner": [], "outer": 1}"#).expect_err("a stray field");
+    let body = serde_json::to_value(error.body()).expect("JSON");
     assert_eq!(body["detail"], "outer: unknown field `outer`, expected `inner` or `raw`");
 }
 
