@@ -46,6 +46,8 @@ fn declared() -> BTreeMap<&'static str, Key> {
     let rate_ms = RateMs::new(rate_ms.parse().expect("a number")).expect("a time");
     BTreeMap::from([
         ("job", keys::job(&jid, &group)),
+        ("logs", keys::logs(&jid, &group)),
+        ("log_events", keys::log_events(&jid, &group)),
         ("dependencies", keys::dependencies(&jid, &group)),
         ("children", keys::children(&jid, &group)),
         ("tags", keys::tags(&name, &group)),
