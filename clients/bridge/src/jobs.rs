@@ -48,7 +48,7 @@ impl Submit<'_> {
         let mut told = Vec::with_capacity(n);
         for (place, answer) in hive.submit_each(submissions).await?.into_iter().enumerate() {
             told.push(match answer {
-                Ok(stored) => Told::new(stored),
+                Ok(stored) => SubmitReply::new(stored),
                 Err(Error::Exists { jid }) if self.key.is_some() => {
                     repeated(hive, jid, &asked[place]).await?
                 }
@@ -62,27 +62,27 @@ impl Submit<'_> {
     }
 }
 
-/// What has become of a submission: most are new jobs, of which the id is enough.
+/// What a submission is answered with. Most are new jobs, of which the id is enough.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Told {
+enum SubmitReply {
     Created(String),
     Other(String, SubmitOutcome),
 }
 
-impl Told {
-    fn new(StoredJob { jid, outcome }: StoredJob) -> Told {
+impl SubmitReply {
+    fn new(StoredJob { jid, outcome }: StoredJob) -> SubmitReply {
         match outcome {
-            SubmitOutcome::Created => Told::Created(jid.to_string()),
-            outcome => Told::Other(jid.to_string(), outcome),
+            SubmitOutcome::Created => SubmitReply::Created(jid.to_string()),
+            outcome => SubmitReply::Other(jid.to_string(), outcome),
         }
     }
 }
 
 /// The job that was submitted under this key before.
-async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<Told, Failure> {
+async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<SubmitReply, Failure> {
     if hive.is_repeat(&Jid::new(jid.as_str())?, asked).await? {
-        return Ok(Told::Other(jid, SubmitOutcome::Existing));
+        return Ok(SubmitReply::Other(jid, SubmitOutcome::Existing));
     }
     let message = format!(
         "the job \"{jid}\" was submitted with this idempotency key and other arguments or options; use a new key"

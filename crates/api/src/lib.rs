@@ -206,6 +206,7 @@ fn shared_routes() -> Routes {
         .add(Permission::read(Viewer), routes!(search::search))
         .add(Permission::read(Viewer), routes!(events::events))
         .add(Permission::unaudited_change(Operator), routes!(worker::claim))
+        .add(Permission::unaudited_change(Operator), routes!(worker::claim_several))
         .add(Permission::unaudited_change(Operator), routes!(worker::heartbeat))
         .add(Permission::unaudited_change(Operator), routes!(worker::settle))
         .add(Permission::unaudited_change(Operator), routes!(worker::leave))

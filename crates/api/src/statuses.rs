@@ -68,6 +68,7 @@ const MORE: &[(&str, &str, &[u16])] = &[
     ("POST", "/api/1/queues/{queue}/jobs", &[409]),
     ("GET", "/api/1/queues/{queue}/jobs", &[404]),
     ("POST", "/api/1/queues/{queue}/claim", &[409, 429]),
+    ("POST", "/api/1/claim", &[409, 429]),
     ("POST", "/api/1/queues/{queue}/heartbeat", &[409]),
     ("POST", "/api/1/queues/{queue}/settle", &[409]),
     ("GET", "/api/1/jobs/events", &[429]),

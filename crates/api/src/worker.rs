@@ -1,5 +1,6 @@
 //! Running jobs from any language: claim, tell how far one is, say what came of it.
 
+mod several;
 mod wire;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
@@ -18,6 +19,7 @@ use keyrack_web::{
     extract::{Body, Job, Queue},
 };
 
+pub(super) use self::several::{__path_claim_several, claim_several};
 use self::wire::{
     ClaimedJobs, Claiming, Completion, Failing, Heartbeat, HeldJobs, Leaving, LeftJobs, Progress,
     Releasing, Settled, Settlement, Settling, Snoozing,
@@ -365,7 +367,8 @@ async fn info(hive: &Hive, claim: &Claim, version: Option<String>) -> Result<Wor
         concurrency: claim.max as u64,
         lock_ms: claim.lock.as_millis() as u64,
         listens: false,
-        isolates: false,
+        // A claim gives it a job that has lost workers only alone.
+        isolates: true,
         stop_ms: None,
         version: version.or(known_version),
     })

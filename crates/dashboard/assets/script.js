@@ -62,6 +62,8 @@ function takeAttributes(node, wanted) {
     if (!wanted.hasAttribute(name) && name !== "open" && name !== "data-chosen") node.removeAttribute(name);
   }
   for (const { name, value } of [...wanted.attributes]) {
+    // The button that says no is there for whoever has a script.
+    if (name === "hidden" && node.hasAttribute("data-no")) continue;
     if (node.getAttribute(name) !== value) node.setAttribute(name, value);
   }
 }
@@ -86,8 +88,43 @@ if (live) {
   follow();
 }
 
+// Parts that change slowly are asked for once in a while, not followed.
+
+for (const part of document.querySelectorAll("[data-reload]")) {
+  setInterval(async () => {
+    if (isPaused || document.hidden) return;
+    const answer = await fetch(location.pathname + location.search, { headers: { accept: "text/html" } }).catch(() => null);
+    if (!answer?.ok) return;
+    const sent = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(part.id);
+    if (sent) become(part, sent);
+  }, 1000 * part.dataset.reload);
+}
+
+// Times are shown in the zone of whoever looks, from the next page on.
+
+const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone);
+if (!document.cookie.split("; ").includes(`keyrack_zone=${zone}`)) {
+  document.cookie = `keyrack_zone=${zone}; path=/; max-age=31536000; samesite=lax`;
+}
+
 // On a phone the way to other pages is longer than the screen is wide.
 document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+// A question that has opened: who presses Enter without looking says no.
+
+for (const no of document.querySelectorAll("[data-no]")) no.hidden = false;
+document.addEventListener("toggle", (event) => {
+  const no = event.target.open && event.target.querySelector("[data-no]");
+  if (!no) return;
+  no.hidden = false;
+  no.focus();
+}, true);
+document.addEventListener("click", (event) => {
+  const asked = event.target.closest("[data-no]")?.closest("details");
+  if (!asked) return;
+  asked.open = false;
+  asked.querySelector("summary").focus();
+});
 
 // The keyboard.
 
@@ -148,9 +185,5 @@ document.addEventListener("keydown", (event) => {
   if (action) {
     event.preventDefault();
     action();
-  } else if (press(event.key)) {
-    event.preventDefault();
-    // A question that has opened is answered next.
-    document.querySelector("details[open] button")?.focus();
-  }
+  } else if (press(event.key)) event.preventDefault();
 });

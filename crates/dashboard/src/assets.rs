@@ -10,7 +10,8 @@ use axum::{
 const STYLE: &str = concat!(
     include_str!("../assets/style.css"),
     include_str!("../assets/services.css"),
-    include_str!("../assets/calculations.css")
+    include_str!("../assets/calculations.css"),
+    include_str!("../assets/axes.css")
 );
 const SCRIPT: &str = include_str!("../assets/script.js");
 const ICON: &str = include_str!("../assets/icon.svg");

@@ -33,6 +33,9 @@ use crate::Site;
 /// How long counting may take; what was counted by then is told as the least.
 const PATIENCE: Duration = Duration::from_millis(400);
 
+/// Whoever changes more jobs than this types how many there are.
+const TYPED_ABOVE: u64 = 1_000;
+
 /// What is wanted, as it stands in the address and in the form.
 #[derive(Debug, Clone, Deserialize)]
 struct BulkQuery {
@@ -43,6 +46,15 @@ struct BulkQuery {
     tag: String,
     #[serde(default)]
     text: String,
+    /// A group of failures.
+    #[serde(default)]
+    error: String,
+    /// How many jobs match, typed by whoever starts a large change.
+    #[serde(default)]
+    typed: String,
+    /// How many there were when they were asked.
+    #[serde(default)]
+    counted: u64,
 }
 
 /// The same, understood.
@@ -62,50 +74,85 @@ struct BulkPage {
     /// How many jobs match, for people.
     count: String,
     is_none: bool,
+    /// What has to be typed, if there are very many.
+    typed: Option<String>,
+    /// Whether what a change ends cannot be had back.
+    is_destructive: bool,
+    problem: String,
     back: String,
 }
 
 /// `GET /bulk`
 pub(crate) async fn ask(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    let asked = async {
-        let wanted: BulkQuery = visit.query()?;
-        let plan = wanted.plan()?;
-        let hive = &site.services.jobs().await?.hive;
-        hive.check_queue(&plan.queue).await?;
-        let (count, is_all) = count(hive, &plan).await?;
-        let at_least = if is_all { "" } else { "at least " };
-        Ok::<_, Problem>(BulkPage {
-            verb: verb(&plan.what),
-            count: format!("{at_least}{}", format::counted(count, "job")),
-            is_none: count == 0,
-            back: wanted.list_link(),
-            wanted,
-            frame: visit.frame.clone(),
-        })
-    };
+    let asked = async { confirmation(&site, &visit, visit.query()?, String::new()).await };
     match asked.await {
         Ok(page) => still(&page, &visit.frame, StatusCode::OK),
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }
 
+/// Asks whether that is what is wanted.
+async fn confirmation(
+    site: &Site,
+    visit: &Visit,
+    mut wanted: BulkQuery,
+    problem: String,
+) -> Result<BulkPage, Problem> {
+    let plan = wanted.plan()?;
+    let hive = &site.services.jobs().await?.hive;
+    hive.check_queue(&plan.queue).await?;
+    let (count, is_all) = count(hive, &plan).await?;
+    let at_least = if is_all { "" } else { "at least " };
+    wanted.counted = count;
+    Ok(BulkPage {
+        verb: verb(&plan.what),
+        count: format!("{at_least}{}", format::counted(count, "job")),
+        is_none: count == 0,
+        typed: (count > TYPED_ABOVE).then(|| format::count(count)),
+        is_destructive: matches!(plan.what, Bulk::Cancel),
+        problem,
+        back: wanted.list_link(),
+        wanted,
+        frame: visit.frame.clone(),
+    })
+}
+
+/// A number as somebody types it, with or without signs between thousands.
+fn typed_number(text: &str) -> Option<u64> {
+    let is_between =
+        |letter: char| matches!(letter, ',' | '.' | '\'' | '_') || letter.is_whitespace();
+    text.chars().filter(|letter| !is_between(*letter)).collect::<String>().parse().ok()
+}
+
 /// `POST /bulk`
 pub(crate) async fn start(State(site): State<Arc<Site>>, visit: Visit, body: Bytes) -> Response {
     let started = async {
-        let plan = form::read::<BulkQuery>(&body)?.plan()?;
+        let wanted: BulkQuery = form::read(&body)?;
+        let plan = wanted.plan()?;
         let hive = &site.services.jobs().await?.hive;
         hive.check_queue(&plan.queue).await?;
         let (total, _) = count(hive, &plan).await?;
+        // There may be fewer or more by now than the page has shown.
+        let shown = if wanted.counted > TYPED_ABOVE { wanted.counted } else { total };
+        let is_sure = total <= TYPED_ABOVE || typed_number(&wanted.typed) == Some(shown);
+        if !is_sure {
+            let told = format!(
+                "Type the number of jobs: more than {} would be changed.",
+                format::count(TYPED_ABOVE)
+            );
+            return Ok(Err(confirmation(&site, &visit, wanted, told).await?));
+        }
         let subject = plan.told();
         let id = site.bulk_runs.start(site.clone(), hive.clone(), plan, total)?;
-        Ok::<_, Problem>((id, subject))
+        Ok::<_, Problem>(Ok((id, subject)))
     };
     match started.await {
-        Ok((id, subject)) => {
+        Ok(Ok((id, subject))) => {
             let mut response = go(&format!("/bulk/{id}"));
             response.extensions_mut().insert(Subject(subject));
             response
         }
+        Ok(Err(page)) => still(&page, &visit.frame, StatusCode::UNPROCESSABLE_ENTITY),
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }
@@ -201,7 +248,12 @@ impl BulkQuery {
             self.place.parse().map_err(|reason: String| form::wrong("place", &reason))?;
         what.check_place(place)?;
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let filter = Filter { text: some(&self.text), tag: some(&self.tag), ..Filter::at(place) };
+        let filter = Filter {
+            text: some(&self.text),
+            tag: some(&self.tag),
+            error: some(&self.error),
+            ..Filter::at(place)
+        };
         Ok(Plan { what, queue: queue_name(self.queue.as_str())?, filter })
     }
 
@@ -211,6 +263,7 @@ impl BulkQuery {
             ("place", &self.place),
             ("tag", &self.tag),
             ("text", &self.text),
+            ("error", &self.error),
         ];
         link::with_query("/find", &pairs.map(|(name, value)| (name, value.as_str())))
     }
@@ -220,7 +273,8 @@ impl Plan {
     /// What it is about, for the audit log.
     fn told(&self) -> String {
         let mut told = format!("{} {} {}", verb(&self.what), self.filter.place, self.queue);
-        for (name, value) in [("tag", &self.filter.tag), ("text", &self.filter.text)] {
+        let Filter { tag, text, error, .. } = &self.filter;
+        for (name, value) in [("tag", tag), ("text", text), ("error", error)] {
             if let Some(value) = value {
                 told.push_str(&format!(" {name}={value}"));
             }
@@ -235,6 +289,7 @@ impl Plan {
             ("place", filter.place.as_str()),
             ("tag", filter.tag.as_deref().unwrap_or_default()),
             ("text", filter.text.as_deref().unwrap_or_default()),
+            ("error", filter.error.as_deref().unwrap_or_default()),
         ];
         link::with_query("/find", &pairs)
     }
@@ -242,7 +297,8 @@ impl Plan {
 
 /// How many jobs match, and whether those are all.
 async fn count(hive: &Hive, plan: &Plan) -> Result<(u64, bool), Problem> {
-    if plan.filter.text.is_none() && plan.filter.tag.is_none() {
+    let Filter { text, tag, error, .. } = &plan.filter;
+    if text.is_none() && tag.is_none() && error.is_none() {
         let stats = hive.stats(&plan.queue).await?;
         return Ok((stats.jobs_in(plan.filter.place), true));
     }
@@ -254,6 +310,21 @@ async fn count(hive: &Hive, plan: &Plan) -> Result<(u64, bool), Problem> {
         cursor = done.next;
         if cursor.is_none() || started.elapsed() > PATIENCE {
             return Ok((total, cursor.is_none()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_typed_with_or_without_signs_between_thousands() {
+        for text in ["100000", "100,000", "100.000", " 100 000 ", "100'000"] {
+            assert_eq!(typed_number(text), Some(100_000), "{text}");
+        }
+        for text in ["", "yes", "-1", "1e5"] {
+            assert_eq!(typed_number(text), None, "{text}");
         }
     }
 }

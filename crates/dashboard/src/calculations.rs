@@ -25,7 +25,6 @@ use keyrack_web::{
 };
 use serde::Deserialize;
 
-pub(super) use self::plot::Plot;
 use super::{
     Frame, Visit, assets, link,
     live::{View, live_page, show},

@@ -1,8 +1,7 @@
-//! Charts, worked out here and drawn by the templates as SVG.
+//! Lines without axes, worked out here and drawn by the templates as SVG.
 
 use std::fmt::Write as _;
 
-use keyrack_format as format;
 use keyrack_jobs::bee::Minute;
 
 /// A line without axes, to be read at a glance.
@@ -50,65 +49,8 @@ impl Spark {
     }
 }
 
-/// What happened in each minute of the last hour, as bars.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hour {
-    pub(super) bars: Vec<Bar>,
-    /// The most in one minute.
-    pub(super) max: u64,
-    pub(super) completed: u64,
-    pub(super) failed: u64,
-}
-
-/// One minute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bar {
-    pub(super) x: u32,
-    /// Top and height of what was completed, and of what failed below it.
-    pub(super) y: u32,
-    pub(super) height: u32,
-    pub(super) failed_y: u32,
-    pub(super) failed_height: u32,
-    pub(super) title: String,
-}
-
 const MINUTE_MS: u64 = 60_000;
 const MINUTES: u64 = 60;
-
-impl Hour {
-    pub(super) const WIDTH: u32 = 720;
-    pub(super) const HEIGHT: u32 = 96;
-    pub(super) const BAR_WIDTH: u32 = 9;
-
-    /// The hour up to now.
-    pub(super) fn of(minutes: &[Minute], now: u64) -> Hour {
-        let max = minutes.iter().map(|minute| minute.completed + minute.failed).max();
-        let max = max.unwrap_or(0);
-        let scale = |n: u64| (n * u64::from(Hour::HEIGHT)).div_ceil(max.max(1)) as u32;
-        let first = (now / MINUTE_MS + 1).saturating_sub(MINUTES);
-        let bars = (0..MINUTES).map(|place| {
-            let at = (first + place) * MINUTE_MS;
-            let minute = minutes.iter().find(|minute| minute.at == at);
-            let (completed, failed) = minute.map_or((0, 0), |it| (it.completed, it.failed));
-            let failed_height = scale(failed);
-            let height = scale(completed).min(Hour::HEIGHT - failed_height.min(Hour::HEIGHT));
-            Bar {
-                x: place as u32 * (Hour::WIDTH / MINUTES as u32) + 1,
-                y: Hour::HEIGHT - failed_height - height,
-                height,
-                failed_y: Hour::HEIGHT - failed_height,
-                failed_height,
-                title: format!("{}: {completed} completed, {failed} failed", format::utc_clock(at)),
-            }
-        });
-        Hour {
-            bars: bars.collect(),
-            max,
-            completed: minutes.iter().map(|minute| minute.completed).sum(),
-            failed: minutes.iter().map(|minute| minute.failed).sum(),
-        }
-    }
-}
 
 /// Jobs completed in each minute of the last hour, for a spark.
 pub(super) fn completed_by_minute(minutes: &[Minute], now: u64) -> Vec<f64> {
@@ -144,16 +86,6 @@ mod tests {
         assert_eq!(Spark::of(&[7.0, 7.0], false, "").points, "0.0,26.5 120.0,26.5");
         assert_eq!(Spark::of(&[0.0, 0.0], true, "").points, "0.0,26.5 120.0,26.5");
         assert_eq!(Spark::of(&[3.0], true, "").points, "0.0,1.5 120.0,1.5");
-    }
-
-    #[test]
-    fn bars_fill_the_height_and_never_leave_it() {
-        let now = 1_000 * MINUTE_MS + 5;
-        let hour = Hour::of(&[minute(1_000, 3, 1), minute(941, 1, 0), minute(5, 9, 9)], now);
-        assert_eq!(hour.bars.len(), 60);
-        assert!(hour.bars.iter().all(|bar| bar.y + bar.height + bar.failed_height == Hour::HEIGHT));
-        assert_eq!((hour.bars[0].height, hour.bars[59].failed_height > 0), (6, true));
-        assert!(hour.bars[59].title.contains("3 completed, 1 failed"));
     }
 
     #[test]

@@ -14,7 +14,9 @@ use keyrack_web::Problem;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, time::Instant};
 
-use super::{Frame, Visit, assets, form, frame::go, link, live::still, queue::queue_name};
+use super::{
+    Frame, Visit, assets, errors::first_line, form, frame::go, link, live::still, queue::queue_name,
+};
 use crate::Site;
 
 /// Jobs on a page.
@@ -33,6 +35,8 @@ const SHARED_FOR: Duration = Duration::from_secs(1);
 const SEARCHES_MAX: usize = 4;
 /// Letters of a job's data in the table.
 const EXCERPT: usize = 90;
+/// Letters of the reason why a job failed.
+const REASON: usize = 160;
 
 /// Where jobs are looked for unless said: failed ones are among those that have ended.
 const PLACES: [Place; 6] =
@@ -46,6 +50,8 @@ struct FindQuery {
     place: String,
     tag: String,
     text: String,
+    /// A group of failures.
+    error: String,
     cursor: String,
 }
 
@@ -58,6 +64,7 @@ struct FindPage {
     next: Option<String>,
     retry: Option<String>,
     cancel: Option<String>,
+    without_error: String,
     problem: String,
 }
 
@@ -83,10 +90,13 @@ struct Row {
     queue_link: String,
     status: &'static str,
     age: String,
-    submitted: String,
+    /// In unix milliseconds: what was found is shared by people in several zones.
+    submitted: u64,
     attempts: u64,
     tags: String,
     excerpt: String,
+    /// Why it failed, and the page of all failures of that cause.
+    reason: Option<(String, String)>,
 }
 
 /// What a page shows. Rows and not jobs: their data may be large, and is kept for a while.
@@ -144,6 +154,7 @@ pub(crate) async fn find(State(site): State<Arc<Site>>, visit: Visit) -> Respons
         found,
         retry: wanted.bulk_link("retry"),
         cancel: wanted.bulk_link("cancel"),
+        without_error: FindQuery { error: String::new(), ..wanted.clone() }.link("/find", &[]),
         frame: visit.frame,
         wanted,
         problem,
@@ -164,6 +175,7 @@ impl FindQuery {
             ("place", &self.place),
             ("tag", &self.tag),
             ("text", &self.text),
+            ("error", &self.error),
         ];
         pairs.extend_from_slice(more);
         link::with_query(path, &pairs)
@@ -245,6 +257,7 @@ impl FindQuery {
                 queue.as_ref().is_none_or(|queue| job.queue() == queue.as_str())
                     && place.is_none_or(|place| is_at(job.status(), place))
                     && (self.text.is_empty() || job.data().contains(&self.text))
+                    && (self.error.is_empty() || job.error_group() == Some(&self.error))
             }));
             cursor = next;
             if cursor == 0 || found.jobs.len() >= PAGE || started.elapsed() > PATIENCE {
@@ -265,7 +278,8 @@ impl FindQuery {
     ) -> Result<Matches, Problem> {
         let mut from = JobPlace::read(&self.cursor);
         let first = from.as_ref().and_then(|from| spots.iter().position(|spot| from.is(spot)));
-        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
+        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let (text, error) = (given(&self.text), given(&self.error));
         let (mut found, mut looked_at) = (Matches::default(), 0);
         let mut rest = &spots[first.unwrap_or(0)..];
         while let Some((chunk, later)) = rest.split_at_checked(rest.len().min(SPOTS_AT_ONCE))
@@ -279,7 +293,8 @@ impl FindQuery {
                 from.take().filter(is_still_there).map(|from| from.at).filter(|at| !at.is_empty());
             let next_chunk = later.first();
             for (spot, (queue, place)) in occupied.iter().enumerate() {
-                let filter = Filter { text: text.clone(), ..Filter::at(*place) };
+                let filter =
+                    Filter { text: text.clone(), error: error.clone(), ..Filter::at(*place) };
                 loop {
                     let room = PAGE - found.jobs.len();
                     let page = hive.list(queue, &filter, at.as_deref(), room).await?;
@@ -362,10 +377,14 @@ impl Row {
             queue_link: link::queue(job.queue()),
             status: job.status().as_str(),
             age: format::age(now.saturating_sub(job.submitted())),
-            submitted: format::utc(job.submitted()),
+            submitted: job.submitted(),
             attempts: job.attempts(),
             tags: job.tags().join(", "),
             excerpt,
+            reason: job.failed_reason().map(|reason| {
+                let link = job.error_group().map(|id| link::error_group(job.queue(), id));
+                (first_line(reason, REASON), link.unwrap_or_default())
+            }),
         }
     }
 }

@@ -7,6 +7,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
+use keyrack_format::Zone;
 use keyrack_web::{
     App,
     access::{Caller, Failure, cookie},
@@ -15,6 +16,8 @@ use keyrack_web::{
 /// Cookies are shared by all ports of a host, so the names say whose they are.
 const THEME: &str = "keyrack_theme";
 const TOLD: &str = "keyrack_told";
+/// Set by the page's script.
+const ZONE: &str = "keyrack_zone";
 
 /// A year: nobody wants to choose again next week.
 const THEME_AGE_S: u32 = 31_536_000;
@@ -79,6 +82,8 @@ pub(crate) struct Frame {
     pub(crate) here: String,
     /// How a command begins that reaches the store behind this page.
     pub(crate) keyrack: String,
+    /// The time zone in which times are shown.
+    pub(crate) zone: Zone,
 }
 
 impl Frame {
@@ -90,6 +95,7 @@ impl Frame {
             told: cookie(headers, TOLD).and_then(|coded| read_flash_message(&coded)),
             here: here.to_owned(),
             keyrack: "keyrack".into(),
+            zone: cookie(headers, ZONE).and_then(|name| read_zone(&name)).unwrap_or_default(),
         }
     }
 
@@ -97,6 +103,11 @@ impl Frame {
     pub(crate) fn is_at(&self, section: &str) -> bool {
         let first = self.here.split(['?', '/']).nth(1).unwrap_or_default();
         let home = match first {
+            "queues"
+                if self.here.split('?').next().is_some_and(|path| path.contains("/errors")) =>
+            {
+                "errors"
+            }
             "queues" | "submit" | "bulk" => "jobs",
             "key" | "lint" => "keys",
             other => other,
@@ -183,6 +194,11 @@ fn add_cookie(response: &mut Response, name: &str, value: &str, age_s: u32) {
     }
 }
 
+/// The zone of a cookie, whose slashes may be coded.
+fn read_zone(coded: &str) -> Option<Zone> {
+    Zone::named(&form_urlencoded::parse(coded.as_bytes()).next()?.0)
+}
+
 fn read_flash_message(coded: &str) -> Option<FlashMessage> {
     let (mark, rest) = coded.split_at_checked(1)?;
     let text = form_urlencoded::parse(rest.as_bytes()).next()?.0.into_owned();
@@ -219,6 +235,18 @@ mod tests {
             assert_eq!(frame_after(&go_with_theme("/", theme.word())).theme, theme);
         }
         assert_eq!(frame_after(&go_with_theme("/", "x\r\ny")).theme, Theme::System);
+    }
+
+    #[test]
+    fn times_are_those_of_the_zone_that_the_script_has_told() {
+        for (told, hour) in [("Asia%2FKolkata", "05:30"), ("Asia/Kolkata", "05:30"), ("x", "00:00")]
+        {
+            let mut headers = HeaderMap::new();
+            headers
+                .append(header::COOKIE, format!("keyrack_zone={told}").parse().expect("a value"));
+            let frame = Frame::of(&headers, &Uri::from_static("/"));
+            assert_eq!(frame.zone.clock(0), hour, "{told}");
+        }
     }
 
     #[test]

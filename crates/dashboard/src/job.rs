@@ -8,7 +8,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use keyrack_format as format;
+use keyrack_format::{self as format, Zone};
 use keyrack_jobs::bee::{
     Backoff, Change, HistoryEntry, Hive, Job, Progress, Status,
     keys::Jid,
@@ -47,6 +47,8 @@ pub(super) struct JobPage {
     facts: Vec<(&'static str, String)>,
     tags: Vec<(String, String)>,
     error: Option<String>,
+    /// The page of all failures of that cause.
+    error_link: Option<String>,
     result: Option<String>,
     data: String,
     options: String,
@@ -65,6 +67,7 @@ live_page!(JobPage);
 struct HistoryRow {
     event: String,
     at: String,
+    utc: String,
     /// How long after the one before.
     after: String,
     more: String,
@@ -87,42 +90,38 @@ impl View for OneJob {
         let log = hive.log_end(&self.0, LOG_LINES_SHOWN).await?;
         let tag_link = |tag: String| (link::with_query("/find", &[("tag", &tag)]), tag);
         Ok(JobPage {
-            frame,
             jid: job.jid().to_owned(),
             link: link::job(job.jid()),
             queue: job.queue().to_owned(),
             queue_link: link::queue(job.queue()),
             status,
             why,
-            facts: facts(&job, now),
+            facts: facts(&job, now, &frame.zone),
             tags: job.tags().into_iter().map(tag_link).collect(),
             error: job.failed_reason().map(str::to_owned),
+            error_link: job.error_group().map(|id| link::error_group(job.queue(), id)),
             result: job.result().map(pretty),
             data: pretty(job.data()),
             options: pretty(job.options_json()),
-            timeline: timeline(&job.history()),
-            log: log_text(&log),
+            timeline: timeline(&job.history(), &frame.zone),
+            log: log_text(&log, &frame.zone),
             graph: Graph::of(&job, &neighbours, left_out),
             can_cancel: !matches!(status, Status::Canceled | Status::Expired),
             can_retry: matches!(status, Status::Failed | Status::Canceled | Status::Expired),
             can_change: waits,
             priority: job.options().priority,
+            frame,
         })
     }
 }
 
 /// The last lines of a log, if there are any.
-fn log_text(log: &LogPage) -> Option<String> {
+fn log_text(log: &LogPage, zone: &Zone) -> Option<String> {
     let n_before = log.lines.first().map_or(log.dropped, |line| line.n.max(log.dropped));
     let before = (n_before > 0).then(|| format!("… {} before", format::counted(n_before, "line")));
     let line = |line: &LogLine| {
         let text = format::visible_lines(&line.text);
-        format!(
-            "{}  #{}  {:<5}  {text}",
-            format::local_ms(line.at),
-            line.attempt,
-            line.level.as_str()
-        )
+        format!("{}  #{}  {:<5}  {text}", zone.time(line.at), line.attempt, line.level.as_str())
     };
     let lines: Vec<String> = before.into_iter().chain(log.lines.iter().map(line)).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
@@ -224,10 +223,10 @@ pub(super) fn job_id(jid: impl Into<String>) -> Result<Jid, Problem> {
     Ok(Jid::new(jid).map_err(keyrack_jobs::Error::from)?)
 }
 
-fn facts(job: &Job, now: u64) -> Vec<(&'static str, String)> {
+fn facts(job: &Job, now: u64, zone: &Zone) -> Vec<(&'static str, String)> {
     let options = job.options();
     let submitted =
-        format!("{} ({})", format::relative(job.submitted(), now), format::utc(job.submitted()));
+        format!("{} ({})", format::relative(job.submitted(), now), zone.time(job.submitted()));
     let mut facts = vec![("Submitted", submitted)];
     let mut add = |name, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -251,7 +250,7 @@ fn facts(job: &Job, now: u64) -> Vec<(&'static str, String)> {
     }
     facts.extend(options.own_backoff().map(|backoff| ("Waits before retries", waits(&backoff))));
     facts.extend(options.timeout.map(|ms| ("Time limit", format::duration_ms(ms))));
-    facts.extend(options.start_by.map(|at| ("Has to start by", format::utc(at))));
+    facts.extend(options.start_by.map(|at| ("Has to start by", zone.time(at))));
     facts.push(("Result kept for", format::duration_ms(options.ttl)));
     facts
 }
@@ -290,14 +289,15 @@ async fn neighbours(hive: &Hive, jid: &Jid, job: &Job) -> Result<(Vec<Neighbour>
     Ok((around.into_iter().map(neighbour).collect(), left_out))
 }
 
-fn timeline(history: &[HistoryEntry]) -> Vec<HistoryRow> {
+fn timeline(history: &[HistoryEntry], zone: &Zone) -> Vec<HistoryRow> {
     let mut before: Option<u64> = None;
     let moment = |entry: &HistoryEntry| {
         let at = entry.timestamp.max(0.0) as u64;
         let after = before.replace(at).map(|before| at.saturating_sub(before));
         HistoryRow {
             event: entry.event.clone(),
-            at: format::utc(at),
+            at: zone.time(at),
+            utc: format::utc(at),
             after: after.map(|ms| format!("+{}", format::duration_ms(ms))).unwrap_or_default(),
             more: more(entry),
             is_bad: ["failed", "canceled", "expired", "lost"].contains(&entry.event.as_str())
@@ -395,7 +395,7 @@ mod tests {
             hive: String::new(),
             more: serde_json::Map::new(),
         };
-        let told = timeline(&[entry("new", 1_000.0), entry("failed", 2_500.0)]);
+        let told = timeline(&[entry("new", 1_000.0), entry("failed", 2_500.0)], &Zone::default());
         assert_eq!((told[0].after.as_str(), told[1].after.as_str()), ("", "+1.5 s"));
         assert_eq!((told[0].is_bad, told[1].is_bad), (false, true));
     }

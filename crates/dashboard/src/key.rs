@@ -1,6 +1,7 @@
 //! The page of one key: what its name means, and what it holds, in the meaning that was declared.
 
 mod content;
+mod meaning;
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
 //!
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
-//! `alerts` is the first page; `queues`, `queue`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
+//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `history`, `errors`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
-//! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
+//! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `axes`, `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
 //! `link` and `form` are small tools. Pages change nothing that the API cannot.
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
@@ -16,9 +16,12 @@ mod alerts;
 mod overview;
 
 mod bulk;
+mod errors;
 mod find;
+mod history;
 mod job;
 mod queue;
+mod queue_limits;
 mod queues;
 mod recurring;
 mod submit;
@@ -42,6 +45,7 @@ mod lint;
 
 mod reference;
 
+mod axes;
 mod chart;
 mod graph;
 mod plot;
@@ -72,9 +76,10 @@ use self::frame::{Frame, Visit};
 pub use self::overview::take_pulse;
 
 /// The parts of the dashboard: path, name, and the key that leads there after `g`.
-const SECTIONS: [(&str, &str, &str); 12] = [
+const SECTIONS: [(&str, &str, &str); 13] = [
     ("/", "Overview", "o"),
     ("/jobs", "Jobs", "j"),
+    ("/errors", "Errors", "x"),
     ("/find", "Find", "f"),
     ("/recurring", "Recurring", "r"),
     ("/progress", "Progress", "p"),
@@ -103,6 +108,7 @@ pub struct Site {
     bulk_runs: bulk::BulkRuns,
     lint: lint::LintRun,
     sampler: sampler::Sampler,
+    errors: errors::ErrorLists,
     searches: find::Searches,
 }
 
@@ -120,6 +126,7 @@ impl Site {
             bulk_runs: Default::default(),
             lint: Default::default(),
             sampler: Default::default(),
+            errors: Default::default(),
             searches: Default::default(),
         }
     }
@@ -146,7 +153,36 @@ fn pages() -> Routes<Arc<Site>> {
             Permission::change(Operator, "queue_limited"),
             queue::limits,
         )
+        .post(
+            "/queues/{queue}/tenant",
+            Permission::change(Operator, "tenant_limited"),
+            queue_limits::tenant,
+        )
+        .post(
+            "/queues/{queue}/named-limit",
+            Permission::change(Operator, "named_limit_set"),
+            queue_limits::named,
+        )
         .post("/queues/{queue}/delete", Permission::change(Admin, "queue_deleted"), queue::delete)
+        .get("/queues/{queue}/history", Permission::read(Viewer), history::table)
+        .get("/queues/{queue}/history.csv", Permission::read(Viewer), history::csv)
+        .get("/errors", Permission::read(Viewer), errors::errors)
+        .get("/queues/{queue}/errors/{group}", Permission::read(Viewer), errors::group)
+        .post(
+            "/queues/{queue}/errors/{group}/retry",
+            Permission::change(Operator, "errors_retried"),
+            errors::retry,
+        )
+        .post(
+            "/queues/{queue}/errors/{group}/mute",
+            Permission::change(Operator, "error_muted"),
+            errors::mute,
+        )
+        .post(
+            "/queues/{queue}/errors/{group}/unmute",
+            Permission::change(Operator, "error_unmuted"),
+            errors::unmute,
+        )
         .get("/find", Permission::read(Viewer), find::find)
         .get("/submit", Permission::unaudited_change(Operator), submit::form)
         .post("/submit", Permission::change(Operator, "job_submitted"), submit::submit)

@@ -25,6 +25,11 @@ pub(super) fn queue(name: &str) -> String {
     format!("/queues/{}", segment(name))
 }
 
+/// The page of a group of failures of a queue.
+pub(super) fn error_group(queue: &str, id: &str) -> String {
+    format!("/queues/{}/errors/{}", segment(queue), segment(id))
+}
+
 /// The page of a job.
 pub(super) fn job(jid: &str) -> String {
     format!("/jobs/{}", segment(jid))

@@ -29,6 +29,8 @@ use crate::Site;
 pub(super) struct OverviewPage {
     frame: Frame,
     alerts: Vec<AlertRow>,
+    /// How many alerts are not shown.
+    more_alerts: usize,
     kind: Kind,
     url: String,
     /// What the store runs; empty when it does not tell.
@@ -68,15 +70,17 @@ impl View for Overview {
         };
         facts.lint_problems = site.lint.problems();
         let counts = ping.as_ref().ok().and_then(|_| site.services.census.known());
+        let (alerts, more_alerts) = AlertRow::all(&facts);
         Ok(OverviewPage {
             frame,
-            alerts: AlertRow::all(&facts),
+            alerts,
+            more_alerts,
             kind: site.services.store.kind(),
             url: site.services.store.to_string(),
             runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
             health: ping.map(|ping| format!("{:.2}\u{a0}ms", ping.as_secs_f64() * 1000.0)),
             cards: cards(site, info.as_ref()),
-            services: services(site, &facts.queues, &glance, counts.as_deref(), facts.now_ms),
+            services: services(site, &facts, &glance, counts.as_deref(), facts.now_ms),
         })
     }
 }
@@ -94,6 +98,8 @@ pub async fn take_pulse(site: &Site) {
         moments.tick().await;
         // Keys are counted only for somebody who looks, because all of them have to be walked.
         if let Ok(info) = site.services.store.info().await {
+            // So that nobody who opens a page waits for what thousands of queues hold.
+            let _ = site.services.queue_counts().await;
             let (glance, counts) = (ServiceSummary::take(site).await, site.services.census.known());
             site.sampler.note(&info, counts.as_deref(), glance.levels());
         }

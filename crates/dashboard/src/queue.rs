@@ -9,17 +9,23 @@ use axum::{
     response::Response,
 };
 use keyrack_format as format;
-use keyrack_jobs::bee::{Limits, Place, Rate, Stats, keys::QueueName};
+use keyrack_jobs::bee::{
+    Limits, Place, Stats,
+    errors::{ErrorGroup, ErrorQuery, Errors},
+    keys::QueueName,
+};
 use keyrack_web::Problem;
 use serde::Deserialize;
 
 use super::{
     Frame, Visit, assets,
-    chart::Hour,
+    errors::ErrorRow,
     form,
     frame::go_and_tell,
+    history::{History, HistorySection, SlowRow, Span, SpanQuery, slowest},
     link,
     live::{View, live_page, show},
+    queue_limits::{in_words, named_in_words, rate},
     queues::Worker,
 };
 use crate::Site;
@@ -35,7 +41,11 @@ pub(super) struct QueuePage {
     places: Vec<PlaceCount>,
     oldest: Option<String>,
     next_due: Option<String>,
-    hour: Hour,
+    errors_link: String,
+    /// Groups of failures of the last day, the largest first.
+    errors: Vec<ErrorRow>,
+    /// Charts and the slowest jobs of the last hour. They are not followed: the page's script asks for them now and then.
+    history: Option<(HistorySection, Vec<SlowRow>)>,
     workers: Vec<Worker>,
     /// What the form begins with; empty where nothing is limited.
     concurrency: String,
@@ -46,6 +56,8 @@ pub(super) struct QueuePage {
     failed_max: String,
     /// What single tenants may, or may not, a line for each.
     tenants: Vec<String>,
+    /// The limits that jobs name, likewise.
+    named_limits: Vec<String>,
     /// How many ended jobs were deleted before their time, if any were.
     dropped: Option<String>,
 }
@@ -60,20 +72,53 @@ struct PlaceCount {
 }
 
 /// What the page shows.
-struct OneQueue(QueueName);
+struct OneQueue {
+    name: QueueName,
+    span: Span,
+    with_history: bool,
+}
+
+/// How many groups of failures are shown, and of how long ago.
+const ERRORS_MAX: usize = 5;
+const ERRORS_FOR_MS: u64 = 24 * 3_600_000;
 
 impl View for OneQueue {
     type Page = QueuePage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<QueuePage, Problem> {
         let hive = &site.services.jobs().await?.hive;
-        hive.check_queue(&self.0).await?;
-        let stats = hive.stats(&self.0).await?;
-        Ok(page(frame, &stats, hive.now_ms()))
+        hive.check_queue(&self.name).await?;
+        let all = ErrorQuery::default();
+        let (stats, groups) =
+            tokio::try_join!(hive.stats(&self.name), hive.errors(&self.name, &all))?;
+        let now = hive.now_ms();
+        let mut history = None;
+        if self.with_history {
+            let section = History::read(hive, &self.name, self.span).await?;
+            let slowest = slowest(hive, &self.name, &frame.zone).await?;
+            history = Some((section.section(&stats.queue, &frame.zone), slowest));
+        }
+        let errors = recent_errors(&groups, &frame, now);
+        Ok(page(frame, &stats, now, errors, history))
     }
 }
 
-fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
+/// The largest groups of failures of the last day.
+fn recent_errors(errors: &Errors, frame: &Frame, now: u64) -> Vec<ErrorRow> {
+    let mut groups: Vec<&ErrorGroup> = errors.groups.iter().collect();
+    groups.retain(|group| now.saturating_sub(group.last_at) < ERRORS_FOR_MS);
+    groups.sort_by_key(|group| std::cmp::Reverse(group.failed));
+    groups.truncate(ERRORS_MAX);
+    groups.iter().map(|group| ErrorRow::of(&errors.queue, group, now, &frame.zone)).collect()
+}
+
+fn page(
+    frame: Frame,
+    stats: &Stats,
+    now: u64,
+    errors: Vec<ErrorRow>,
+    history: Option<(HistorySection, Vec<SlowRow>)>,
+) -> QueuePage {
     let text = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
     let rate = stats.limits.rate;
     QueuePage {
@@ -85,7 +130,9 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         places: Place::ALL.map(|place| PlaceCount::of(place, stats)).into(),
         oldest: stats.oldest_ms.map(format::duration_ms),
         next_due: stats.next_due_at.map(|at| format::relative(at, now)),
-        hour: Hour::of(&stats.minutes, now),
+        errors_link: link::with_query("/errors", &[("queue", &stats.queue)]),
+        errors,
+        history,
         workers: stats.workers.iter().map(|worker| Worker::of(worker, &stats.queue, now)).collect(),
         concurrency: text(stats.limits.concurrency),
         rate_max: text(rate.map(|rate| rate.max)),
@@ -94,19 +141,16 @@ fn page(frame: Frame, stats: &Stats, now: u64) -> QueuePage {
         completed_max: text(stats.limits.completed_max),
         failed_max: text(stats.limits.failed_max),
         tenants: tenants(&stats.limits),
+        named_limits: named_in_words(&stats.limits),
         dropped: (stats.dropped > 0).then(|| format::counted(stats.dropped, "ended job")),
     }
 }
 
 /// What tenants may, in words.
 fn tenants(limits: &Limits) -> Vec<String> {
-    let rate = |rate: &Rate| {
-        let per = format::duration_ms(rate.per_ms);
-        format!("{} starts per {per}", format::count(rate.max))
-    };
-    let every = limits.tenant_rate.iter().map(|own| format!("every tenant: {}", rate(own)));
+    let every = limits.tenant_rate.iter().map(|own| format!("every tenant: {}", in_words(own)));
     let at_once = limits.tenants.iter().map(|(name, n)| format!("{name}: {n} at once"));
-    let rates = limits.tenant_rates.iter().map(|(name, own)| format!("{name}: {}", rate(own)));
+    let rates = limits.tenant_rates.iter().map(|(name, own)| format!("{name}: {}", in_words(own)));
     let weights =
         limits.tenant_weights.iter().map(|(name, n)| format!("{name}: {n} turns to one of others"));
     let paused = limits.paused_tenants.iter().map(|name| format!("{name}: paused"));
@@ -132,8 +176,12 @@ pub(crate) async fn queue(
     Path(name): Path<String>,
     visit: Visit,
 ) -> Response {
-    match queue_name(name) {
-        Ok(name) => show(site, visit, OneQueue(name)).await,
+    let wanted = queue_name(name).and_then(|name| {
+        let span = visit.query::<SpanQuery>()?.span()?;
+        Ok(OneQueue { name, span, with_history: !visit.is_stream })
+    });
+    match wanted {
+        Ok(wanted) => show(site, visit, wanted).await,
         Err(problem) => problem.for_reader(&visit.headers),
     }
 }
@@ -212,16 +260,9 @@ pub(crate) async fn limits(
 impl LimitsForm {
     /// The limits of the form. What it does not show stays as it is.
     fn into_limits(self, present: Limits) -> Result<Limits, Problem> {
-        let max: Option<u64> = form::number("rate", &self.rate_max)?;
-        let seconds: Option<f64> = form::number("rate", &self.rate_s)?;
-        let rate = match (max, seconds) {
-            (None, None) => None,
-            (Some(max), Some(s)) => Some(Rate { max, per_ms: (s * 1000.0).round() as u64 }),
-            _ => return Err(form::wrong("rate", "give both numbers, or none for no limit")),
-        };
         Ok(Limits {
             concurrency: form::number("concurrency", &self.concurrency)?,
-            rate,
+            rate: rate(&self.rate_max, &self.rate_s)?,
             tenant_concurrency: form::number("tenant concurrency", &self.tenant_concurrency)?,
             completed_max: form::number("completed jobs kept", &self.completed_max)?,
             failed_max: form::number("failed jobs kept", &self.failed_max)?,
@@ -234,7 +275,7 @@ pub(super) fn queue_name(name: impl Into<String>) -> Result<QueueName, Problem> 
     Ok(QueueName::new(name).map_err(keyrack_jobs::Error::from)?)
 }
 
-fn answer(name: &str, done: Result<(), Problem>, well: &str) -> Response {
+pub(super) fn answer(name: &str, done: Result<(), Problem>, well: &str) -> Response {
     let to = link::queue(name);
     match done {
         Ok(()) => go_and_tell(&to, true, well),

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, response::Response};
+use futures_util::future::try_join_all;
 use keyrack_format as format;
-use keyrack_jobs::bee::{Minute, SILENT_MS, Stats, WorkerStats};
-use keyrack_services::alerts::QUEUES_MAX;
+use keyrack_jobs::bee::{Minute, QueueCounts, SILENT_MS, Stats, WorkerStats};
+use keyrack_services::alerts::QueueState;
 use keyrack_web::Problem;
+use serde::Deserialize;
 
 use super::{
     Frame, Visit, assets,
     chart::{Spark, completed_by_minute},
-    link,
+    form, link,
     live::{View, live_page, show},
 };
 use crate::Site;
@@ -20,17 +22,108 @@ use crate::Site;
 /// Over how many minutes the pace is measured.
 const PACE_MINUTES: u64 = 5;
 const MINUTE_MS: u64 = 60_000;
+/// Queues on a page.
+const PAGE: usize = 50;
+/// The states to choose from, in words.
+pub(crate) const STATES: [(&str, &str); 4] = [
+    (QueueState::NoWorker.word(), "jobs and no worker"),
+    (QueueState::Paused.word(), "paused"),
+    (QueueState::Failed.word(), "with failed jobs"),
+    (QueueState::Queued.word(), "with queued jobs"),
+];
+/// Workers on a page.
+const WORKERS_MAX: usize = 200;
 
 #[derive(Template)]
 #[template(path = "queues.html", blocks = ["live"])]
 pub(super) struct QueuesPage {
     frame: Frame,
+    wanted: QueuesQuery,
     rows: Vec<Row>,
     workers: Vec<Worker>,
-    /// Queues that do not fit on the page.
-    left_out: usize,
+    columns: Vec<Column>,
+    /// How many queues there are, and which of them are shown.
+    told: String,
+    before: Option<String>,
+    next: Option<String>,
+    /// Whether there is any queue.
+    is_empty: bool,
 }
 live_page!(QueuesPage);
+
+/// The head of a column.
+struct Column {
+    name: &'static str,
+    title: &'static str,
+    is_number: bool,
+    /// Where the table is sorted by it, if it can be.
+    link: Option<String>,
+    /// `ascending` or `descending` where it is.
+    sorted: Option<&'static str>,
+}
+
+/// Which queues are wanted, as it stands in the address.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct QueuesQuery {
+    /// Text in the name.
+    name: String,
+    state: String,
+    /// A column, behind a `-` when the largest come first.
+    sort: String,
+    page: String,
+}
+
+/// The columns by which queues are sorted, as they stand in the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Name,
+    Queued,
+    Oldest,
+    Running,
+    Delayed,
+    Failed,
+}
+
+impl Order {
+    const ALL: [(Order, &str); 6] = [
+        (Order::Name, "name"),
+        (Order::Queued, "queued"),
+        (Order::Oldest, "oldest"),
+        (Order::Running, "running"),
+        (Order::Delayed, "delayed"),
+        (Order::Failed, "failed"),
+    ];
+
+    /// A column, and whether the largest come first.
+    fn parse(text: &str) -> Result<(Order, bool), Problem> {
+        let (word, is_descending) = match text.strip_prefix('-') {
+            Some(word) => (word, true),
+            None => (text, false),
+        };
+        if word.is_empty() {
+            return Ok((Order::Name, false));
+        }
+        let found = Order::ALL.into_iter().find(|(_, name)| *name == word);
+        let (order, _) = found.ok_or_else(|| {
+            let words = Order::ALL.map(|(_, name)| name).join(", ");
+            form::wrong("sort", &format!("\"{word}\" is no column to sort by; use one of {words}"))
+        })?;
+        Ok((order, is_descending))
+    }
+
+    fn key(self, counts: &QueueCounts) -> u64 {
+        match self {
+            // They are by name already.
+            Order::Name => 0,
+            Order::Queued => counts.queued,
+            Order::Oldest => counts.oldest_ms.unwrap_or(0),
+            Order::Running => counts.running,
+            Order::Delayed => counts.delayed,
+            Order::Failed => counts.failed,
+        }
+    }
+}
 
 /// A queue as one line.
 pub(super) struct Row {
@@ -61,29 +154,128 @@ pub(super) struct Worker {
     pub(super) is_silent: bool,
 }
 
-/// What the page shows.
-pub(super) struct Queues;
-
-impl View for Queues {
+impl View for QueuesQuery {
     type Page = QueuesPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<QueuesPage, Problem> {
-        let (stats, left_out) = site.services.queue_stats().await?;
-        let now = site.services.jobs().await?.hive.now_ms();
-        let workers = stats.iter().flat_map(|stats| {
-            stats.workers.iter().map(|worker| Worker::of(worker, &stats.queue, now))
-        });
-        let mut workers: Vec<Worker> = workers.collect();
-        workers.sort_by(|a, b| (!a.is_silent, &a.queue).cmp(&(!b.is_silent, &b.queue)));
-        workers.truncate(QUEUES_MAX);
-        let rows = stats.iter().map(|stats| Row::of(stats, now)).collect();
-        Ok(QueuesPage { frame, rows, workers, left_out })
+        let (order, is_descending) = Order::parse(&self.sort)?;
+        let state = self.state()?;
+        let page = form::number::<usize>("page", &self.page)?.unwrap_or(1).max(1);
+        let all = site.services.queue_counts().await?;
+        let name = self.name.trim().to_lowercase();
+        let mut chosen: Vec<&QueueCounts> = all
+            .iter()
+            .filter(|one| state.is_none_or(|state| state.is_of(one)))
+            .filter(|one| name.is_empty() || one.queue.as_str().to_lowercase().contains(&name))
+            .collect();
+        match (order, is_descending) {
+            (Order::Name, true) => chosen.reverse(),
+            (Order::Name, false) => {}
+            (order, true) => chosen.sort_by_key(|one| std::cmp::Reverse(order.key(one))),
+            (order, false) => chosen.sort_by_key(|one| order.key(one)),
+        }
+        let skipped = (page - 1).saturating_mul(PAGE);
+        let hive = &site.services.jobs().await?.hive;
+        let shown = chosen.iter().skip(skipped).take(PAGE);
+        let stats = try_join_all(shown.map(|one| hive.stats(&one.queue))).await?;
+        let now = hive.now_ms();
+        let at = |page: usize| self.link(&self.sort, page);
+        Ok(QueuesPage {
+            rows: stats.iter().map(|stats| Row::of(stats, now)).collect(),
+            workers: workers(&stats, now),
+            columns: self.columns(order, is_descending),
+            told: told(chosen.len(), all.len(), skipped, stats.len()),
+            before: (page > 1).then(|| at(page - 1)),
+            next: (skipped + PAGE < chosen.len()).then(|| at(page + 1)),
+            is_empty: all.is_empty(),
+            wanted: self.clone(),
+            frame,
+        })
+    }
+}
+
+/// How many queues there are, and which of them are shown.
+fn told(chosen: usize, all: usize, skipped: usize, shown: usize) -> String {
+    let count = |n: usize| format::count(n as u64);
+    let of = if chosen < all { format!(" of {}", count(all)) } else { String::new() };
+    let queues = format!("{}{of} {}", count(chosen), if chosen == 1 { "queue" } else { "queues" });
+    match shown {
+        shown if shown < chosen => {
+            format!("{queues}, {} to {} shown", count(skipped + 1), count(skipped + shown))
+        }
+        _ => queues,
+    }
+}
+
+fn workers(stats: &[Stats], now: u64) -> Vec<Worker> {
+    let workers = stats
+        .iter()
+        .flat_map(|stats| stats.workers.iter().map(|one| Worker::of(one, &stats.queue, now)));
+    let mut workers: Vec<Worker> = workers.collect();
+    workers.sort_by(|a, b| (!a.is_silent, &a.queue).cmp(&(!b.is_silent, &b.queue)));
+    workers.truncate(WORKERS_MAX);
+    workers
+}
+
+impl QueuesQuery {
+    fn state(&self) -> Result<Option<QueueState>, Problem> {
+        if self.state.is_empty() {
+            return Ok(None);
+        }
+        let found = QueueState::ALL.into_iter().find(|state| state.word() == self.state);
+        let words = || QueueState::ALL.map(QueueState::word).join(", ");
+        found.map(Some).ok_or_else(|| {
+            form::wrong("state", &format!("\"{}\" is no state; use one of {}", self.state, words()))
+        })
+    }
+
+    fn link(&self, sort: &str, page: usize) -> String {
+        let page = if page > 1 { page.to_string() } else { String::new() };
+        let pairs =
+            [("name", self.name.as_str()), ("state", &self.state), ("sort", sort), ("page", &page)];
+        link::with_query("/jobs", &pairs)
+    }
+
+    fn columns(&self, order: Order, is_descending: bool) -> Vec<Column> {
+        let column = |name, title, by: Option<Order>| {
+            let is_sorted = by == Some(order);
+            let word = by.and_then(|by| Order::ALL.iter().find(|(one, _)| *one == by));
+            // Of numbers the largest matter, and a second click turns the order round.
+            let starts_descending = by != Some(Order::Name);
+            let next = if is_sorted { !is_descending } else { starts_descending };
+            let sort = word.map(|(_, word)| format!("{}{word}", if next { "-" } else { "" }));
+            Column {
+                name,
+                title,
+                is_number: name != "Queue" && name != "Last hour",
+                link: sort.map(|sort| self.link(&sort, 1)),
+                sorted: is_sorted.then_some(if is_descending { "descending" } else { "ascending" }),
+            }
+        };
+        vec![
+            column("Queue", "", Some(Order::Name)),
+            column("Queued", "Jobs that could start now", Some(Order::Queued)),
+            column("Oldest", "For how long the first job has been queued", Some(Order::Oldest)),
+            column("Running", "", Some(Order::Running)),
+            column(
+                "Later",
+                "Delayed, or waiting for other jobs or their tenant",
+                Some(Order::Delayed),
+            ),
+            column("Failed", "Failed for good, and kept", Some(Order::Failed)),
+            column("Per minute", "Jobs that ended in a minute, over the last five", None),
+            column("Workers", "Workers heard of in the last minute", None),
+            column("Last hour", "Jobs completed in each minute of the last hour", None),
+        ]
     }
 }
 
 /// `GET /jobs`
 pub(crate) async fn queues(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    show(site, visit, Queues).await
+    match visit.query::<QueuesQuery>() {
+        Ok(wanted) => show(site, visit, wanted).await,
+        Err(problem) => problem.for_reader(&visit.headers),
+    }
 }
 
 impl Row {
@@ -144,6 +336,31 @@ fn pace(minutes: &[Minute], now: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_is_sorted_by_its_largest_first_and_turned_round_by_a_second_click() {
+        let query = |sort: &str| QueuesQuery {
+            sort: sort.into(),
+            name: "a".into(),
+            ..QueuesQuery::default()
+        };
+        let links = |sort: &str| -> Vec<String> {
+            let (order, is_descending) = Order::parse(sort).expect("an order");
+            let columns = query(sort).columns(order, is_descending);
+            columns.into_iter().filter_map(|column| column.link).take(2).collect()
+        };
+        assert_eq!(links(""), ["/jobs?name=a&sort=-name", "/jobs?name=a&sort=-queued"]);
+        assert_eq!(links("-queued"), ["/jobs?name=a&sort=name", "/jobs?name=a&sort=queued"]);
+        let refused = Order::parse("-size").expect_err("no column");
+        assert!(refused.message().contains("\"size\" is no column"), "{}", refused.message());
+    }
+
+    #[test]
+    fn it_is_told_which_queues_are_shown() {
+        assert_eq!(told(1, 1, 0, 1), "1 queue");
+        assert_eq!(told(10_000, 10_000, 50, 50), "10,000 queues, 51 to 100 shown");
+        assert_eq!(told(7, 10_000, 0, 7), "7 of 10,000 queues");
+    }
 
     #[test]
     fn pace_is_that_of_the_last_minutes() {

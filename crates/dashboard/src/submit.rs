@@ -8,7 +8,7 @@ use keyrack_jobs::{
     Error,
     bee::{
         Submission,
-        keys::{Jid, Tag, Tenant},
+        keys::{Jid, LimitName, Tag, Tenant},
     },
 };
 use keyrack_web::{Problem, access::Subject};
@@ -30,6 +30,7 @@ struct SubmitForm {
     start_within_s: String,
     tags: String,
     tenant: String,
+    limits: String,
     after: String,
     parent: String,
     jid: String,
@@ -121,6 +122,9 @@ impl SubmitForm {
         }
         if !self.tenant.trim().is_empty() {
             job = job.tenant(Tenant::new(self.tenant.trim()).map_err(Error::from)?);
+        }
+        for limit in form::words(&self.limits) {
+            job = job.limit(&LimitName::new(limit).map_err(Error::from)?);
         }
         if !self.parent.trim().is_empty() {
             job = job.parent(Jid::new(self.parent.trim()).map_err(Error::from)?);

@@ -6,7 +6,7 @@ use keyrack_jobs::{
 };
 use keyrack_store::Store;
 
-use crate::{error::Error, hot::STATISTICS, jobs::REPORTS};
+use crate::{error::Error, hot::STATISTICS, jobs::REPORTS, mark::MARK};
 
 /// The recurring jobs of the company, for whoever runs a scheduler for it.
 pub fn definitions() -> Vec<Definition> {
@@ -27,7 +27,10 @@ pub fn definitions() -> Vec<Definition> {
 
 /// Puts due jobs into their queues until told to stop.
 pub(crate) async fn schedule(store: Store, stop: impl Future<Output = ()>) -> Result<(), Error> {
-    let recurring = Recurring::new(Hive::open(store).await?, definitions())?;
+    // `Hive::open` would leave the options of Node's workers behind, which have no mark.
+    let hive = Hive::named(store, format!("{MARK}:calendar"));
+    hive.adjust_clock().await?;
+    let recurring = Recurring::new(hive, definitions())?;
     Scheduler::new(recurring, Settings::default()).run(stop).await;
     Ok(())
 }

@@ -9,7 +9,7 @@ mod time;
 
 pub use self::{
     duration::{about, age, duration, duration_ms, duration_s, duration_seconds},
-    number::{bytes, count, counted, estimate},
+    number::{bytes, count, counted, estimate, percent, short},
     text::{is_hidden, one_line, push_escape, visible, visible_lines},
-    time::{local_clock, local_ms, local_s, relative, utc, utc_clock},
+    time::{Zone, local_clock, local_ms, local_s, relative, utc, utc_clock},
 };

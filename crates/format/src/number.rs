@@ -25,6 +25,35 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{s}", count(n))
 }
 
+/// A number in a few digits: `12,346`, `0.0123`, `1.20e9`.
+pub fn short(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 {
+        return "0".into();
+    }
+    if !(1e-3..1e7).contains(&size) {
+        return format!("{number:.2e}");
+    }
+    if size >= 1000.0 {
+        let sign = if number < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", count(size.round() as u64));
+    }
+    let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{number:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+/// A share as percent, without digits that mean nothing: `12 %`, `0.4 %`, `< 0.1 %`.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        0.0 => "0 %".into(),
+        ..0.1 => "< 0.1 %".into(),
+        ..10.0 => format!("{} %", (percent * 10.0).round() / 10.0),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
 /// Bytes with a unit: `1.5 MB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
@@ -68,6 +97,12 @@ mod tests {
     }
 
     #[test]
+    fn shares_have_one_or_two_digits() {
+        let told = [0.0, 0.0004, 0.004, 0.0951, 0.5, 1.0].map(percent);
+        assert_eq!(told, ["0 %", "< 0.1 %", "0.4 %", "9.5 %", "50 %", "100 %"]);
+    }
+
+    #[test]
     fn bytes_have_the_unit_that_keeps_them_short() {
         let told = [0, 1, 999, 1_000, 1_550, 999_949, 999_950, 5_000_000_000_000_000].map(bytes);
         let expected = [
@@ -81,5 +116,11 @@ mod tests {
             "5000.0 TB",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn numbers_are_told_in_a_few_digits() {
+        let told = [0.0, 7.0, -2.5, 0.012_345, 999.96, 12_345.6, 1.2e9, -1e-9].map(short);
+        assert_eq!(told, ["0", "7", "-2.5", "0.01235", "1000", "12,346", "1.20e9", "-1.00e-9"]);
     }
 }

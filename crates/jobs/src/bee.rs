@@ -4,8 +4,8 @@
 //!
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
-//! sweep, progress, read. [`logs`] are what jobs have logged. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue
-//! and stats; times how long it took; errors why it failed; scaling says how many workers a queue needs; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
+//! sweep, progress, read. [`logs`] are what jobs have logged. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue,
+//! stats and counts; times how long it took; errors why it failed; scaling says how many workers a queue needs; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -23,6 +23,7 @@ macro_rules! bee_script {
             "include/tenants.lua",
             "include/enter.lua",
             "include/ready.lua",
+            "include/named_limits.lua",
             "include/stopping.lua",
             "include/unlock.lua",
             "include/errors.lua",
@@ -50,6 +51,7 @@ mod bulk;
 mod cancel;
 mod change;
 mod claim;
+mod counts;
 mod duplicates;
 pub mod errors;
 mod events;
@@ -90,6 +92,7 @@ pub use self::{
     bulk::{BULK_MAX, Bulk, BulkDone},
     change::Change,
     claim::{Blocked, Claimed},
+    counts::QueueCounts,
     duplicates::Checked,
     events::{Event, EventKind, EventStream, StreamItem},
     heartbeat::WorkerInfo,
@@ -100,17 +103,21 @@ pub use self::{
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
     progress::{PROGRESS_BYTES_MAX, Progress},
-    queue::{Limits, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX, TENANT_WEIGHT_MAX},
+    queue::{
+        Limits, NAMED_LIMITS_MAX, NamedLimit, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX,
+        TENANT_WEIGHT_MAX,
+    },
     reservation::{ReservationEnd, SettleAndClaim},
     scaling::{Scaling, WAIT_TARGET_MS},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict, with_sources},
     stats::{Minute, SILENT_MS, Stats, WorkerStats},
     submit::{
         BackoffWish, DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, JOBS_AS_A_WHOLE_MAX,
-        PRIORITY_MAX, RefusedList, StoredJob, Submission, SubmissionBody, SubmitOutcome, TAGS_MAX,
-        UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest, UniqueUntil, checked_priority,
+        LIMITS_MAX, PRIORITY_MAX, RefusedList, StoredJob, Submission, SubmissionBody,
+        SubmitOutcome, TAGS_MAX, UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest,
+        UniqueUntil, checked_priority,
     },
     sweep::{Care, Swept},
-    wait::{Claim, ClaimGuard, Waiters},
+    wait::{Claim, ClaimGuard, Waiters, WeightedClaim},
     why::{Dependency, Reason, Why},
 };

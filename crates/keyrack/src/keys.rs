@@ -93,7 +93,7 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     }
     let files = match &args.command {
         // What the file has already is not new.
-        Command::Infer(infer) => infer.files(args.files),
+        Command::Infer(infer) => infer.files(args.files, globals),
         _ => args.files,
     };
     let declared = declared::install(&files, globals)?;

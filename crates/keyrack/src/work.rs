@@ -1,18 +1,21 @@
-//! `keyrack work`: runs a command for each job of a queue.
+//! `keyrack work`: runs a command for each job of a queue, or of many queues.
 //!
-//! In reading order: `command` is what is run, `attempt` runs it once for one job, `exit_status` is what its end means,
-//! `stderr` reads what it prints there; `group` is how a command is ended with everything it has started; `tally` counts;
+//! In reading order: `queue_work` is what is done at each queue, `file` reads it; `command` is what is run, `attempt` runs it
+//! once for one job, `exit_status` is what its end means, `stderr` reads what it prints there; `group` is how a command is ended
+//! with everything it has started; `tally` counts;
 //! `drain` waits for the end of all jobs.
 
 mod attempt;
 mod command;
 mod drain;
 mod exit_status;
+mod file;
 mod group;
+mod queue_work;
 mod stderr;
 mod tally;
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::ArgGroup;
 use keyrack_format as format;
@@ -22,7 +25,13 @@ use keyrack_jobs::bee::{
     worker::{Duplicates, Settings, Worker},
 };
 
-use self::{attempt::Attempts, command::Command, group::Groups, tally::Tally};
+use self::{
+    attempt::Attempts,
+    command::Command,
+    group::Groups,
+    queue_work::{QueueWork, Work},
+    tally::Tally,
+};
 use crate::{Exit, Failure, Globals, globals::WaitArgs, jobs::names, signals::Signals};
 
 /// The arguments of `keyrack work`.
@@ -31,18 +40,21 @@ use crate::{Exit, Failure, Globals, globals::WaitArgs, jobs::names, signals::Sig
     override_usage = USAGE,
     after_long_help = PROTOCOL,
     after_help = "\"keyrack work --help\" describes the command's input, output and exit codes.",
-    group = ArgGroup::new("what").required(true).args(["exec", "argv"]),
+    group = ArgGroup::new("what").required(true).args(["exec", "argv", "file"]),
 )]
 pub(crate) struct Args {
     /// The queue
-    #[arg(value_parser = names::queue)]
-    queue: QueueName,
+    #[arg(value_parser = names::queue, required_unless_present = "file")]
+    queue: Option<QueueName>,
     /// The command, run with "sh -c"
     #[arg(long, value_name = "LINE")]
     exec: Option<String>,
     /// The command as a program and its arguments, without a shell
     #[arg(last = true, value_name = "PROGRAM")]
     argv: Vec<std::ffi::OsString>,
+    /// Run the commands of a TOML file for many queues, in one process
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["queue", "concurrency", "timeout", "unique"])]
+    file: Option<PathBuf>,
     /// Run at most N jobs at once
     #[arg(long, short, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -73,7 +85,8 @@ pub(crate) struct Args {
 }
 
 const USAGE: &str = "keyrack work [OPTIONS] <QUEUE> --exec <LINE>
-       keyrack work [OPTIONS] <QUEUE> -- <PROGRAM> [ARG]...";
+       keyrack work [OPTIONS] <QUEUE> -- <PROGRAM> [ARG]...
+       keyrack work [OPTIONS] --file <FILE>";
 
 const PROTOCOL: &str = "\
 The command reads the job as one line of JSON on stdin; its field \"data\" is the list of arguments.
@@ -95,14 +108,33 @@ The exit code decides how the attempt ends:
 
 If the job is canceled or takes longer than its time limit, the command and all processes it started
 get SIGTERM, and SIGKILL after --grace. The first SIGTERM or Ctrl-C to the worker lets running
-jobs finish; the second stops at once.";
+jobs finish; the second stops at once.
+
+A file for --file:
+
+  concurrency = 8                       # of all queues together; without it, only of each queue
+
+  [queues.emails]
+  exec = 'python3 email.py'             # a line for the shell
+  concurrency = 4                       # of this queue; 1 by default
+  weight = 3                            # starts 3 jobs for 1 of a queue of weight 1; 1 to 100
+  timeout = '5m'                        # 30m by default
+
+  [queues.'mail/send']
+  command = ['python3', 'send.py']      # a program and its arguments
+  unique = true";
+
+/// How many jobs may run at once.
+const CONCURRENCY: RangeInclusive<i64> = 1..=1000;
+/// How long an attempt may take unless something else is said.
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Runs jobs until told to stop.
-pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
+pub(crate) async fn run(mut args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let groups = Groups::default();
     let to_kill = groups.clone();
     let mut signalled = std::pin::pin!(Signals::listen(move || to_kill.kill_all())?.first());
-    let command = Command::new(args.exec, args.argv)?;
+    let work = work(&mut args)?;
     let open = async || globals.open_existing_store().await;
     let store = match globals.wait_for_store(args.wait, open, signalled.as_mut()).await? {
         Ok(store) => store,
@@ -114,56 +146,97 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
     let hive = Hive::open(store).await?;
 
     let tally = Arc::new(Tally::new(globals.quiet));
-    let attempts = Arc::new(Attempts {
-        command,
-        groups,
-        time_limit: args.timeout,
+    let attempt = AttemptSettings {
         grace: args.grace,
+        version: args.app_version,
+        groups,
         tally: Arc::clone(&tally),
-    });
-    let settings = Settings {
-        concurrency: args.concurrency.into(),
-        // Both are kept by the attempt itself, which can end the command; these only catch what it cannot.
-        time_limit: args.timeout,
-        overrun: args.grace + MARGIN,
-        stop_grace: args.grace + MARGIN,
-        duplicates: if args.unique { Duplicates::ByData } else { Duplicates::Run },
-        version: args.app_version.clone(),
     };
+    let (names, at_once) = (work.names(), work.concurrency());
+    let queues: Vec<QueueName> = work.queues.iter().map(|work| work.queue.clone()).collect();
     let care = if args.bee_timings { Care::BEE } else { Care::KEYRACK };
     let settled = Arc::clone(&tally);
     let settled = Arc::new(move |outcome: &Outcome, verdict| settled.settled(outcome, verdict));
-    let worker = Worker::new(&hive).care(care).drain(args.finish).on_settled(settled).on(
-        args.queue.clone(),
-        settings,
-        move |context| {
-            let attempts = Arc::clone(&attempts);
-            async move { attempts.run(context).await }
-        },
-    );
+    let mut worker = Worker::new(&hive).care(care).drain(args.finish).on_settled(settled);
+    if let Some(shared) = work.shared_concurrency {
+        worker = worker.shared_concurrency(shared);
+    }
+    for work in work.queues {
+        worker = serve(worker, work, &attempt);
+    }
     globals.say(format_args!(
-        "working on \"{}\" in {}, {} at once; stop with Ctrl-C",
-        args.queue,
-        hive.store(),
-        args.concurrency
+        "working on {names} in {}, {at_once} at once; stop with Ctrl-C",
+        hive.store()
     ));
-    let mut paused = false;
+    let mut paused = Vec::new();
     let shutdown = async {
         tokio::select! {
             signal = signalled => globals.say(format_args!("{signal}: stopping")),
-            end = drain::wait(&hive, &args.queue), if args.drain => paused = end == drain::DrainEnd::Paused,
+            found = drain::wait(&hive, &queues), if args.drain => paused = found,
         }
     };
     worker.run(shutdown).await?;
     tally.close();
     globals.say(format_args!("stopped: {tally}"));
-    if paused {
+    if let Some(queue) = paused.first() {
         let message =
-            format!("the queue \"{}\" is paused, so the rest of its jobs cannot run", args.queue);
-        let hint = format!("let them with: keyrack jobs resume \"{}\"", args.queue);
+            format!("the queue \"{queue}\" is paused, so the rest of its jobs cannot run");
+        let hint = format!("let them with: keyrack jobs resume \"{queue}\"");
         return Err(Failure::new(Exit::Conflict, message).hint(hint).into());
     }
     Ok(Exit::Ok)
+}
+
+/// What the arguments ask for.
+fn work(args: &mut Args) -> Result<Work, Failure> {
+    if let Some(file) = &args.file {
+        return file::read(file);
+    }
+    let command = Command::new(args.exec.take(), std::mem::take(&mut args.argv))?;
+    let queue = QueueWork {
+        queue: args.queue.clone().expect("required unless there is a file"),
+        command,
+        concurrency: args.concurrency.into(),
+        weight: 1,
+        time_limit: args.timeout,
+        unique: args.unique,
+    };
+    Ok(Work { queues: vec![queue], shared_concurrency: None })
+}
+
+/// What the attempts at all queues have in common.
+struct AttemptSettings {
+    grace: Duration,
+    version: Option<String>,
+    groups: Groups,
+    tally: Arc<Tally>,
+}
+
+/// Has the worker run the command of a queue.
+fn serve(worker: Worker, work: QueueWork, common: &AttemptSettings) -> Worker {
+    let QueueWork { queue, command, concurrency, weight, time_limit, unique } = work;
+    let AttemptSettings { grace, version, groups, tally } = common;
+    let attempts = Arc::new(Attempts {
+        command,
+        groups: groups.clone(),
+        time_limit,
+        grace: *grace,
+        tally: Arc::clone(tally),
+    });
+    let settings = Settings {
+        concurrency,
+        weight,
+        // Both are kept by the attempt itself, which can end the command; these only catch what it cannot.
+        time_limit,
+        overrun: *grace + MARGIN,
+        stop_grace: *grace + MARGIN,
+        duplicates: if unique { Duplicates::ByData } else { Duplicates::Run },
+        version: version.clone(),
+    };
+    worker.on(queue, settings, move |context| {
+        let attempts = Arc::clone(&attempts);
+        async move { attempts.run(context).await }
+    })
 }
 
 /// What a command takes to be gone once it was killed.

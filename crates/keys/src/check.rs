@@ -8,7 +8,8 @@ use crate::encoding::Encoding;
 use crate::family::{Content, Family, Shard, Ttl};
 use crate::file::runs_into;
 use crate::key::Layout;
-use crate::registry::overlap_witness;
+use crate::overlap::Overlap;
+use crate::registry::overlap_of;
 use crate::template::Piece;
 
 /// Something wrong with a declaration.
@@ -30,15 +31,8 @@ pub fn check(families: &[&'static Family]) -> Vec<CheckFinding> {
             findings.push(CheckFinding { rule, family: family.id(), detail });
         };
         for other in &families[i + 1..] {
-            if let Some(key) = overlap_witness(family, other) {
-                let other = other.template;
-                add(
-                    CheckRule::Overlap,
-                    format!(
-                        "\"{key}\" is a \"{}\" and a \"{other}\" too; narrow a part, or except the word",
-                        family.template
-                    ),
-                );
+            if let Some(overlap) = overlap_of(family, other) {
+                add(CheckRule::Overlap, shared(family, other, &overlap));
             }
         }
         if let Some(detail) = life(family) {
@@ -61,6 +55,15 @@ pub fn check(families: &[&'static Family]) -> Vec<CheckFinding> {
         }
     }
     findings
+}
+
+fn shared(family: &Family, other: &Family, overlap: &Overlap) -> String {
+    let (a, b) = (family.template, other.template);
+    let both = match overlap {
+        Overlap::Key(key) => format!("\"{key}\" is a \"{a}\" and a \"{b}\" too"),
+        Overlap::Unclear => format!("some key may be a \"{a}\" and a \"{b}\" too"),
+    };
+    format!("{both}; narrow a part, or except the word")
 }
 
 fn life(family: &Family) -> Option<(CheckRule, String)> {

@@ -84,10 +84,18 @@ fn write_page(page: &mut String, registry: &Registry, owners: &[&str]) -> fmt::R
 }
 
 fn write_family(page: &mut String, family: &Family) -> fmt::Result {
-    writeln!(page, "\n### `{}`\n\n{}\n", family.template, family.text())?;
+    writeln!(page, "\n### `{}`\n", family.template)?;
+    let text = family.text();
+    if !text.is_empty() {
+        writeln!(page, "{text}\n")?;
+    }
     writeln!(page, "- Type: {}", family.content.noun())?;
     for slot in family.parts {
-        writeln!(page, "- `<{}>`: {} ({})", slot.name, line(slot.kind.prose), slot.kind.shape)?;
+        let (prose, shape) = (line(slot.kind.prose), &slot.kind.shape);
+        match prose.is_empty() {
+            true => writeln!(page, "- `<{}>`: {shape}", slot.name)?,
+            false => writeln!(page, "- `<{}>`: {prose} ({shape})", slot.name)?,
+        }
     }
     for slot in family.outside {
         writeln!(page, "- `<{}>`, on a cluster only: {}", slot.name, line(slot.kind.prose))?;

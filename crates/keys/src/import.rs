@@ -1,11 +1,12 @@
 //! A draft of a keys file from a page of text on which somebody listed key names.
 //!
-//! Pages differ, so `page` looks for the four ways in which keys are usually listed, `template` turns placeholders of any
-//! style into parts, and `describe` and `life` guess what the words beside a name say. Whatever is a guess is marked.
+//! Pages differ, so `page` and `table` look for the ways in which keys are usually listed, `template` turns placeholders
+//! of any style into parts, and `describe` and `life` guess what the words beside a name say. Whatever is a guess is marked.
 
 mod describe;
 mod life;
 mod page;
+mod table;
 mod template;
 
 use std::collections::BTreeSet;

@@ -54,6 +54,7 @@ pub use generate::{Generated, Language, generate, module_name};
 pub use html::html;
 pub use import::import;
 pub use key::{Key, Layout};
+pub use msgpack::msgpack_as_json;
 pub use part::{Escape, Kind, Noun, PART_BYTES_MAX, Part, PartError, Shape, UserSub};
 pub use pattern::Pattern;
 pub use registry::{Parsed, Problem, Registry};

@@ -1,19 +1,39 @@
 //! Proves that two name templates share no key, or finds a key that both match.
 //!
-//! Each template becomes a small automaton over bytes; the search walks both at once. It is exact but for part
-//! lengths and wide number ranges, which it takes as unlimited: it may see an overlap that is none, never miss one.
+//! Each template becomes a small automaton over bytes; the search walks both at once. It is exact but for lengths of
+//! parts and percent-coded bytes, which it takes as unlimited: it may see an overlap that is none, never miss one. The
+//! key that it finds is tried on both templates, so nobody is shown a key that only one of them has.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::LazyLock;
+
+use regex_syntax::hir::Hir;
 
 use crate::coding::PLAIN;
 use crate::part::{Escape, Kind, Shape};
-use crate::template::Piece;
+use crate::template::{Piece, captures};
 
-/// Number ranges up to this width are taken literally.
-const NARROW: u64 = 100;
+/// Two templates that were not proven to share no key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Overlap {
+    /// A short name that both templates match.
+    Key(String),
+    /// Only names of a length or coding that this search does not know could tell them apart.
+    Unclear,
+}
 
-/// A short name that both templates match.
-pub(crate) fn witness(a: &[Piece], b: &[Piece]) -> Option<String> {
+/// What two templates share, unless they are proven to share nothing.
+pub(crate) fn overlap(a: &[Piece], b: &[Piece]) -> Option<Overlap> {
+    let key = shared(a, b)?;
+    let has = |pieces: &[Piece]| captures(pieces, &key).is_some();
+    Some(match String::from_utf8(key.clone()) {
+        Ok(name) if has(a) && has(b) => Overlap::Key(name),
+        _ => Overlap::Unclear,
+    })
+}
+
+/// A short name that leads to the end of both automata.
+fn shared(a: &[Piece], b: &[Piece]) -> Option<Vec<u8>> {
     let (a, b) = (Automaton::of(a), Automaton::of(b));
     let mut seen: HashMap<(usize, usize), Step> =
         HashMap::from([((0, 0), Step { from: (0, 0), byte: None })]);
@@ -66,15 +86,27 @@ fn common(left: &Bytes, right: &Bytes) -> Option<u8> {
         .find(|&byte| left[usize::from(byte)] && right[usize::from(byte)])
 }
 
-fn spelled(seen: &HashMap<(usize, usize), Step>, mut at: (usize, usize)) -> String {
+fn spelled(seen: &HashMap<(usize, usize), Step>, mut at: (usize, usize)) -> Vec<u8> {
     let mut name = Vec::new();
     while at != (0, 0) {
         let step = &seen[&at];
-        name.extend(step.byte.map(char::from));
+        name.extend(step.byte);
         at = step.from;
     }
-    name.into_iter().rev().collect()
+    name.reverse();
+    name
 }
+
+/// Every day of the calendar, as [`crate::time::is_date`] knows them.
+static DAYS: LazyLock<Hir> = LazyLock::new(|| {
+    const MONTHS: &str = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])\
+                          |(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)\
+                          |02-(?:0[1-9]|1[0-9]|2[0-8])";
+    const LEAP_YEARS: &str =
+        "[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00";
+    let pattern = format!("[0-9]{{4}}-(?:{MONTHS})|(?:{LEAP_YEARS})-02-29");
+    regex_syntax::parse(&pattern).expect("the pattern of days is right")
+});
 
 pub(crate) type Bytes = [bool; 256];
 
@@ -152,19 +184,17 @@ impl Automaton {
                 let mut base_32 = range(b'0'..=b'9');
                 base_32[usize::from(b'A')..=usize::from(b'Z')].fill(true);
                 b"ILOU".iter().for_each(|&byte| base_32[usize::from(byte)] = false);
-                self.runs(start, &[26], &base_32)
+                let first = self.state();
+                self.edge(start, range(b'0'..=b'7'), first);
+                self.runs(first, &[25], &base_32)
             }
-            Shape::Date => self.runs(start, &[4, 2, 2], &range(b'0'..=b'9')),
+            Shape::Date => self.hir(start, &DAYS, &|_| true).unwrap_or(start),
             Shape::Pattern(pattern) => {
                 let built =
                     self.hir(start, pattern.hir(), &|byte| letters.plain[usize::from(byte)]);
                 built.unwrap_or(start)
             }
-            Shape::Number { min, max } if max - min <= NARROW => {
-                let numbers: Vec<String> = (min..=max).map(|n| n.to_string()).collect();
-                self.any_of(start, numbers.iter().map(String::as_str))
-            }
-            Shape::Number { .. } => self.number(start),
+            Shape::Number { min, max } => self.number(start, min, max),
         }
     }
 
@@ -185,14 +215,62 @@ impl Automaton {
         end
     }
 
-    fn number(&mut self, start: usize) -> usize {
-        let (zero, more, end) = (self.state(), self.state(), self.state());
-        self.edge(start, only(b'0'), zero);
-        self.edge(start, range(b'1'..=b'9'), more);
-        self.edge(more, range(b'0'..=b'9'), more);
-        self.states[zero].free.push(end);
-        self.states[more].free.push(end);
-        end
+    /// A number in a range, in its one decimal form.
+    ///
+    /// Numbers with fewer digits than `max` and more than `min` are free after their first digit. Those with as many
+    /// follow the digits of the limit until one differs.
+    fn number(&mut self, start: usize, min: u64, max: u64) -> usize {
+        let (low, high) = (min.to_string().into_bytes(), max.to_string().into_bytes());
+        // At `free[n]`, any n digits follow.
+        let free: Vec<usize> = (0..high.len()).map(|_| self.state()).collect();
+        for n in 1..free.len() {
+            self.edge(free[n], range(b'0'..=b'9'), free[n - 1]);
+        }
+        let limits = |n_digits: usize| {
+            let low = (n_digits == low.len()).then_some(low.as_slice());
+            let high = (n_digits == high.len()).then_some(high.as_slice());
+            (low, high)
+        };
+        for n_digits in low.len()..=high.len() {
+            let (low, high) = limits(n_digits);
+            self.digits(start, &free[..n_digits], low, high);
+        }
+        free[0]
+    }
+
+    /// As many digits as there are free states, from `low` to `high` where these are given.
+    fn digits(&mut self, start: usize, free: &[usize], low: Option<&[u8]>, high: Option<&[u8]>) {
+        let mut open = vec![(start, 0, low, high)];
+        while let Some((at, i, low, high)) = open.pop() {
+            let Some(after) = free.len().checked_sub(i + 1) else { continue };
+            let smallest = if i == 0 && free.len() > 1 { b'1' } else { b'0' };
+            let first = low.map_or(smallest, |low| low[i]);
+            let last = high.map_or(b'9', |high| high[i]);
+            let tight_low = low.filter(|_| after > 0);
+            let tight_high = high.filter(|_| after > 0);
+            // Where the digit is that of a limit, the limit holds for the next one too.
+            let mut limited = |digit, low, high| {
+                let next = self.state();
+                self.edge(at, only(digit), next);
+                open.push((next, i + 1, low, high));
+            };
+            let (mut from, mut to) = (first, last);
+            if first == last && (tight_low.is_some() || tight_high.is_some()) {
+                limited(first, tight_low, tight_high);
+                continue;
+            }
+            if tight_low.is_some() {
+                limited(first, tight_low, None);
+                from += 1;
+            }
+            if tight_high.is_some() {
+                limited(last, None, tight_high);
+                to -= 1;
+            }
+            if from <= to {
+                self.edge(at, range(from..=to), free[after]);
+            }
+        }
     }
 
     /// Runs of so many bytes of a set, with hyphens between them.

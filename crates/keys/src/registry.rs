@@ -3,7 +3,7 @@
 use crate::encoding::Encoding;
 use crate::family::Family;
 use crate::key::Layout;
-use crate::overlap;
+use crate::overlap::{self, Overlap};
 use crate::template::{Captures, Piece, captures};
 
 /// The families and channels of all crates.
@@ -55,6 +55,8 @@ pub enum Problem {
     SameId { id: String },
     #[error("\"{key}\" could be a \"{a}\" or a \"{b}\"; change one template or reserve a word")]
     Overlap { key: String, a: &'static str, b: &'static str },
+    #[error("a key could be a \"{a}\" and a \"{b}\"; change one template or reserve a word")]
+    Unclear { a: &'static str, b: &'static str },
     #[error("\"{example}\" is no \"{template}\"; change the example")]
     Example { example: &'static str, template: &'static str },
 }
@@ -128,38 +130,58 @@ impl Registry {
     }
 
     fn find(&self, raw: &[u8], channel: bool) -> Option<(&Entry, Layout, Captures)> {
-        let (entries, layout) = if raw.contains(&b'{') {
-            (&self.cluster, Layout::Cluster)
-        } else {
-            (&self.documented, Layout::Documented)
-        };
-        let first = raw.first().copied()?;
-        entries
-            .iter()
-            .filter(|entry| {
-                entry.channel == channel && entry.first.is_none_or(|byte| byte == first)
-            })
-            .find_map(|entry| {
-                // Braces may also be part of a name that is alike in both layouts.
-                let layout = if entry.family.tagged() { layout } else { Layout::Documented };
-                captures(&entry.pieces, raw).map(|captures| (entry, layout, captures))
-            })
+        if !raw.contains(&b'{') {
+            return matching(&self.documented, raw, channel, |_| true)
+                .map(|(entry, captures)| (entry, Layout::Documented, captures));
+        }
+        let tagged = matching(&self.cluster, raw, channel, |_| true).map(|(entry, captures)| {
+            // Braces may also be part of a name that is alike in both layouts.
+            let is_tagged = entry.family.tagged();
+            let layout = if is_tagged { Layout::Cluster } else { Layout::Documented };
+            (entry, layout, captures)
+        });
+        // Nor are braces a hash tag where a part may hold them as they are.
+        tagged.or_else(|| {
+            matching(&self.documented, raw, channel, Family::tagged)
+                .map(|(entry, captures)| (entry, Layout::Documented, captures))
+        })
     }
+}
+
+/// The first of these entries that has such a name, among those whose family `counts`.
+fn matching<'e>(
+    entries: &'e [Entry],
+    raw: &[u8],
+    channel: bool,
+    counts: impl Fn(&Family) -> bool,
+) -> Option<(&'e Entry, Captures)> {
+    let first = raw.first().copied()?;
+    entries
+        .iter()
+        .filter(|entry| entry.channel == channel && entry.first.is_none_or(|byte| byte == first))
+        .filter(|entry| counts(entry.family))
+        .find_map(|entry| Some((entry, captures(&entry.pieces, raw)?)))
 }
 
 /// A name that both families would match, in either layout. Keys and channels are different worlds.
 fn overlap(a: &'static Family, b: &'static Family) -> Option<Problem> {
-    let key = overlap_witness(a, b)?;
-    Some(Problem::Overlap { key, a: a.template, b: b.template })
+    Some(match overlap_of(a, b)? {
+        Overlap::Key(key) => Problem::Overlap { key, a: a.template, b: b.template },
+        Overlap::Unclear => Problem::Unclear { a: a.template, b: b.template },
+    })
 }
 
-pub(crate) fn overlap_witness(a: &'static Family, b: &'static Family) -> Option<String> {
+pub(crate) fn overlap_of(a: &'static Family, b: &'static Family) -> Option<Overlap> {
     if a.is_channel() != b.is_channel() {
         return None;
     }
-    [Layout::Documented, Layout::Cluster]
-        .iter()
-        .find_map(|&layout| overlap::witness(&a.pieces(layout), &b.pieces(layout)))
+    let mut found = [Layout::Documented, Layout::Cluster]
+        .into_iter()
+        .filter_map(|layout| overlap::overlap(&a.pieces(layout), &b.pieces(layout)));
+    let first = found.next()?;
+    // A key says more than a doubt, in whichever layout it is.
+    let is_key = |found: &Overlap| matches!(found, Overlap::Key(_));
+    Some(if is_key(&first) { first } else { found.find(is_key).unwrap_or(first) })
 }
 
 fn taken_apart(raw: &[u8], (entry, layout, captures): (&Entry, Layout, Captures)) -> Parsed {

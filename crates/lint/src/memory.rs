@@ -1,8 +1,10 @@
 //! What takes the memory of a store: keys by family, and by shape of name where nobody declares them.
 //!
 //! All names are met. Memory, TTL and idle time are asked for every key, or for a sample, and the error of what is
-//! estimated from it is told with it.
+//! estimated from it is told with it. The sample has some keys of every family and shape: those with few keys often have
+//! the largest.
 
+mod first;
 mod spread;
 
 use std::collections::BTreeMap;
@@ -17,6 +19,8 @@ use serde::Serialize;
 
 pub use spread::{Measure, Spread};
 
+use self::first::FirstKeys;
+
 use crate::finding::printable;
 use crate::infer::group_names;
 use crate::lint::{Progress, is_chosen};
@@ -26,7 +30,7 @@ use crate::walk::{WalkRate, walk_keys};
 /// What to measure, and how fast.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryOptions {
-    /// Measure one key of so many; the same keys are chosen each time.
+    /// Measure one key of so many, and the first of each family and shape.
     pub sample: NonZeroU64,
     /// How fast to walk.
     pub pace: WalkRate,
@@ -82,8 +86,10 @@ pub async fn memory(
     let keys_total = keyspaces.iter().map(Keyspace::keys).sum();
     let recogniser = Recogniser::new(store, registry).await?;
     let (mut keys, mut groups) = (0, Groups::default());
+    let first = FirstKeys::default();
     for keyspace in &keyspaces {
-        let walk = Walk { keyspace, registry, recogniser: &recogniser, sample: options.sample };
+        let sample = options.sample;
+        let walk = Walk { keyspace, registry, recogniser: &recogniser, sample, first: &first };
         let batches = walk_keys(keyspace, None, options.pace);
         let mut met = pin!(batches.map_ok(|keys| walk.measure(keys)).try_buffer_unordered(BATCHES));
         while let Some(batch) = met.try_next().await? {
@@ -119,6 +125,7 @@ struct Walk<'a> {
     registry: &'a Registry,
     recogniser: &'a Recogniser,
     sample: NonZeroU64,
+    first: &'a FirstKeys,
 }
 
 impl Walk<'_> {
@@ -129,8 +136,10 @@ impl Walk<'_> {
             let ask = async |pipeline: &Pipeline| self.keyspace.pipeline(pipeline).await;
             self.recogniser.belong(self.registry, self.keyspace.db(), &names, ask).await?
         };
-        let chosen: Vec<usize> =
-            (0..keys.len()).filter(|&i| is_chosen(&keys[i], self.sample)).collect();
+        let is_measured = |&i: &usize| {
+            is_chosen(&keys[i], self.sample) || self.first.takes(&keys[i], families[i])
+        };
+        let chosen: Vec<usize> = (0..keys.len()).filter(is_measured).collect();
         let mut met: Vec<MetKey> = keys
             .into_iter()
             .zip(families)
@@ -229,6 +238,8 @@ impl Groups {
             (b.measure.bytes().unwrap_or(0), &a.name)
                 .cmp(&(a.measure.bytes().unwrap_or(0), &b.name))
         });
-        MemoryReport { total: self.total, groups }
+        let mut total = self.total;
+        total.sum_up(groups.iter().map(|group| &group.measure));
+        MemoryReport { total, groups }
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 pub use keyrack_jobs::bee::{
     self, Backoff, Hive, Job, Stats, Status, SubmitOutcome, Unique, Why,
-    keys::{Hostname, Jid as JobId, QueueName, Tag, Tenant},
+    keys::{Hostname, Jid as JobId, LimitName, QueueName, Tag, Tenant},
     worker::{Context, Stop},
 };
 pub use keyrack_jobs::{bee::logs, hot, recurring};

@@ -35,7 +35,7 @@
 //! puts behind one handle and one error; whatever it does not show is found in them.
 //!
 //! In reading order: [`Keyrack`] is the handle and [`Error`] what can go wrong; [`jobs`] has typed tasks, their handlers
-//! and workers; [`limits`] has rate limits; `testing` has the time that a test moves by hand.
+//! and workers; [`limits`] has rate limits and `rollups` what is calculated from events; `testing` has the time that a test moves by hand.
 
 mod error;
 mod rack;
@@ -48,6 +48,8 @@ pub mod jobs;
 pub mod limits;
 #[cfg(feature = "progress")]
 mod progress;
+#[cfg(feature = "calculations")]
+pub mod rollups;
 #[cfg(feature = "server")]
 mod server;
 
@@ -89,6 +91,8 @@ pub mod prelude {
     };
     #[cfg(feature = "limits")]
     pub use crate::limits::{Limits, RateLimit};
+    #[cfg(feature = "calculations")]
+    pub use crate::rollups::{Event, Interval, Rollups};
     pub use crate::{Keyrack, TestTime, days, hours, millis, mins, secs};
 }
 
@@ -96,3 +100,11 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/rust.md")]
 pub struct Guide;
+
+/// The guides of services, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/calculations.md")]
+#[doc = include_str!("../../../docs/entitlements.md")]
+#[doc = include_str!("../../../docs/files.md")]
+#[doc = include_str!("../../../docs/journeys.md")]
+pub struct ServiceGuides;

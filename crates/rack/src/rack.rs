@@ -112,7 +112,16 @@ impl Keyrack {
         Ok(crate::Progress::new(self.store.clone(), user))
     }
 
-    /// Rollups over event values, by account.
+    /// The rollups of a project of an account.
+    ///
+    /// # Errors
+    /// When a name cannot stand in a key, or when the store fails.
+    #[cfg(feature = "calculations")]
+    pub async fn rollups(&self, account: &str, project: &str) -> Result<crate::rollups::Rollups> {
+        crate::rollups::Rollups::open(&self.calculations(), account, project).await
+    }
+
+    /// All accounts with rollups over event values, and everything that the service can do.
     #[cfg(feature = "calculations")]
     pub fn calculations(&self) -> keyrack_calculations::Accounts {
         keyrack_calculations::Accounts::open(self.store.clone())

@@ -3,22 +3,21 @@
 //!
 //! [`AlertFacts::read`] reads the store, [`alerts`] judges without reading, so that each rule can be tested.
 
+mod group;
+mod queues;
 mod read;
 mod rules;
 
+use std::cmp::Reverse;
+
 use keyrack_entitlements::State;
 use keyrack_format as format;
-use keyrack_jobs::bee::{SILENT_MS, Stats, WorkerStats};
+use keyrack_jobs::bee::{QueueCounts, Stats};
 
+use self::group::grouped;
 pub(crate) use self::read::AlertReader;
 pub use self::read::{FileFacts, QUEUES_MAX};
 
-/// A job is old when it has been queued for this long.
-const OLD_MS: u64 = 5 * 60_000;
-/// A queue is failing when this many jobs, and this share of all that ended, failed in the last minutes.
-const FAILING_MINUTES: u64 = 10;
-const FAILING_MIN: u64 = 3;
-const FAILING_PERCENT: u64 = 10;
 const MINUTE_MS: u64 = 60_000;
 /// A file counts as failing from this number of failed attempts on.
 const FILE_FAILURES_MIN: u32 = 3;
@@ -47,17 +46,127 @@ impl Severity {
     }
 }
 
+/// What an alert is about. Alerts of one kind about queues and jobs are shown as one when there are several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AlertKind {
+    /// Jobs are queued and no worker is alive.
+    NoWorker,
+    /// Many jobs failed lately.
+    Failing,
+    /// A worker is silent and holds jobs.
+    LostWorker,
+    /// Jobs have waited for long.
+    Behind,
+    /// Ended jobs were deleted early.
+    Dropped,
+    /// Nothing starts although jobs are queued.
+    Paused,
+    /// Failed jobs are kept.
+    FailedHeld,
+    /// A job whose workers died.
+    Poison,
+    /// Anything else, of which there is one.
+    Single,
+}
+
 /// Something to look at.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
+    /// What it is about.
+    pub kind: AlertKind,
     /// How bad it is.
     pub severity: Severity,
-    /// What it is about.
+    /// What it is about, by name.
     pub subject: String,
     /// What is wrong.
     pub text: String,
     /// Where it is shown in full.
     pub page: AlertPage,
+    /// How many jobs are concerned.
+    pub jobs: u64,
+    /// For how long, in milliseconds.
+    pub age_ms: u64,
+    /// What can be done about it at once.
+    pub action: Option<AlertAction>,
+    /// Those it stands for; none if it stands for itself.
+    pub members: Vec<Alert>,
+}
+
+impl Alert {
+    /// An alert about no jobs.
+    fn new(severity: Severity, subject: &str, text: String, page: AlertPage) -> Alert {
+        Alert {
+            kind: AlertKind::Single,
+            severity,
+            subject: subject.to_owned(),
+            text,
+            page,
+            jobs: 0,
+            age_ms: 0,
+            action: None,
+            members: Vec::new(),
+        }
+    }
+
+    /// How many jobs for how long: the worst of a severity comes first.
+    pub fn harm(&self) -> u64 {
+        self.jobs.saturating_mul(self.age_ms / 1_000)
+    }
+
+    /// How many alerts it stands for.
+    pub fn count(&self) -> usize {
+        self.members.len().max(1)
+    }
+}
+
+/// What can be done about an alert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AlertAction {
+    /// To let the jobs of a queue start again.
+    Resume(String),
+    /// To let the failed jobs of a queue run again.
+    Retry(String),
+    /// To look at the jobs that wait in a queue.
+    ShowJobs(String),
+}
+
+/// Which queues a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QueueState {
+    /// Jobs are queued and no worker is alive.
+    NoWorker,
+    /// Paused ones.
+    Paused,
+    /// Those that hold failed jobs.
+    Failed,
+    /// Those with jobs queued.
+    Queued,
+}
+
+impl QueueState {
+    /// All of them.
+    pub const ALL: [QueueState; 4] =
+        [QueueState::NoWorker, QueueState::Paused, QueueState::Failed, QueueState::Queued];
+
+    /// Its word in addresses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            QueueState::NoWorker => "no-worker",
+            QueueState::Paused => "paused",
+            QueueState::Failed => "failed",
+            QueueState::Queued => "queued",
+        }
+    }
+
+    /// Whether a queue is in this state.
+    pub fn is_of(self, counts: &QueueCounts) -> bool {
+        match self {
+            QueueState::NoWorker => counts.queued > 0 && !counts.paused && !counts.has_worker,
+            QueueState::Paused => counts.paused,
+            QueueState::Failed => counts.failed > 0,
+            QueueState::Queued => counts.queued > 0,
+        }
+    }
 }
 
 /// The page of the dashboard that shows the subject of an alert.
@@ -67,8 +176,12 @@ pub enum AlertPage {
     Readiness,
     /// A queue.
     Queue(String),
-    /// The failed jobs of a queue.
-    FailedJobs(String),
+    /// The queues in a state.
+    Queues(QueueState),
+    /// Why jobs of a queue failed.
+    Errors(String),
+    /// Why jobs of all queues failed.
+    AllErrors,
     /// The queued jobs of a queue.
     QueuedJobs(String),
     /// A job, by its id.
@@ -92,8 +205,10 @@ pub struct AlertFacts {
     pub store_error: Option<String>,
     /// When the facts were read.
     pub now_ms: u64,
-    /// The queues.
+    /// The queues, as many as are read in full.
     pub queues: Vec<Stats>,
+    /// All other queues.
+    pub other_queues: Vec<QueueCounts>,
     /// Failed jobs whose workers died, by id, and how many workers that were.
     pub poison_jobs: Vec<(String, u64)>,
     /// Jobs of the hot queue that no worker has a handler for.
@@ -110,20 +225,20 @@ pub struct AlertFacts {
     pub lint_problems: u64,
 }
 
-/// Everything that somebody should look at, the worst first.
+/// Everything that somebody should look at, the worst first. Several of one kind are one.
 pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
-    let mut alerts: Vec<Alert> =
-        facts.queues.iter().flat_map(|stats| of_queue(stats, facts.now_ms)).collect();
+    let now_ms = facts.now_ms;
+    let mut alerts: Vec<Alert> = Vec::new();
+    for stats in &facts.queues {
+        alerts.extend(queues::of_stats(stats, now_ms));
+        alerts.extend(QueueCounts::of(stats, now_ms).iter().flat_map(queues::of_counts));
+    }
+    alerts.extend(facts.other_queues.iter().flat_map(queues::of_counts));
     let mut add = |severity, subject: &str, text: String, page| {
-        alerts.push(Alert { severity, subject: subject.to_owned(), text, page });
+        alerts.push(Alert::new(severity, subject, text, page));
     };
     if let Some(reason) = &facts.store_error {
         add(Severity::Broken, "store", format!("does not answer: {reason}"), AlertPage::Readiness);
-    }
-    for (jid, deaths) in &facts.poison_jobs {
-        let workers = format::counted(*deaths, "worker");
-        let text = format!("poison job: {workers} died running it");
-        add(Severity::Broken, jid, text, AlertPage::Job(jid.clone()));
     }
     if let Some((severity, text)) = facts.breaker.and_then(of_breaker) {
         add(severity, "entitlements", text.into(), AlertPage::Entitlements);
@@ -149,7 +264,17 @@ pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
         let keys = format::counted(facts.undeclared_keys, "key");
         add(Severity::Note, "keys", format!("{keys} {verb} to no family"), AlertPage::Lint);
     }
-    alerts.sort();
+    alerts.extend(facts.poison_jobs.iter().map(|(jid, deaths)| queues::poison(jid, *deaths)));
+    let mut alerts = grouped(alerts);
+    alerts.sort_by(|a, b| {
+        // What is broken for everything comes before what is broken for some jobs.
+        let is_of_some = |alert: &Alert| alert.kind != AlertKind::Single;
+        let place = |alert: &Alert| match alert.severity {
+            Severity::Broken => (alert.severity, is_of_some(alert), Reverse(alert.harm())),
+            severity => (severity, false, Reverse(alert.harm())),
+        };
+        place(a).cmp(&place(b)).then_with(|| (&a.subject, &a.text).cmp(&(&b.subject, &b.text)))
+    });
     alerts
 }
 
@@ -180,58 +305,6 @@ fn of_files(files: &FileFacts) -> Option<String> {
         false => format!("one has failed {}", format::counted(failures.into(), "time")),
     };
     Some(format!("{} cannot be deleted; {why}", format::counted(files.failing, "file")))
-}
-
-fn of_queue(stats: &Stats, now_ms: u64) -> Vec<Alert> {
-    let mut found = Vec::new();
-    let queue = || stats.queue.clone();
-    let mut add = |severity, text: String, page| {
-        found.push(Alert { severity, subject: queue(), text, page });
-    };
-    let jobs = format::counted(stats.queued, "job");
-    if stats.queued > 0 && !stats.paused && stats.workers_alive(now_ms) == 0 {
-        let text = format!("{jobs} queued and no worker is alive");
-        add(Severity::Broken, text, AlertPage::Queue(queue()));
-    }
-    if let Some(percent) = failing(stats, now_ms) {
-        let text = format!("{percent} % failed in the last {FAILING_MINUTES} minutes");
-        add(Severity::Broken, text, AlertPage::FailedJobs(queue()));
-    }
-    for worker in stats.workers.iter().filter(|worker| is_lost(worker, now_ms)) {
-        let silent = format::age(now_ms.saturating_sub(worker.seen_at));
-        let held = format::counted(worker.running, "job");
-        let text = format!("worker {} is silent for {silent} and holds {held}", worker.worker);
-        add(Severity::Warning, text, AlertPage::Queue(queue()));
-    }
-    if stats.dropped > 0 {
-        let ended = format::counted(stats.dropped, "ended job");
-        let text = format!("{ended} deleted early in the last hour: the queue keeps no more");
-        add(Severity::Warning, text, AlertPage::Queue(queue()));
-    }
-    if stats.paused && stats.queued > 0 {
-        add(Severity::Note, format!("paused with {jobs} queued"), AlertPage::Queue(queue()));
-    } else if let Some(oldest) = stats.oldest_ms.filter(|ms| *ms >= OLD_MS && stats.queued > 0) {
-        let text = format!("the oldest job has waited for {}", format::age(oldest));
-        add(Severity::Warning, text, AlertPage::QueuedJobs(queue()));
-    }
-    found
-}
-
-/// The share of jobs that failed in the last minutes, if it is too large. A minute without jobs has no entry. Nobody wants to
-/// hear of failures of muted groups.
-fn failing(stats: &Stats, now_ms: u64) -> Option<u64> {
-    let from = now_ms.saturating_sub(FAILING_MINUTES * MINUTE_MS);
-    let recent = stats.minutes.iter().filter(|minute| minute.at + MINUTE_MS > from);
-    let (completed, failed) = recent.fold((0, 0), |(completed, failed), minute| {
-        (completed + minute.completed, failed + minute.failed.saturating_sub(minute.muted))
-    });
-    let percent = failed * 100 / (completed + failed).max(1);
-    (failed >= FAILING_MIN && percent >= FAILING_PERCENT).then_some(percent)
-}
-
-/// A silent worker that holds jobs is lost; one that holds none has left.
-fn is_lost(worker: &WorkerStats, now_ms: u64) -> bool {
-    worker.running > 0 && now_ms.saturating_sub(worker.seen_at) > SILENT_MS
 }
 
 #[cfg(test)]

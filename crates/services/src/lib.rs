@@ -11,6 +11,7 @@ mod cache;
 
 pub mod census;
 mod lint_watch;
+mod queue_list;
 mod recommendations;
 
 pub use self::{

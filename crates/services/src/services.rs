@@ -19,7 +19,9 @@ use keyrack_store::Store;
 use keyrack_updates::{Secret, keys::Repo};
 use tokio::sync::OnceCell;
 
-use crate::{LintWatch, Recommendations, alerts::AlertReader, census::Census};
+use crate::{
+    LintWatch, Recommendations, alerts::AlertReader, census::Census, queue_list::QueueList,
+};
 
 /// Where recurring jobs come from that are not defined at run time.
 pub const RECURRING_ORIGIN: &str = "the server's settings ([[recurring]] in keyrack.toml)";
@@ -56,6 +58,7 @@ pub struct Services {
     /// Whether they are as declared, if somebody looks.
     pub lint: LintWatch,
     pub(crate) alerts: AlertReader,
+    pub(crate) queue_list: Arc<QueueList>,
     definitions: Vec<Definition>,
     jobs: OnceCell<Jobs>,
     stored_entitlements: OnceLock<Entitlements>,
@@ -160,6 +163,7 @@ impl Services {
             census: Census::new(store.clone()),
             lint: LintWatch::default(),
             alerts: AlertReader::default(),
+            queue_list: Arc::default(),
             definitions: recurring,
             jobs: OnceCell::new(),
             stored_entitlements: OnceLock::new(),

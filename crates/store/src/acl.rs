@@ -5,7 +5,7 @@ mod commands;
 use keyrack_keys::{Database, Family, Key, Layout, Origin, Registry};
 use sha2::{Digest as _, Sha256};
 
-use self::commands::COMMANDS;
+use self::commands::{COMMANDS, OF_FILES};
 
 /// Who the user is, and which keys it may touch.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub enum AclProjects<'a> {
 
 /// A line of an ACL file: a user who may touch the registry's keys and channels only, with the commands that keyrack sends.
 ///
-/// Keys that other programs own may be read and not written.
+/// Keys that other programs own, those of keys files among them, may be read and not written.
 ///
 /// ```
 /// use keyrack_keys::{Layout, Registry};
@@ -50,7 +50,8 @@ pub fn acl_user(user: &AclUser<'_>, registry: &Registry) -> String {
     words.extend(user.password.map(acl_password));
     // A script gets the channels it publishes on among its KEYS, so they have to pass as keys too.
     for family in registry.all() {
-        let rights = if family.origin == Origin::Foreign { "%R~" } else { "~" };
+        let is_ours = !matches!(family.origin, Origin::Foreign | Origin::File);
+        let rights = if is_ours { "~" } else { "%R~" };
         words.extend(patterns(family, user).into_iter().map(|glob| format!("{rights}{glob}")));
     }
     // Nothing is stored there, but whoever names a key needs the right to it.
@@ -59,7 +60,10 @@ pub fn acl_user(user: &AclUser<'_>, registry: &Registry) -> String {
     for family in registry.channels() {
         words.extend(patterns(family, user).into_iter().map(|glob| format!("&{glob}")));
     }
-    words.extend(COMMANDS.iter().flat_map(|group| group.commands).map(|name| format!("+{name}")));
+    let has_files = registry.all().any(|family| family.origin == Origin::File);
+    let of_files = OF_FILES.iter().filter(|_| has_files);
+    let commands = COMMANDS.iter().flat_map(|group| group.commands).chain(of_files);
+    words.extend(commands.map(|name| format!("+{name}")));
     words.join(" ")
 }
 

@@ -113,11 +113,46 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Query<T> {
 
 fn unusable(field: Option<String>, reason: &str) -> Problem {
     match field {
-        Some(field) => invalid(field, reason),
+        Some(field) => invalid(field, in_plain_words(reason)),
         None => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid")
             .title("invalid request")
             .detail(reason),
     }
+}
+
+/// What serde says about a value, with the value first, then what is allowed. A field needs no line and column.
+fn in_plain_words(reason: &str) -> String {
+    let reason = match reason.rsplit_once(" at line ") {
+        Some((before, place)) if place.contains(" column ") => before,
+        _ => reason,
+    };
+    let told = ["invalid value: ", "invalid type: "]
+        .iter()
+        .find_map(|kind| reason.strip_prefix(kind)?.rsplit_once(", expected "));
+    match told.and_then(|(value, kind)| Some((value, allowed(kind)?))) {
+        Some((value, allowed)) => format!("{}; give {allowed}", value_in(value)),
+        None => reason.to_owned(),
+    }
+}
+
+/// The values of a Rust type, as far as they are numbers.
+fn allowed(kind: &str) -> Option<&'static str> {
+    match kind {
+        "u8" => Some("a whole number from 0 to 255"),
+        "u16" => Some("a whole number from 0 to 65535"),
+        "u32" => Some("a whole number from 0 to 4294967295"),
+        "u64" | "usize" => Some("a whole number of at least 0"),
+        "i32" => Some("a whole number from -2147483648 to 2147483647"),
+        "i64" => Some("a whole number"),
+        "f64" => Some("a number"),
+        _ => None,
+    }
+}
+
+/// A value without the name of its type: `-4` of "integer `-4`".
+fn value_in(told: &str) -> &str {
+    let number = told.strip_suffix('`').and_then(|told| told.split_once(" `"));
+    number.map_or(told, |(_, number)| number)
 }
 
 /// A path within a value; none when it is all of it.

@@ -15,8 +15,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::cluster::Cluster;
+use super::report::{Bound, Limit, Section, Table, whole};
 use super::serve::released;
 use super::server::{Role, Server, pinned};
+use super::{machine, page};
 
 #[path = "../../../crates/lint/tests/planted/world.rs"]
 mod planted;
@@ -30,7 +32,7 @@ const ROUNDS: u32 = 3;
 /// How much of the time of bigkeys the lint may take.
 const RATIO_MAX: f64 = 0.5;
 /// How much memory the lint may take.
-const MEMORY_MB_MAX: u64 = 200;
+const MEMORY_MB_MAX: f64 = 200.0;
 /// How often the memory of a running lint is read.
 const LOOK: Duration = Duration::from_millis(20);
 /// The lint ends with this when it finds something.
@@ -38,52 +40,70 @@ const FINDINGS: i32 = 10;
 
 /// Measures on a server and on a cluster, or on the one that is named; a number is how many keys to write.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let (mut keys, mut places) = (KEYS, vec![Place::Server, Place::Cluster]);
+    let (mut keys, mut places, mut write) = (KEYS, vec![Place::Server, Place::Cluster], false);
     for argument in arguments {
         match *argument {
             "server" => places = vec![Place::Server],
             "cluster" => places = vec![Place::Cluster],
+            "--write" => write = true,
             other => {
-                let wrong =
-                    || format!("\"{other}\" is neither server, cluster nor a number of keys");
+                let wrong = || {
+                    format!("\"{other}\" is neither server, cluster, --write nor a number of keys")
+                };
                 keys = other.parse().with_context(wrong)?;
             }
         }
     }
+    ensure!(!write || (keys == KEYS && places.len() == 2), "--write takes all keys and places");
     let keyrack = released("--package keyrack-cli", "keyrack")?;
-    for place in places {
-        measure(&keyrack, place, keys)?;
-    }
-    Ok(())
+    let sections: Result<Vec<Section>> =
+        places.into_iter().map(|place| measure(&keyrack, place, keys)).collect();
+    let about = format!(
+        "`keyrack keys lint` against `redis-cli --bigkeys` on the same keys: `cargo xtask bench lint --write`. \
+         The keys are of {FAMILIES} families, and {PLANTED} violations of every rule are planted among them. The \
+         lint reads what each key holds, its TTL and its memory; bigkeys asks for type and length.\n\n{}",
+        machine::with_redis()?
+    );
+    page::conclude("Lint", &about, &sections?, write)
 }
 
-/// Writes the keys, lets both take turns, and fails when the lint misses something, invents something, or takes too much.
-fn measure(keyrack: &Path, place: Place, keys: u32) -> Result<()> {
+/// Writes the keys and lets both take turns; fails when the lint misses something, or invents something.
+fn measure(keyrack: &Path, place: Place, keys: u32) -> Result<Section> {
     let world = World::start(place)?;
     world.write(keys)?;
     let folder = tempfile::tempdir().context("could not create a temporary folder")?;
     fs::write(folder.path().join("planted.keys.toml"), FILE)?;
-    let name = world.name();
-    let (mut bigkeys, mut lint, mut memory_mb) = (Duration::MAX, Duration::MAX, 0);
+    let title = world.title();
+    let mut table = Table::new(&["round", "load before", "bigkeys s", "lint s", "ratio"]);
+    let (mut bigkeys, mut lint, mut memory_mb) = (f64::MAX, f64::MAX, 0);
     for round in 1..=ROUNDS {
-        bigkeys = bigkeys.min(world.time_bigkeys()?);
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let one = world.time_bigkeys()?.as_secs_f64();
         let walk = run_lint(keyrack, &world.url(), &folder)?;
         check_findings(place, &walk.report)?;
-        lint = lint.min(walk.took);
-        memory_mb = memory_mb.max(walk.memory_mb);
-        println!(
-            "{name}, round {round}: best so far bigkeys {bigkeys:.2?}, lint {lint:.2?}, {memory_mb} MB"
-        );
+        let other = walk.took.as_secs_f64();
+        (bigkeys, lint, memory_mb) =
+            (bigkeys.min(one), lint.min(other), memory_mb.max(walk.memory_mb));
+        let two = |number: f64| format!("{number:.2}");
+        let load = load.split(' ').next().unwrap_or_default().to_owned();
+        println!("{title}, round {round}: load {load}, bigkeys {one:.2} s, lint {other:.2} s");
+        table.add(vec![round.to_string(), load, two(one), two(other), two(other / one)]);
     }
-    let ratio = lint.as_secs_f64() / bigkeys.as_secs_f64();
     let n_planted = place.rules().count() as u32 * PLANTED;
-    println!(
-        "{name}, {keys} keys of {FAMILIES} families: the lint takes {ratio:.2} of the time of bigkeys and \
-         {memory_mb} MB, finds {n_planted} planted violations and nothing else"
+    let keys = whole(f64::from(keys));
+    let words = format!(
+        "{keys} keys. All {n_planted} planted violations were found in each round, and nothing else."
     );
-    ensure!(ratio <= RATIO_MAX, "{name}: {ratio:.2} is more than {RATIO_MAX:.2}");
-    ensure!(memory_mb <= MEMORY_MB_MAX, "{name}: {memory_mb} MB are more than {MEMORY_MB_MAX}");
-    Ok(())
+    let limit = |what: &str, measured, bound| Limit {
+        what: format!("{title}, {what}"),
+        measured,
+        bound: Bound::AtMost(bound),
+    };
+    let limits = vec![
+        limit("shortest lint ÷ shortest bigkeys", lint / bigkeys, RATIO_MAX),
+        limit("memory of the lint, MB", memory_mb as f64, MEMORY_MB_MAX),
+    ];
+    Ok(Section { title, words, table, limits })
 }
 
 /// What is walked through.
@@ -100,10 +120,10 @@ impl World {
         })
     }
 
-    fn name(&self) -> &'static str {
+    fn title(&self) -> &'static str {
         match self {
-            Self::Server(_) => "server",
-            Self::Cluster(_) => "cluster",
+            Self::Server(_) => "Lint on a server",
+            Self::Cluster(_) => "Lint on a cluster",
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyrack_jobs::bee::{
     self, BackoffKind, BackoffWish, StoredJob, Submission, SubmitOutcome, UniqueRequest,
-    keys::{Hostname, Jid, QueueName, Tag, Tenant},
+    keys::{Hostname, Jid, LimitName, QueueName, Tag, Tenant},
 };
 use keyrack_keys::PartError;
 use keyrack_web::{Problem, error::bad_name};
@@ -76,6 +76,9 @@ pub(crate) struct NewJob {
     parent: Option<String>,
     /// On whose behalf it runs: the tenants of a queue take turns.
     tenant: Option<String>,
+    /// The limits of its queue that count it, by name; at most 10.
+    #[serde(default)]
+    limits: Vec<String>,
     /// Which other submissions are for the same job.
     unique: Option<UniqueRequest>,
 }
@@ -106,6 +109,9 @@ impl NewJob {
         }
         if let Some(tenant) = self.tenant {
             job = job.tenant(part("tenant", Tenant::new(tenant))?);
+        }
+        for limit in self.limits {
+            job = job.limit(&part("limits", LimitName::new(limit))?);
         }
         if let Some(host) = self.preferred_hostname {
             job = job.preferred_host(&part("preferredHostname", Hostname::new(host))?);

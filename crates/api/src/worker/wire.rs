@@ -36,7 +36,7 @@ pub(crate) struct ClaimedJobs {
     worker: String,
     /// The jobs, in the order in which to run them.
     jobs: Vec<ClaimedJob>,
-    /// Why there are no more jobs, unless the queue is empty: `paused`, `concurrency`, `rate` or `share`.
+    /// Why there are no more jobs, unless the queue is empty: `paused`, `concurrency`, `rate`, `share` or `quarantine`.
     blocked: Option<&'static str>,
 }
 
@@ -45,13 +45,19 @@ impl ClaimedJobs {
         ClaimedJobs {
             worker: worker.to_string(),
             jobs: claimed.jobs.iter().map(|job| ClaimedJob::new(job, claimed.timeout_ms)).collect(),
-            blocked: claimed.blocked.map(|blocked| match blocked {
-                Blocked::Paused => "paused",
-                Blocked::Concurrency => "concurrency",
-                Blocked::Rate => "rate",
-                Blocked::Share => "share",
-            }),
+            blocked: claimed.blocked.map(blocked_word),
         }
+    }
+}
+
+/// What keeps jobs of a queue from starting, in a word.
+pub(crate) fn blocked_word(blocked: Blocked) -> &'static str {
+    match blocked {
+        Blocked::Paused => "paused",
+        Blocked::Concurrency => "concurrency",
+        Blocked::Rate => "rate",
+        Blocked::Share => "share",
+        Blocked::Quarantine => "quarantine",
     }
 }
 

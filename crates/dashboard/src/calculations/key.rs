@@ -21,12 +21,12 @@ use super::{
         live::{View, live_page, show},
     },
     account_link, named,
-    plot::{Fit, Plot, short},
+    plot::{Fit, plot},
     project::{usual_interval, word},
     project_link,
     rules::RuleRow,
 };
-use crate::Site;
+use crate::{Site, axes::Chart};
 
 /// Buckets of the chart: as many bars as can be told apart on a phone.
 const POINTS: usize = 60;
@@ -52,11 +52,11 @@ pub(super) struct KeyPage {
     calculations: Vec<Choice>,
     intervals: Vec<Choice>,
     /// What is chosen.
-    calculation: &'static str,
     interval: &'static str,
-    plot: Option<Plot>,
+    plot: Option<Chart>,
     trend: Option<TrendText>,
-    statistics: Vec<(String, String)>,
+    /// What each is called, the number, and the number with all its digits.
+    statistics: Vec<(String, String, String)>,
     rules: Vec<RuleRow>,
     events: Vec<EventRow>,
     /// How many events are not shown.
@@ -147,7 +147,6 @@ impl View for OneKey {
             values: format::counted(values, "value"),
             calculations: self.wanted.calculations(&declared, chosen, &page_link),
             intervals: self.wanted.intervals(&declared, chosen, &page_link),
-            calculation: chosen.calculation.map_or("", Calculation::as_str),
             interval: chosen.interval.as_str(),
             trend: drawn.trend.map(|trend| self.wanted.tell(trend, chosen, &page_link)),
             page_link,
@@ -166,7 +165,7 @@ impl View for OneKey {
 
 /// What is drawn, and the line through it.
 struct Drawn {
-    plot: Option<Plot>,
+    plot: Option<Chart>,
     trend: Option<Trend>,
 }
 
@@ -184,7 +183,10 @@ impl OneKey {
             with_last,
             gaps,
         });
-        Ok(Drawn { plot: Plot::of(&series, fit.as_ref()), trend })
+        Ok(Drawn {
+            plot: plot(&series, fit.as_ref(), calculation.as_str(), chosen.interval.as_str()),
+            trend,
+        })
     }
 }
 
@@ -262,9 +264,9 @@ impl ResultsQuery {
             sure => format!("at {sure} %, by {buckets}"),
         };
         let told = format!("{told}; {} a bucket", signed(trend.line.slope));
-        let next = trend
-            .prediction
-            .map(|next| format!("{} ± {} at 95 %", short(next.value), short(next.half_width)));
+        let next = trend.prediction.map(|next| {
+            format!("{} ± {} at 95 %", format::short(next.value), format::short(next.half_width))
+        });
         let with_last = self.with_last();
         TrendText {
             word: word(trend.direction),
@@ -278,7 +280,7 @@ impl ResultsQuery {
 
 fn signed(number: f64) -> String {
     let sign = if number > 0.0 { "+" } else { "" };
-    format!("{sign}{}", short(number))
+    format!("{sign}{}", format::short(number))
 }
 
 /// What has a bar for each bucket of an interval.
@@ -296,15 +298,19 @@ async fn statistics(
     id: &KeyId,
     declared: &[(Calculation, Interval)],
     interval: Interval,
-) -> Result<Vec<(String, String)>, Error> {
-    let mut all = Vec::new();
+) -> Result<Vec<(String, String, String)>, Error> {
+    let mut all: Vec<(String, String)> = Vec::new();
     for (calculation, _) in declared.iter().filter(|pair| pair.1 == interval) {
         if !is_by_bucket(*calculation) {
             all.extend(ledger.result(id, *calculation, interval).await?);
         }
     }
     all.sort_by_key(|(name, _)| STATISTICS.iter().position(|other| other == name));
-    Ok(all.into_iter().map(|(name, value)| (name.replace('_', " "), value)).collect())
+    let told = |(name, exact): (String, String)| {
+        let number = exact.parse().ok().filter(|number: &f64| number.is_finite());
+        (name.replace('_', " "), number.map_or_else(|| exact.clone(), format::short), exact)
+    };
+    Ok(all.into_iter().map(told).collect())
 }
 
 impl EventRow {

@@ -1,36 +1,8 @@
 //! The chart of a series: a bar for each bucket, and the line through them with the band that has it at 95 percent.
 
-use std::fmt::Write as _;
-
 use keyrack_calculations::{Point, StraightLine, settings::Gaps};
-use keyrack_format as format;
 
-/// A chart, worked out for a template to draw.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Plot {
-    pub(crate) bars: Vec<Bar>,
-    /// Corners of the line; empty where there is none.
-    pub(crate) line: String,
-    /// Corners of the band round it; empty where there is none.
-    pub(crate) band: String,
-    /// Where zero is.
-    pub(crate) zero: f64,
-    /// The numbers at the top and at the bottom.
-    pub(crate) high: String,
-    pub(crate) low: String,
-    /// The first, the middle and the last bucket.
-    pub(crate) labels: Vec<String>,
-}
-
-/// One bucket: where it lies, and its bar if it has a value.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Bar {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
-    pub(crate) title: String,
-}
+use crate::axes::{Chart, Scale, Unit, named_places};
 
 /// The line through the buckets of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,85 +16,78 @@ pub(super) struct Fit {
     pub(super) gaps: Gaps,
 }
 
-/// The share of its place that a bar takes.
-const BAR_SHARE: f64 = 0.78;
-/// What is left free above the highest bar.
-const AIR: f64 = 0.06;
+/// The most labels below the chart.
+const LABELS_MAX: usize = 10;
+/// A band may make the chart so many times as high as its values do. A wider one would fill everything.
+const BAND_SHARE_MAX: f64 = 1.5;
 
-impl Plot {
-    pub(crate) const WIDTH: u32 = 720;
-    pub(crate) const HEIGHT: u32 = 220;
-
-    /// The chart of these buckets; `None` if there is nothing to draw.
-    pub(super) fn of(points: &[Point], fit: Option<&Fit>) -> Option<Plot> {
-        let values: Vec<Option<f64>> = points.iter().map(value).collect();
-        let fitted = fit.map(|fit| fit.along(&values)).unwrap_or_default();
-        let scale = Scale::of(&values, &fitted)?;
-        let step = f64::from(Plot::WIDTH) / points.len() as f64;
-        let middle = |at: usize| (at as f64 + 0.5) * step;
-        let bars = points.iter().zip(&values).enumerate().map(|(at, (point, value))| {
-            let (y, height) = scale.bar(value.unwrap_or(0.0));
-            let told = point.value.as_deref().unwrap_or("no values");
-            let width = step * BAR_SHARE;
-            Bar {
-                x: middle(at) - width / 2.0,
-                y,
-                width,
-                height,
-                title: format!("{}: {told}", point.bucket),
-            }
-        });
-        let corners = |of: &dyn Fn(&Fitted) -> f64| -> Vec<(f64, f64)> {
-            fitted.iter().map(|fitted| (middle(fitted.at), scale.y(of(fitted)))).collect()
-        };
-        let mut band = Vec::new();
-        if fitted.iter().all(|fitted| fitted.half_width.is_some()) {
-            let half = |fitted: &Fitted| fitted.half_width.unwrap_or(0.0);
-            band = corners(&|fitted| fitted.y + half(fitted));
-            band.extend(corners(&|fitted| fitted.y - half(fitted)).into_iter().rev());
+/// The chart of these buckets; `None` if there is nothing to draw.
+pub(super) fn plot(
+    points: &[Point],
+    fit: Option<&Fit>,
+    name: &str,
+    interval: &str,
+) -> Option<Chart> {
+    let values: Vec<Option<f64>> = points.iter().map(value).collect();
+    let fitted = fit.map(|fit| fit.along(&values)).unwrap_or_default();
+    let drawn = values.iter().flatten().copied().chain(fitted.iter().map(|one| one.y));
+    let (low, high) = span(drawn)?;
+    let band = band(&fitted);
+    let with_band = span(band.iter().copied().chain([low, high]))?;
+    let is_narrow =
+        with_band.1 - with_band.0 <= BAND_SHARE_MAX * (high - low).max(f64::MIN_POSITIVE);
+    let (low, high) = if is_narrow { with_band } else { (low, high) };
+    let scale = Scale::linear(low, high, Unit::Number);
+    let bars: Vec<(f64, f64)> = values.iter().map(|value| (0.0, value.unwrap_or(0.0))).collect();
+    let titles = points.iter().map(|point| {
+        format!("{}: {}", point.bucket, point.value.as_deref().unwrap_or("no values"))
+    });
+    let names: Vec<String> = points.iter().map(|point| point.bucket.clone()).collect();
+    let mut chart = Chart::new(&format!("{name} by {interval}"), &scale)
+        .with_slots(titles)
+        .with_bars("c0", name.to_owned(), &scale, &bars)
+        .with_places(named_places(&names, LABELS_MAX));
+    chart.label = format!("{name} of {} {interval}", points.len());
+    // A line needs two ends.
+    if fitted.len() > 1 {
+        let mut along = vec![None; points.len()];
+        fitted.iter().for_each(|one| along[one.at] = Some(one.y));
+        chart = chart.with_line("c1", "line through the sums".into(), &scale, &along);
+        if is_narrow && !band.is_empty() {
+            chart = chart.with_band("where it lies at 95 %".into(), &scale, &corners(&fitted));
+        } else if !band.is_empty() {
+            chart.note = "How the values scatter allows lines far outside of this chart: the band \
+                          that has the line at 95 % is not drawn."
+                .into();
         }
-        Some(Plot {
-            bars: bars.collect(),
-            line: path(&corners(&|fitted| fitted.y)),
-            band: path(&band),
-            zero: scale.y(0.0),
-            high: short(scale.high),
-            low: short(scale.low),
-            labels: labels(points),
-        })
     }
+    Some(chart)
 }
 
-impl Bar {
-    /// Where the whole place of the bucket begins, for the pointer.
-    pub(crate) fn slot_x(&self) -> f64 {
-        self.x - (self.slot_width() - self.width) / 2.0
-    }
+/// From the lowest of some values to the highest, with zero among them.
+fn span(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let mut values = values.filter(|value| value.is_finite()).peekable();
+    values.peek()?;
+    Some(
+        values.fold((0.0, 0.0), |(low, high), value| (f64::min(low, value), f64::max(high, value))),
+    )
+}
 
-    pub(crate) fn slot_width(&self) -> f64 {
-        self.width / BAR_SHARE
-    }
+/// The lower and upper values of the band; none if it has no end somewhere.
+fn band(fitted: &[Fitted]) -> Vec<f64> {
+    let ends: Option<Vec<[f64; 2]>> =
+        fitted.iter().map(|one| one.half_width.map(|half| [one.y - half, one.y + half])).collect();
+    ends.unwrap_or_default().into_iter().flatten().collect()
+}
+
+/// The band at each place that it has: the place, and the lower and the upper value.
+fn corners(fitted: &[Fitted]) -> Vec<(usize, f64, f64)> {
+    let half = |one: &Fitted| one.half_width.unwrap_or(0.0);
+    fitted.iter().map(|one| (one.at, one.y - half(one), one.y + half(one))).collect()
 }
 
 fn value(point: &Point) -> Option<f64> {
     point.value.as_deref()?.parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-/// The first, the middle and the last label; fewer where there are fewer buckets.
-fn labels(points: &[Point]) -> Vec<String> {
-    let mut places = vec![0, points.len() / 2, points.len() - 1];
-    places.dedup();
-    places.into_iter().map(|at| points[at].bucket.clone()).collect()
-}
-
-fn path(corners: &[(f64, f64)]) -> String {
-    let mut text = String::new();
-    // A line needs two ends.
-    for (at, (x, y)) in corners.iter().enumerate().filter(|_| corners.len() > 1) {
-        let gap = if at == 0 { "" } else { " " };
-        let _ = write!(text, "{gap}{x:.1},{y:.1}");
-    }
-    text
 }
 
 /// The line at one bucket.
@@ -164,60 +129,6 @@ impl Fit {
     }
 }
 
-/// What is at the top and at the bottom.
-#[derive(Debug, Clone, Copy)]
-struct Scale {
-    low: f64,
-    high: f64,
-}
-
-impl Scale {
-    /// From zero to the furthest value on either side, the line's among them.
-    fn of(values: &[Option<f64>], fitted: &[Fitted]) -> Option<Scale> {
-        let all = values.iter().flatten().copied();
-        let all: Vec<f64> = all.chain(fitted.iter().map(|fitted| fitted.y)).collect();
-        if all.is_empty() {
-            return None;
-        }
-        let low = all.iter().copied().fold(0.0, f64::min);
-        let high = all.iter().copied().fold(0.0, f64::max);
-        let air = (high - low) * AIR;
-        let (low, high) =
-            (if low < 0.0 { low - air } else { low }, if high > 0.0 { high + air } else { high });
-        Some(if high > low { Scale { low, high } } else { Scale { low, high: low + 1.0 } })
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        let height = f64::from(Plot::HEIGHT);
-        // Far outside is as good as a little outside, and stays a number.
-        (height * (self.high - value) / (self.high - self.low)).clamp(-height, 2.0 * height)
-    }
-
-    /// Top and height of a value's bar.
-    fn bar(&self, value: f64) -> (f64, f64) {
-        let (zero, end) = (self.y(0.0), self.y(value));
-        (zero.min(end), (zero - end).abs())
-    }
-}
-
-/// A number in a few digits: `12,346`, `0.0123`, `1.20e9`.
-pub(crate) fn short(number: f64) -> String {
-    let size = number.abs();
-    if number == 0.0 {
-        return "0".into();
-    }
-    if !(1e-3..1e7).contains(&size) {
-        return format!("{number:.2e}");
-    }
-    if size >= 1000.0 {
-        let sign = if number < 0.0 { "-" } else { "" };
-        return format!("{sign}{}", format::count(size.round() as u64));
-    }
-    let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{number:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,16 +147,33 @@ mod tests {
     }
 
     #[test]
-    fn bars_stand_on_zero_and_stay_inside() {
-        let plot = Plot::of(&points(&["2", "", "-1"]), None).expect("a plot");
-        let height = f64::from(Plot::HEIGHT);
-        assert!(plot.bars.iter().all(|bar| bar.y >= 0.0 && bar.y + bar.height <= height));
-        let [up, none, down] = &plot.bars[..] else { panic!("three bars") };
-        assert!((up.y + up.height - plot.zero).abs() < 1e-9 && (down.y - plot.zero).abs() < 1e-9);
-        assert_eq!((none.height, none.title.as_str()), (0.0, "b1: no values"));
-        assert_eq!(plot.labels, ["b0", "b1", "b2"]);
-        assert!(Plot::of(&points(&["", ""]), None).is_none());
-        assert_eq!(Plot::of(&points(&["0"]), None).expect("a plot").labels, ["b0"]);
+    fn bars_stand_on_zero_and_have_their_labels_below_them() {
+        let chart = plot(&points(&["2", "", "-1"]), None, "sum", "days").expect("a chart");
+        let zero = chart.zero.expect("zero is inside");
+        let [up, down] = &chart.bars[..] else { panic!("two bars") };
+        assert!((up.y + up.height - zero).abs() < 1e-9 && (down.y - zero).abs() < 1e-9);
+        assert_eq!(chart.slots[1].title, "b1: no values");
+        let middle = |bar: &crate::axes::Bar| 100.0 * (bar.x + bar.width / 2.0) / Chart::WIDTH;
+        assert!((chart.places[0].x - middle(up)).abs() < 1e-9);
+        assert!((chart.places[2].x - middle(down)).abs() < 1e-9);
+        assert!(plot(&points(&["", ""]), None, "sum", "days").is_none());
+        assert_eq!(plot(&points(&["0"]), None, "sum", "days").expect("a chart").places.len(), 1);
+    }
+
+    #[test]
+    fn a_band_that_would_fill_everything_is_told_and_not_drawn() {
+        let values = points(&["1", "2", "3"]);
+        let narrow = Fit {
+            line: StraightLine { ci: Some([0.01, 0.02, 0.03]), ..fit(3, Gaps::Skip).line },
+            ..fit(3, Gaps::Skip)
+        };
+        let drawn = plot(&values, Some(&narrow), "sum", "days").expect("a chart");
+        assert!(!drawn.band.is_empty() && drawn.note.is_empty());
+        let wide =
+            Fit { line: StraightLine { ci: Some([50.0, 100.0, 200.0]), ..narrow.line }, ..narrow };
+        let drawn = plot(&values, Some(&wide), "sum", "days").expect("a chart");
+        assert!(drawn.band.is_empty() && drawn.note.contains("is not drawn"), "{}", drawn.note);
+        assert_eq!(drawn.values.last().expect("ticks").label, "3", "the bars fill the chart");
     }
 
     #[test]
@@ -266,11 +194,5 @@ mod tests {
         // At the mean of x, the standard error is that of the slope times the root of Sxx / n: here of 10 / 5.
         assert!((half(3) - 2.0_f64.sqrt()).abs() < 1e-12, "{}", half(3));
         assert!(half(1) > half(2) && (half(1) - half(5)).abs() < 1e-12);
-    }
-
-    #[test]
-    fn numbers_are_told_in_a_few_digits() {
-        let told = [0.0, 7.0, -2.5, 0.012_345, 999.96, 12_345.6, 1.2e9, -1e-9].map(short);
-        assert_eq!(told, ["0", "7", "-2.5", "0.01235", "1000", "12,346", "1.20e9", "-1.00e-9"]);
     }
 }

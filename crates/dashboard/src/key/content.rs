@@ -1,15 +1,18 @@
 //! What a key holds, line by line: never more than a page of it, whatever its size.
 
 use keyrack_format as format;
-use keyrack_keys::{Content, Encoding, Parsed};
+use keyrack_keys::{Content, Encoding, Parsed, Value};
 use keyrack_store::{Error, Store};
 
+use super::meaning;
 use crate::link;
 
 /// The most lines.
 const LINES_MAX: usize = 100;
+/// The most entries of a stream, the newest first.
+const ENTRIES_MAX: usize = 50;
 /// The most bytes of one value.
-const VALUE_BYTES_MAX: usize = 4_000;
+pub(super) const VALUE_BYTES_MAX: usize = 4_000;
 
 /// What was read of a key.
 pub(super) struct Read {
@@ -23,7 +26,7 @@ pub(super) struct Read {
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) value: String,
-    /// The same for people, where it is a time.
+    /// What the value says, where its text alone does not.
     pub(super) meaning: String,
     /// What the declaration says about it.
     pub(super) prose: String,
@@ -84,6 +87,14 @@ pub(super) async fn read(
             let (n, items): (u64, Vec<Bytes>) = both.query_async(&mut connection).await?;
             reader.many(n, "item", ("", "item"), items, |reader, item| reader.item(&item))
         }
+        "stream" => {
+            let mut both = redis::pipe();
+            both.cmd("XLEN").arg(raw);
+            both.cmd("XREVRANGE").arg(raw).arg("+").arg("-").arg("COUNT").arg(ENTRIES_MAX);
+            let (n, entries): (u64, Vec<(String, Vec<(Bytes, Bytes)>)>) =
+                both.query_async(&mut connection).await?;
+            reader.stream(n, entries)
+        }
         _ => Read { size: String::new(), heads: ("", ""), lines: Vec::new(), is_cut: false },
     };
     Ok(read)
@@ -115,12 +126,35 @@ impl Reader {
     }
 
     fn string(&self, value: &[u8]) -> Line {
+        let with_meaning = |declared: Value, meaning: fn(&[u8]) -> String| {
+            let line = self.line("", value, Some((declared.encoding, declared.prose)));
+            let is_shown = !self.hides(&declared.encoding);
+            Line { meaning: if is_shown { meaning(value) } else { String::new() }, ..line }
+        };
         match self.content {
             Some(Content::String(declared)) => {
                 self.line("", value, Some((declared.encoding, declared.prose)))
             }
+            Some(Content::Bitmap(declared)) => with_meaning(declared, meaning::bits),
+            Some(Content::HyperLogLog(declared)) => with_meaning(declared, meaning::counted),
             _ => self.line("", value, None),
         }
+    }
+
+    /// A line for each field of each entry; the id of an entry stands in front of its fields.
+    fn stream(&self, total: u64, entries: Vec<(String, Vec<(Bytes, Bytes)>)>) -> Read {
+        let mut is_cut = total > entries.len() as u64;
+        let mut lines = Vec::new();
+        for (id, fields) in entries {
+            is_cut |= lines.len() + fields.len() > LINES_MAX;
+            for (field, value) in fields.into_iter().take(LINES_MAX - lines.len()) {
+                let line = self.field(&field, &value);
+                lines.push(Line { name: format!("{id} {}", line.name), ..line });
+            }
+        }
+        let noun = if total == 1 { "entry" } else { "entries" };
+        let size = format!("{} {noun}", format::count(total));
+        Read { size, heads: ("entry and field", "value"), lines, is_cut }
     }
 
     fn field(&self, field: &[u8], value: &[u8]) -> Line {
@@ -131,7 +165,7 @@ impl Reader {
             _ => keyrack_lint::printable(field),
         };
         let declared = match self.content {
-            Some(Content::Hash(fields)) => fields
+            Some(Content::Hash(fields) | Content::Stream(fields)) => fields
                 .iter()
                 .find(|declared| declared.name.as_bytes() == field)
                 .map(|declared| (declared.encoding, declared.prose)),
@@ -159,7 +193,8 @@ impl Reader {
             member,
             Some((declared.encoding, declared.prose)),
         );
-        if let Some(at) = moment(&scores.encoding, score) {
+        // A score says more than its member where both have a meaning.
+        if let Some(at) = meaning::of(&scores.encoding, score) {
             line.meaning = at;
         }
         line
@@ -194,40 +229,12 @@ impl Reader {
             name: name.to_owned(),
             value: text,
             meaning: declared_as
-                .and_then(|(encoding, _)| moment(&encoding, value))
+                .and_then(|(encoding, _)| meaning::of(&encoding, value))
                 .unwrap_or_default(),
             prose: declared
                 .map(|(_, prose)| prose.split_whitespace().collect::<Vec<_>>().join(" "))
                 .unwrap_or_default(),
             link: target.map(|name| link::with_query("/key", &[("name", &name)])),
         }
-    }
-}
-
-/// A value that is a time, as date and time.
-fn moment(encoding: &Encoding, value: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(value).ok()?;
-    let ms = match encoding {
-        Encoding::Optional(inner) | Encoding::OrEmpty(inner) | Encoding::Secret(inner) => {
-            return moment(inner, value);
-        }
-        Encoding::UnixMs => text.parse::<f64>().ok()?,
-        Encoding::UnixSeconds => text.parse::<f64>().ok()? * 1000.0,
-        _ => return None,
-    };
-    (ms >= 0.0).then(|| format::utc(ms as u64))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_in_their_unit() {
-        assert_eq!(moment(&Encoding::UnixMs, b"1000").as_deref(), Some("1970-01-01 00:00:01 UTC"));
-        let seconds = Encoding::Optional(&Encoding::UnixSeconds);
-        assert_eq!(moment(&seconds, b"1.5").as_deref(), Some("1970-01-01 00:00:01 UTC"));
-        assert_eq!(moment(&Encoding::UnixMs, b"x"), None);
-        assert_eq!(moment(&Encoding::Float, b"1"), None);
     }
 }

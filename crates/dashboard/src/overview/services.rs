@@ -4,8 +4,12 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use keyrack_entitlements::{BreakerReport, State};
 use keyrack_format as format;
-use keyrack_jobs::bee::Stats;
-use keyrack_services::{Cache, alerts::FileFacts, census::Counts};
+use keyrack_jobs::bee::{QueueCounts, Stats};
+use keyrack_services::{
+    Cache,
+    alerts::{AlertFacts, FileFacts},
+    census::Counts,
+};
 use keyrack_updates::{Updates, keys::Repo};
 
 use crate::{
@@ -179,7 +183,7 @@ impl Travel {
 /// A card for each service.
 pub(super) fn services(
     site: &Site,
-    stats: &[Stats],
+    facts: &AlertFacts,
     glance: &ServiceSummary,
     counts: Option<&Counts>,
     now: u64,
@@ -205,7 +209,7 @@ pub(super) fn services(
             spark: Spark::of(&levels, line != "keys", label),
         }
     });
-    std::iter::once(jobs(stats, now)).chain(others).collect()
+    std::iter::once(jobs(facts, now)).chain(others).collect()
 }
 
 /// The page of a service.
@@ -215,22 +219,29 @@ fn link(name: &str) -> String {
     if has_page { path } else { format!("/keys#{name}") }
 }
 
-fn jobs(stats: &[Stats], now: u64) -> Service {
-    let sum = |of: fn(&Stats) -> u64| stats.iter().map(of).sum::<u64>();
-    let minutes: Vec<_> = stats.iter().flat_map(|stats| stats.minutes.clone()).collect();
+fn jobs(facts: &AlertFacts, now: u64) -> Service {
+    let sum = |of: fn(&Stats) -> u64, or: fn(&QueueCounts) -> u64| {
+        facts.queues.iter().map(of).chain(facts.other_queues.iter().map(or)).sum::<u64>()
+    };
+    let minutes: Vec<_> = facts.queues.iter().flat_map(|stats| stats.minutes.clone()).collect();
     let completed = completed_by_minute(&minutes, now);
     let total: f64 = completed.iter().sum();
+    let queues = (facts.queues.len() + facts.other_queues.len()) as u64;
     Service {
         name: "jobs",
         link: "/jobs".into(),
-        value: format::count(sum(|stats| stats.queued)),
+        value: format::count(sum(|stats| stats.queued, |counts| counts.queued)),
         note: format!(
             "queued · {} running, {} failed, {}",
-            format::count(sum(|stats| stats.running)),
-            format::count(sum(|stats| stats.failed)),
-            format::counted(stats.len() as u64, "queue"),
+            format::count(sum(|stats| stats.running, |counts| counts.running)),
+            format::count(sum(|stats| stats.failed, |counts| counts.failed)),
+            format::counted(queues, "queue"),
         ),
-        spark: Spark::of(&completed, true, format!("{total} jobs completed in the last hour")),
+        spark: Spark::of(
+            &completed,
+            true,
+            format!("{} completed in the last hour", format::counted(total as u64, "job")),
+        ),
     }
 }
 

@@ -8,7 +8,7 @@
   Derives the keys of the jobs and their queues under the same hash tag.
   Returns the jids cancelled, in the order of their events; empty when there is no such job, or when it is completed.
 ]]
---- @include "ready"
+--- @include "named_limits"
 --- @include "die"
 --- @include "unlock"
 --- @include "withdraw"
@@ -22,7 +22,7 @@ local function take_from_worker(job)
   unlock(job[JID], job[QUEUE], job[WORKER])
   await_stop(job)
   tell_worker('canceled', job)
-  if job[TENANT] then left_worker(job[JID], job[QUEUE], job[TENANT]) end
+  left_worker(job)
 end
 
 local function is_kept(status) return status == 'completed' and also_completed ~= '1' end

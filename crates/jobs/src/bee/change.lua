@@ -177,5 +177,6 @@ end
 local history = with_entry(job[HISTORY], entry('changed', what))
 set('history', happened and with_entry(history, happened) or history)
 if status then set('status', status) end
+if due == 'now' then named_limits.put_first(jid, queue, job[OPTIONS]) end
 call('HSET', job_key(jid), unpack(fields))
 return 'ok'

@@ -37,6 +37,8 @@ pub enum Blocked {
     Rate,
     /// The other workers are to have theirs.
     Share,
+    /// The worker has a job that runs alone, or it has other jobs, and the next one has to run alone.
+    Quarantine,
 }
 
 impl Claimed {
@@ -51,6 +53,7 @@ impl Claimed {
             "concurrency" => Some(Blocked::Concurrency),
             "rate" => Some(Blocked::Rate),
             "share" => Some(Blocked::Share),
+            "quarantine" => Some(Blocked::Quarantine),
             _ => None,
         };
         let again_at = again_at.parse::<f64>().ok().map(|at| at.ceil() as u64);
@@ -71,11 +74,24 @@ impl Hive {
         max: usize,
         lock: Duration,
     ) -> Result<Claimed, Error> {
+        self.claim_after(queue, worker, max, lock, None).await
+    }
+
+    /// The same for a worker that cannot let a job run alone by itself, and is given it alone after so many lost workers.
+    pub(super) async fn claim_after(
+        &self,
+        queue: &QueueName,
+        worker: &WorkerId,
+        max: usize,
+        lock: Duration,
+        alone_after: Option<u64>,
+    ) -> Result<Claimed, Error> {
         let call = self
             .call_on_queue(&CLAIM, queue)
             .arg("worker", worker.as_str())
             .arg("lock_ms", lock.as_millis() as u64)
-            .arg("max", max);
+            .arg("max", max)
+            .arg("alone_after", alone_after.map(|n| n.to_string()).unwrap_or_default());
         Ok(Claimed::from_reply(queue, worker, call.run().await?))
     }
 }

@@ -8,7 +8,7 @@
   Returns two values for each job: ok and empty, DUPLICATE and the original's jid, or why the worker may not
   (GONE, CANCELED, LOST) and empty.
 ]]
---- @include "ready"
+--- @include "named_limits"
 --- @include "fence"
 --- @include "unlock"
 --- @include "die"
@@ -57,7 +57,7 @@ local function end_as_duplicate(job, original_jid)
   call('HSET', job_key(jid), 'status', 'duplicate', 'duplicate', original_jid, 'history', job[HISTORY])
   announce('duplicate', job)
   release_dependants(job)
-  if job[TENANT] then left_worker(jid, queue, job[TENANT]) end
+  left_worker(job)
 end
 
 local function check(job, hash)

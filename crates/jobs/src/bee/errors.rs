@@ -46,8 +46,10 @@ static NOTE: Script = bee_script!("errors/note.lua");
 
 /// The most groups of a queue. `include/errors.lua` has the same number.
 pub const GROUPS_MAX: usize = 100;
-/// Queues that are asked at once, and in all, whether they have a group.
+/// Queues that are asked at once, and in all, for a group.
 const AT_ONCE: usize = 32;
+/// The same of a command that reads one member.
+const RANKS_AT_ONCE: usize = 500;
 const QUEUES_MAX: usize = 10_000;
 
 /// The failures of a queue.
@@ -108,6 +110,36 @@ impl Hive {
         let mut errors = record::parse(queue, &groups, &mutes, self.now_ms());
         errors.groups.retain(|group| query.is_met_by(group));
         Ok(errors)
+    }
+
+    /// The failures of all queues, in groups: those queues first that failed last or most often. Besides, how many more queues have
+    /// groups that are not among them, of which there are none up to `max`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn errors_of_all(
+        &self,
+        query: &ErrorQuery,
+        max: usize,
+    ) -> Result<(Vec<Errors>, usize), Error> {
+        let queues = self.queues().await?;
+        let ranks = stream::iter(queues.into_iter().take(QUEUES_MAX)).map(async |queue| {
+            let mut cmd = redis::cmd("ZREVRANGE");
+            cmd.arg(&*self.store().place(&keys::error_ranks(&queue, &queue.group())));
+            cmd.arg(0).arg(0).arg("WITHSCORES");
+            let first: Vec<(String, f64)> = cmd.query_async(&mut self.store().connection()).await?;
+            Ok::<_, Error>(first.first().map(|(_, rank)| (*rank, queue)))
+        });
+        let mut ranks: Vec<(f64, QueueName)> = ranks
+            .buffered(RANKS_AT_ONCE)
+            .try_filter_map(|ranked| std::future::ready(Ok(ranked)))
+            .try_collect()
+            .await?;
+        ranks.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let left_out = ranks.len().saturating_sub(max);
+        ranks.truncate(max);
+        let read = stream::iter(ranks).map(async |(_, queue)| self.errors(&queue, query).await);
+        Ok((read.buffered(AT_ONCE).try_collect().await?, left_out))
     }
 
     /// One group of failures.

@@ -9,6 +9,7 @@
   Returns the jids that the worker still has, so that it can stop what is no longer its own.
 ]]
 --- @include "give_back"
+--- @include "named_limits"
 --- @include "unlock"
 
 -- Workers that were silent for longer are forgotten.
@@ -37,7 +38,7 @@ local function give_back_if_lost(jid)
   if not job or now - claimed_at(job) < ANSWER_MS then return false end
   unlock(jid, queue, worker)
   give_back(job)
-  if job[TENANT] then left_worker(jid, queue, job[TENANT]) end
+  left_worker(job)
   return true
 end
 

@@ -245,6 +245,12 @@ impl Job {
         Options::parse(self.options_json())
     }
 
+    /// Whether its end lets no other start. When the job of a tenant ends, or one that names limits, the next of these is let in,
+    /// which is never quick.
+    pub(super) fn ends_alone(&self) -> bool {
+        self.tenant().is_none() && !self.options_json().contains("\"limits\":")
+    }
+
     /// How many bytes its fields have.
     pub(super) fn stored_bytes(&self) -> usize {
         self.stored.fields.iter().flatten().map(String::len).sum()

@@ -30,6 +30,8 @@ parts! {
     text Hostname;
     /// On whose behalf a job runs: the tenants of a queue take turns.
     text Tenant;
+    /// A limit that jobs name: for what they share, such as the host that they call.
+    text LimitName;
     /// The time of a rate limit, in milliseconds.
     number RateMs 1..=86_400_000;
 }
@@ -335,7 +337,8 @@ keys! {
     /// `paused` is `1`; `concurrency` the most jobs that may run at once; `rate_max` jobs may start in `rate_ms`;
     /// `tenant_concurrency` is the most that may run for one tenant, `tenant_concurrency:NAME` for that one; `tenant_rate_max`
     /// and `tenant_rate_ms` are its rate, likewise, and `tenant_rates` is `1` if there is one; `tenant_weight:NAME` is how many
-    /// turns a tenant has for one of others; `tenant_paused:NAME` is `1`;
+    /// turns a tenant has for one of others; `tenant_paused:NAME` is `1`; `limit_concurrency:NAME`, `limit_rate_max:NAME` and
+    /// `limit_rate_ms:NAME` are for the jobs that name this limit, and `named_limits` is `1` if there is one;
     /// `completed_max` and `failed_max` jobs are kept, failed ones for `failed_ttl_ms`. For jobs that say nothing about it:
     /// `retries`; `backoff` with `retry_delay_ms`, `retry_delay_max_ms` and `retry_jitter`; `timeout_ms` of an attempt. 95 % of
     /// the jobs should start within `wait_target_ms`.
@@ -509,6 +512,33 @@ keys! {
         origin = Added,
         removed = "a job leaves when it ends or loses its worker",
         example = "bee:s:running:emails:acme";
+
+    /// The jobs that a limit holds which they name, in the order in which they are let in. Each of them is delayed, until its turn
+    /// by the rate or for a minute, and comes back to the place in the queue that is its score here. Written by claims.
+    limit_held(queue: QueueName, limit: LimitName) in group: Group = "bee:ss:held:<queue>:<limit>"
+        => sorted_set(PAST_JOB.means("a held job"), Float.means("when it was held first")),
+        origin = Added,
+        ttl = Ttl::Required,
+        removed = "a job leaves when it starts or is withdrawn; the list expires a day after the last delay in it",
+        example = "bee:ss:held:emails:api.example.com";
+
+    /// The jobs that run and name a limit of how many may at once. Written by claims.
+    limit_running(queue: QueueName, limit: LimitName) in group: Group = "bee:s:limited:<queue>:<limit>"
+        => set(PAST_JOB.means("a running job")),
+        origin = Added,
+        removed = "a job leaves when it ends or loses its worker, and all when the limit is lifted",
+        example = "bee:s:limited:emails:api.example.com";
+
+    /// The jobs that name a limit and have started in the time of its rate. Written by claims.
+    limit_rate(queue: QueueName, limit: LimitName, rate_ms: RateMs) in group: Group = "bee:ss:limit-rate:<queue>:<limit>:<rate_ms>"
+        => sorted_set(
+            COUNT.means("how many have started up to the end of the slot"),
+            COUNT.means("the slot: the unix time in thousandths of the limit's time, at least of a millisecond"),
+        ),
+        origin = Added,
+        ttl = Ttl::Optional,
+        removed = "expires when the limit is unused",
+        example = "bee:ss:limit-rate:emails:api.example.com:1000";
 
     /// The names of all queues that keyrack has seen, in every group.
     queues() = "bee:s:queues"

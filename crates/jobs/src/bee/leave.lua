@@ -8,6 +8,7 @@
 ]]
 --- @include "fence"
 --- @include "give_back"
+--- @include "named_limits"
 --- @include "reserved"
 --- @include "unlock"
 --- @include "timeouts"
@@ -19,7 +20,7 @@ for _, jid in ipairs(call('SMEMBERS', worker_locks_key(worker))) do
   end_timeout(jid, queue)
   if not refusal(job, queue, worker, '') then
     give_back(job)
-    if job[TENANT] then left_worker(jid, queue, job[TENANT]) end
+    left_worker(job)
     given_back[#given_back + 1] = jid
   end
 end

@@ -9,7 +9,7 @@ use super::{
     backoff::{Backoff, BackoffKind},
     hive::Hive,
     job::DEFAULT_RETRY_DELAY_MS,
-    keys::{self, QueueName, Tenant},
+    keys::{self, LimitName, QueueName, Tenant},
     submit::{DELAY_MS_MAX, check_time},
 };
 use crate::Error;
@@ -22,6 +22,9 @@ pub const TENANT_LIMITS_MAX: usize = 1000;
 /// The longest time over which starts can be limited: a day.
 pub const RATE_MS_MAX: u64 = 86_400_000;
 
+/// The most limits of a queue that jobs can name.
+pub const NAMED_LIMITS_MAX: usize = 1000;
+
 /// The most turns that a tenant can have for one of others: so many of its jobs stand in the working queue.
 pub const TENANT_WEIGHT_MAX: u64 = 100;
 
@@ -31,6 +34,10 @@ const RATE_MAX_OF: &str = "tenant_rate_max:";
 const RATE_MS_OF: &str = "tenant_rate_ms:";
 const WEIGHT_OF: &str = "tenant_weight:";
 const PAUSED_OF: &str = "tenant_paused:";
+/// The same before the name of a limit that jobs name.
+const CONCURRENCY_OF_LIMIT: &str = "limit_concurrency:";
+const RATE_MAX_OF_LIMIT: &str = "limit_rate_max:";
+const RATE_MS_OF_LIMIT: &str = "limit_rate_ms:";
 
 /// What may run at once or start in some time, and how much is kept of what has ended; what is not set is not limited, or
 /// has its default.
@@ -56,6 +63,8 @@ pub struct Limits {
     pub tenant_weights: BTreeMap<String, u64>,
     /// Tenants of whom no more jobs start.
     pub paused_tenants: BTreeSet<String>,
+    /// Limits that jobs name, by name. They count the jobs that name them, besides the limits above.
+    pub named: BTreeMap<String, NamedLimit>,
     /// How many completed jobs are kept; 100,000 unless set. Beyond that, those that would expire first are deleted.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub completed_max: Option<u64>,
@@ -77,6 +86,18 @@ pub struct Limits {
     pub wait_target_ms: Option<u64>,
 }
 
+/// A limit that jobs name. What is not set is not limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NamedLimit {
+    /// The most jobs with this name that may run at once.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub concurrency: Option<u64>,
+    /// How many jobs with this name may start in some time.
+    pub rate: Option<Rate>,
+}
+
 /// A number of starts in some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,9 +117,9 @@ impl Limits {
         let number = |name: &str| settings.get(name).and_then(|text| text.parse::<u64>().ok());
         let rate = number("rate_max").zip(number("rate_ms"));
         let tenant_rate = number("tenant_rate_max").zip(number("tenant_rate_ms"));
-        let tenants = of_tenants(settings, OF_TENANT);
+        let tenants = of_names(settings, OF_TENANT);
         let tenant_rates =
-            of_tenants(settings, RATE_MAX_OF).into_iter().filter_map(|(tenant, max)| {
+            of_names(settings, RATE_MAX_OF).into_iter().filter_map(|(tenant, max)| {
                 let per_ms = number(&format!("{RATE_MS_OF}{tenant}"))?;
                 Some((tenant, Rate { max, per_ms }))
             });
@@ -109,8 +130,9 @@ impl Limits {
             tenants,
             tenant_rate: tenant_rate.map(|(max, per_ms)| Rate { max, per_ms }),
             tenant_rates: tenant_rates.collect(),
-            tenant_weights: of_tenants(settings, WEIGHT_OF),
-            paused_tenants: of_tenants(settings, PAUSED_OF).into_keys().collect(),
+            tenant_weights: of_names(settings, WEIGHT_OF),
+            paused_tenants: of_names(settings, PAUSED_OF).into_keys().collect(),
+            named: named_limits(settings),
             completed_max: number("completed_max"),
             failed_max: number("failed_max"),
             failed_ttl_ms: number("failed_ttl_ms"),
@@ -156,7 +178,26 @@ impl Limits {
                 return Err(Error::invalid("tenant_weights", reason));
             }
         }
-        self.check_tenants()
+        self.check_tenants()?;
+        self.check_named()
+    }
+
+    fn check_named(&self) -> Result<(), Error> {
+        if self.named.len() > NAMED_LIMITS_MAX {
+            let reason =
+                format!("{} of them; at most {NAMED_LIMITS_MAX} are taken", self.named.len());
+            return Err(Error::invalid("named", reason));
+        }
+        for (name, limit) in &self.named {
+            LimitName::new(name.as_str())?;
+            if limit.concurrency == Some(0) {
+                let reason =
+                    format!("0 for \"{name}\"; give at least 1, or leave it out for no limit");
+                return Err(Error::invalid("named.concurrency", reason));
+            }
+            check_rate(["named.rate.max", "named.rate.per_ms"], limit.rate)?;
+        }
+        Ok(())
     }
 
     fn check_tenants(&self) -> Result<(), Error> {
@@ -190,6 +231,7 @@ impl Limits {
             ("tenant_rate_max", self.tenant_rate.map(|rate| rate.max)),
             ("tenant_rate_ms", self.tenant_rate.map(|rate| rate.per_ms)),
             ("tenant_rates", has_rates.then_some(1)),
+            ("named_limits", (!self.named.is_empty()).then_some(1)),
             ("completed_max", self.completed_max),
             ("failed_max", self.failed_max),
             ("failed_ttl_ms", self.failed_ttl_ms),
@@ -206,15 +248,40 @@ impl Limits {
         let weights = self.tenant_weights.iter();
         let weights = weights.map(|(tenant, n)| (format!("{WEIGHT_OF}{tenant}"), *n));
         let paused = self.paused_tenants.iter().map(|tenant| (format!("{PAUSED_OF}{tenant}"), 1));
-        let own = own.chain(rates).chain(weights).chain(paused);
+        let own = own.chain(rates).chain(weights).chain(paused).chain(self.named_settings());
         let numbers = named.chain(own).flat_map(|(name, n)| [name, n.to_string()]);
         let waits = self.backoff.iter().flat_map(backoff_settings);
         numbers.chain(waits).collect()
     }
+
+    fn named_settings(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        self.named.iter().flat_map(|(name, limit)| {
+            let numbers = [
+                (CONCURRENCY_OF_LIMIT, limit.concurrency),
+                (RATE_MAX_OF_LIMIT, limit.rate.map(|rate| rate.max)),
+                (RATE_MS_OF_LIMIT, limit.rate.map(|rate| rate.per_ms)),
+            ];
+            numbers.into_iter().filter_map(move |(field, n)| Some((format!("{field}{name}"), n?)))
+        })
+    }
 }
 
-/// The numbers that tenants have of their own under a name.
-fn of_tenants(settings: &BTreeMap<String, String>, name: &str) -> BTreeMap<String, u64> {
+/// The limits that jobs name, as they are stored.
+fn named_limits(settings: &BTreeMap<String, String>) -> BTreeMap<String, NamedLimit> {
+    let mut named: BTreeMap<String, NamedLimit> = BTreeMap::new();
+    for (name, n) in of_names(settings, CONCURRENCY_OF_LIMIT) {
+        named.entry(name).or_default().concurrency = Some(n);
+    }
+    let times = of_names(settings, RATE_MS_OF_LIMIT);
+    for (name, max) in of_names(settings, RATE_MAX_OF_LIMIT) {
+        let rate = times.get(&name).map(|per_ms| Rate { max, per_ms: *per_ms });
+        named.entry(name).or_default().rate = rate;
+    }
+    named
+}
+
+/// The numbers that stand under a prefix, by what comes after it.
+fn of_names(settings: &BTreeMap<String, String>, name: &str) -> BTreeMap<String, u64> {
     let own = settings.iter().filter_map(|(field, value)| {
         Some((field.strip_prefix(name)?.to_owned(), value.parse().ok()?))
     });

@@ -35,6 +35,8 @@ pub struct SettleAndClaim<'a> {
     pub reserve: Option<u64>,
     /// The reservation that this call closes.
     pub closes: Option<ReservationEnd>,
+    /// For a worker that cannot let a job run alone by itself: after how many lost workers it is given a job only alone.
+    pub alone_after: Option<u64>,
 }
 
 /// The end of a reservation. Its jobs are among the outcomes of the call, or begin to run.

@@ -7,7 +7,7 @@
 
   KEYS  1 queue
   ARGV  1 tag   2 hive   3 now   4 queue   5 worker   6 lock_ms   7 max   8 reserve_as   9 closes   10 plain_ttl
-        11 n_reserved   12 n_plain   13 n_begun   14 plain_times   15 values...
+        11 n_reserved   12 n_plain   13 n_begun   14 plain_times   15 alone_after   16 values...
         The next jobs are reserved under the number reserve_as, unless that is empty, and the reservation with the number closes is
         told of: each of its jobs is among the n_reserved or n_begun ones, or there is no such job.
         The first n_reserved outcomes, of jobs of that reservation, and the n_plain after them, of claimed ones, are of completed
@@ -16,6 +16,7 @@
         How long these waited and ran stands in plain_times, unless that is empty: the sums of both and cell=number for each
         cell; then position,run of those that may be among the slowest; then wait,run or a dash for each job; a semicolon
         between them.
+        alone_after is as in claim.
         Then come the n_begun jobs of the reservation that run from now on, each with its attempt.
         Any other outcome is six values: what (completed, failed, snoozed, released), jid, attempt, text (the result as
         JSON, or the message), options, and how: the ttl of a completed job or empty, the exception of a failed one as
@@ -72,7 +73,7 @@ local function settle(what, job, text, options, how)
   else
     give_back(job)
   end
-  if job[TENANT] then left_worker(job[JID], queue, job[TENANT]) end
+  left_worker(job)
 end
 
 -- The outcomes that do not count, and how many of them are of canceled jobs that have stopped now.
@@ -123,7 +124,6 @@ local function is_not_plain(position)
 end
 
 local heard_here = is_heard(queue_events_key(queue))
-local plain_until = after(plain_ttl)
 
 -- Completes a job that nobody else waits for or hears of. Nothing has happened to it since its worker was told about
 -- it, if it is still running there in the same attempt, so its history is what the worker makes of it.
@@ -134,7 +134,7 @@ local function complete_plain(position, jid, attempt, result, history)
     call('HSET', key, 'status', 'completed', 'result', result, 'history', history)
     unlocked[#unlocked + 1] = jid
     end_timeout(jid, queue)
-    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
+    expiring[#expiring + 1], expiring[#expiring + 2] = after(plain_ttl), jid
   else
     is_not_plain(position)
     settle_if_allowed(position, 'completed', jid, attempt, result, '', plain_ttl)
@@ -175,7 +175,7 @@ local function complete_reserved(position, jid, attempt, result, history)
     refused[#refused + 1], refused[#refused + 2] = position, 'GONE'
   else
     forget_deadlines(jid, queue)
-    expiring[#expiring + 1], expiring[#expiring + 2] = plain_until, jid
+    expiring[#expiring + 1], expiring[#expiring + 2] = after(plain_ttl), jid
   end
 end
 
@@ -215,6 +215,6 @@ count_times(queue)
 if failures then failures.write(queue) end
 
 local claimed, reserved = { {}, '', '', 0 }, {}
-if max > 0 then claimed, reserved = claim(queue, worker, max, lock_ms, reserve_as ~= '' and reserve_as or nil) end
+if max > 0 then claimed, reserved = claim(queue, worker, max, lock_ms, reserve_as ~= '' and reserve_as or nil, alone_after) end
 write_counts()
 return { refused, claimed[1], claimed[2], claimed[3], claimed[4], reserved, not_begun }

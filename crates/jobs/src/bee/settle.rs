@@ -137,8 +137,7 @@ impl Outcome {
             attempt: Some(job.attempts()),
             options: None,
             end,
-            // When the job of a tenant ends, the tenant's next is let in, which is never quick.
-            told: job.tenant().is_none().then(|| job.clone()),
+            told: job.ends_alone().then(|| job.clone()),
         }
     }
 
@@ -216,7 +215,7 @@ impl Hive {
         max: usize,
         lock: Duration,
     ) -> Result<Settled, Error> {
-        let request = SettleAndClaim { outcomes, max, lock, reserve: None, closes: None };
+        let request = SettleAndClaim { outcomes, max, lock, ..SettleAndClaim::default() };
         self.settle_and_claim(queue, worker, &request).await
     }
 
@@ -261,7 +260,7 @@ impl Hive {
         worker: &WorkerId,
         request: &SettleAndClaim<'_>,
     ) -> Result<Settled, Error> {
-        let SettleAndClaim { outcomes, max, lock, reserve, closes } = request;
+        let SettleAndClaim { outcomes, max, lock, reserve, closes, alone_after } = request;
         let now_ms = self.now_ms();
         let now = now_ms.to_string();
         let completed = self.writes_history().then(|| entry("completed", &now, self.id()));
@@ -283,6 +282,7 @@ impl Hive {
             .arg("n_plain", batch.n_plain())
             .arg("n_begun", batch.n_begun())
             .arg("plain_times", plain_times)
+            .arg("alone_after", alone_after.map(|n| n.to_string()).unwrap_or_default())
             .many_args("values", batch.take_args());
         let (refused, jobs, blocked, again_at, timeout_ms, reserved, not_begun): Reply =
             call.run().await?;

@@ -28,7 +28,7 @@ use super::{
     hive::Hive,
     job::{DEFAULT_RETRIES, Job, Options},
     json_compat,
-    keys::{Hostname, Jid, QueueName, Tag, Tenant},
+    keys::{Hostname, Jid, LimitName, QueueName, Tag, Tenant},
 };
 use crate::Error;
 
@@ -41,6 +41,8 @@ pub const DATA_BYTES_MAX: usize = 1024 * 1024;
 pub const DEPENDENCIES_MAX: usize = 1000;
 /// The most tags of a job.
 pub const TAGS_MAX: usize = 64;
+/// The most limits that a job may name.
+pub const LIMITS_MAX: usize = 10;
 /// The longest delay: ten years.
 pub const DELAY_MS_MAX: f64 = 10.0 * 365.0 * 86_400_000.0;
 
@@ -199,6 +201,14 @@ impl Submission {
         self
     }
 
+    /// A limit of its queue that counts it ([`Limits::named`](super::Limits::named)); it starts when all of its limits let it.
+    pub fn limit(mut self, limit: &LimitName) -> Self {
+        if !self.options.limits.iter().any(|named| named == limit.as_str()) {
+            self.options.limits.push(limit.as_str().to_owned());
+        }
+        self
+    }
+
     /// The host whose workers hear of it first; any worker may take it.
     pub fn preferred_host(mut self, host: &Hostname) -> Self {
         self.options.preferred_hostname = Some(host.as_str().to_owned());
@@ -306,7 +316,8 @@ impl Submission {
                     &stored.dependencies,
                     stored.dependencies_on_tags,
                 )
-            && asked.preferred_hostname == stored.preferred_hostname;
+            && asked.preferred_hostname == stored.preferred_hostname
+            && asked.limits == stored.limits;
         // A worker may change the others, and the tags.
         let is_untouched = job.attempts() == 0;
         let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();

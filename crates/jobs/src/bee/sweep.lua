@@ -137,7 +137,7 @@ local function take_away(job)
     count(queue, 'retried', 1)
     enter_stored(jid, job)
   end
-  if job[TENANT] then left_worker(jid, queue, job[TENANT]) end
+  left_worker(job)
 end
 
 local function missed_lock(jid)
@@ -173,7 +173,7 @@ local function time_out(job)
   tell_worker('lost', job)
   local timeout = timeout_of(job[OPTIONS], queue) or 0
   attempt_failed(job, string.format('TimeoutError: Worker method timed out after %.0f ms', timeout), { error = timed_out() })
-  if job[TENANT] then left_worker(job[JID], queue, job[TENANT]) end
+  left_worker(job)
 end
 
 local function end_overdue()
@@ -231,6 +231,23 @@ local function heal_tenants(cursor)
   return reply[1]
 end
 
+-- Node workers end jobs without a word to the limits that these name. Of very many limits, each sweep looks at some.
+local function heal_named_limits()
+  if call('HGET', settings_key(queue), 'named_limits') ~= '1' then return end
+  local names = {}
+  for _, field in ipairs(call('HKEYS', settings_key(queue))) do
+    names[#names + 1] = field:match('^limit_concurrency:(.*)$')
+  end
+  table.sort(names)
+  for at = 1, math.min(#names, TENANTS_MAX) do
+    local name = names[(math.floor(now / 1000) * TENANTS_MAX + at) % #names + 1]
+    for _, member in ipairs(call('SMEMBERS', limit_running_key(queue, name))) do
+      if call('HGET', job_key(member), 'status') ~= 'running' then call('SREM', limit_running_key(queue, name), member) end
+    end
+    named_limits.look(queue, name)
+  end
+end
+
 -- Node workers take jobs out of the queue and know nothing of ranks.
 local function prune_ranked()
   local key = ranked_key(queue)
@@ -275,6 +292,7 @@ prune_ranked()
 call('ZREMRANGEBYSCORE', stopping_key(queue), '-inf', now)
 wake_tenants(queue)
 local cursor = heal_tenants(cursor)
+heal_named_limits()
 count_times(queue)
 if failures then failures.write(queue) end
 write_counts()

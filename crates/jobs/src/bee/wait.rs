@@ -4,6 +4,7 @@
 //! as many calls as there are workers without work.
 
 mod recent;
+mod several;
 
 use std::{
     collections::HashMap,
@@ -22,11 +23,16 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-use self::recent::{RecentClaims, RecentWorkers};
+pub use self::several::WeightedClaim;
+use self::{
+    recent::{RecentClaims, RecentWorkers},
+    several::Turns,
+};
 use super::{
     claim::{Blocked, Claimed},
     hive::Hive,
     keys::{self, Jid, QueueName, WorkerId},
+    reservation::SettleAndClaim,
     settle::{End, Outcome, Verdict},
     worker::ClaimTime,
 };
@@ -35,6 +41,10 @@ use crate::Error;
 /// Somebody asks now and then although nothing was heard, should a message have been lost.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
+/// After how many lost workers a job is given only to a worker without other jobs, and no other beside it: these workers
+/// say nothing about themselves.
+const ALONE_AFTER: u64 = 2;
+
 /// The place where claims wait. Cheap to clone; all clones are the same.
 #[derive(Debug, Clone)]
 pub struct Waiters {
@@ -42,6 +52,7 @@ pub struct Waiters {
     queues: Arc<Mutex<HashMap<QueueName, Weak<QueueWaiters>>>>,
     claims: Arc<RecentClaims>,
     workers: Arc<RecentWorkers>,
+    turns: Arc<Turns>,
 }
 
 /// Who claims, and how much.
@@ -65,6 +76,7 @@ impl Waiters {
             queues: Arc::default(),
             claims: Arc::default(),
             workers: Arc::default(),
+            turns: Arc::default(),
         }
     }
 
@@ -112,7 +124,11 @@ impl Waiters {
         let (tell, told) = oneshot::channel();
         let (hive, its, claims) = (self.hive.clone(), claim.clone(), self.claims.clone());
         tokio::spawn(async move {
-            let settled = hive.settle(&its.queue, &its.worker, &outcomes, its.max, its.lock).await;
+            let (outcomes, alone_after) = (outcomes.as_slice(), Some(ALONE_AFTER));
+            let (max, lock) = (its.max, its.lock);
+            let request =
+                SettleAndClaim { outcomes, max, lock, alone_after, ..SettleAndClaim::default() };
+            let settled = hive.settle_and_claim(&its.queue, &its.worker, &request).await;
             let _ = tell.send(settled.map(|settled| {
                 let claimed = settled.claimed;
                 (settled.verdicts, ClaimGuard { hive, claim: its, claimed, claims })
@@ -127,7 +143,9 @@ impl Waiters {
         let (tell, told) = oneshot::channel();
         let (hive, its, claims) = (self.hive.clone(), claim.clone(), self.claims.clone());
         tokio::spawn(async move {
-            let claimed = hive.claim(&its.queue, &its.worker, its.max, its.lock).await;
+            let claimed = hive
+                .claim_after(&its.queue, &its.worker, its.max, its.lock, Some(ALONE_AFTER))
+                .await;
             let caught = claimed.map(|claimed| ClaimGuard { hive, claim: its, claimed, claims });
             // Unheard, it is dropped, and the jobs go back.
             let _ = tell.send(caught);
@@ -285,6 +303,11 @@ pub struct ClaimGuard {
 }
 
 impl ClaimGuard {
+    /// The queue that was asked.
+    pub fn queue(&self) -> &QueueName {
+        &self.claim.queue
+    }
+
     /// What was claimed.
     pub fn claimed(&self) -> &Claimed {
         &self.claimed

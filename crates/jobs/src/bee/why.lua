@@ -65,6 +65,24 @@ if tenant then
   end
 end
 
+-- The limit that holds the job, or else one that would not let it start.
+local function holding_limit()
+  local names = named_limits.of(job[OPTIONS])
+  for _, name in ipairs(names) do
+    if call('ZSCORE', limit_held_key(queue, name), jid) then return name end
+  end
+  return (named_limits.full(queue, names))
+end
+
+local limit = holding_limit()
+if limit then
+  local rules, _, again_at = named_limits.rules_of(queue, limit), named_limits.room(queue, limit)
+  facts.limit = {
+    name = limit, concurrency = rules.concurrency, running = call('SCARD', limit_running_key(queue, limit)),
+    rate_max = rules.rate_max, rate_ms = rules.rate_ms, again_at = again_at,
+  }
+end
+
 local waits_for = {}
 for _, dependency in ipairs(call('SSCAN', dependencies_key(jid), 0, 'COUNT', DEPENDENCIES_TOLD)[2]) do
   if #waits_for == DEPENDENCIES_TOLD then break end

@@ -79,6 +79,26 @@ pub enum Reason {
         /// When the next may start, in unix milliseconds.
         again_at: u64,
     },
+    /// As many jobs run that name the same limit as may at once.
+    NamedLimit {
+        /// The name.
+        name: String,
+        /// How many may.
+        limit: u64,
+        /// How many do.
+        running: u64,
+    },
+    /// As many jobs have started that name the same limit as may in that time.
+    NamedRate {
+        /// The name.
+        name: String,
+        /// How many may start
+        max: u64,
+        /// in so many milliseconds.
+        per_ms: u64,
+        /// When the next may start, in unix milliseconds.
+        again_at: u64,
+    },
     /// Its tenant has other jobs that come first.
     TenantTurn {
         /// The tenant.
@@ -150,8 +170,21 @@ struct Facts {
     tenant_rate_ms: Option<u64>,
     tenant_rate_allows: Option<f64>,
     tenant_rate_again_at: Option<f64>,
+    limit: Option<LimitFacts>,
     #[serde(skip)]
     waits_for: Vec<Dependency>,
+}
+
+/// The limit that holds a job, of those that it names.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct LimitFacts {
+    name: String,
+    concurrency: Option<u64>,
+    running: u64,
+    rate_max: Option<u64>,
+    rate_ms: Option<u64>,
+    again_at: Option<f64>,
 }
 
 type Reply = Option<(Job, String, Vec<(String, String)>)>;
@@ -213,7 +246,9 @@ impl Facts {
             let (count, jobs) = (self.dependencies, self.waits_for.clone());
             reasons.push(Reason::Dependencies { count, jobs });
         }
-        if let Some(due) = self.due {
+        if let Some(limit) = &self.limit {
+            reasons.extend(limit.reason());
+        } else if let Some(due) = self.due {
             let retry = job.status() == Status::Retried;
             reasons.push(Reason::Delay { until: due.max(0.0) as u64, retry });
         }
@@ -287,6 +322,7 @@ impl Facts {
                     | Reason::Paused
                     | Reason::TenantPaused { .. }
                     | Reason::TenantRate { .. }
+                    | Reason::NamedLimit { .. }
                     | Reason::NoWorkers
             )
         });
@@ -323,6 +359,21 @@ impl Facts {
                 Some(starts as f64 * self.started_ms.max(PACE_MS_MIN) / started as f64)
             }
         }
+    }
+}
+
+impl LimitFacts {
+    /// A job whose limit has room again is let in with the next claim.
+    fn reason(&self) -> Option<Reason> {
+        let name = self.name.clone();
+        if let (Some(max), Some(per_ms), Some(again_at)) =
+            (self.rate_max, self.rate_ms, self.again_at)
+        {
+            let again_at = again_at.ceil().max(0.0) as u64;
+            return Some(Reason::NamedRate { name, max, per_ms, again_at });
+        }
+        let limit = self.concurrency?;
+        Some(Reason::NamedLimit { name, limit, running: self.running })
     }
 }
 

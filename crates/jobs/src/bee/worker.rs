@@ -5,7 +5,7 @@
 //!
 //! In reading order: `context` is what a handler sees, `handler` runs it within its limits, `quarantine` and `run` let it run beside
 //! others or alone. `queue worker` is the loop, `call` is one call of it, `reservations` are jobs that it takes and tells of at once,
-//! `prefetch` is how far ahead it takes them, `wakeups` are how it hears of new ones. `maintenance` keeps it alive and notices when
+//! `prefetch` is how far ahead it takes them, `places` how queues share the places of one worker, `wakeups` are how it hears of new ones. `maintenance` keeps it alive and notices when
 //! others are not. `due` runs jobs in the caller, for tests.
 //! `log_writer` takes what handlers log, and how far they are, to the store; `job_span` finds the job of a span.
 
@@ -15,6 +15,7 @@ mod handler;
 mod job_span;
 mod log_writer;
 mod maintenance;
+mod places;
 mod prefetch;
 mod quarantine;
 mod queue_worker;
@@ -35,7 +36,12 @@ pub use self::{
     job_span::{JOB_SPAN, JOB_SPAN_TARGET, job_of_new_span},
     maintenance::Watch,
 };
-use self::{handler::Handler, quarantine::Quarantine, queue_worker::QueueWorker};
+use self::{
+    handler::Handler,
+    places::{Places, PlacesOfQueue},
+    quarantine::Quarantine,
+    queue_worker::QueueWorker,
+};
 use super::{
     errors::check_version,
     hive::Hive,
@@ -70,6 +76,8 @@ pub struct Worker {
     hive: Hive,
     care: Care,
     drain: Duration,
+    /// How many jobs of all queues run at once.
+    shared_concurrency: Option<usize>,
     registrations: Vec<QueueRegistration>,
     settled: Option<Arc<OnSettled>>,
 }
@@ -110,7 +118,13 @@ pub struct Settings {
     pub duplicates: Duplicates,
     /// The version of the program that runs the jobs, of at most 64 bytes: groups of failures tell in which they were seen.
     pub version: Option<String>,
+    /// How many jobs of this queue start for one of a queue with weight 1, from 1 to [`WEIGHT_MAX`], if the queues of the
+    /// worker share its places ([`Worker::shared_concurrency`]).
+    pub weight: u32,
 }
+
+/// The largest weight of a queue among those of one worker.
+pub const WEIGHT_MAX: u32 = 100;
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -121,6 +135,7 @@ impl Default for Settings {
             stop_grace: Duration::from_secs(10),
             duplicates: Duplicates::Run,
             version: None,
+            weight: 1,
         }
     }
 }
@@ -157,6 +172,7 @@ impl Worker {
             hive: hive.clone(),
             care: Care::default(),
             drain: DRAIN,
+            shared_concurrency: None,
             registrations: Vec::new(),
             settled: None,
         }
@@ -177,6 +193,14 @@ impl Worker {
     /// How long jobs may go on after the worker was told to stop; then they are given back. 15 s unless set.
     pub fn drain(mut self, drain: Duration) -> Worker {
         self.drain = drain;
+        self
+    }
+
+    /// How many jobs of all its queues run at once. Queues that have jobs take turns by their weights
+    /// ([`Settings::weight`]), and what one does not need is for the others. [`Settings::concurrency`] holds for each queue
+    /// besides. Unless set, each queue has its own places only.
+    pub fn shared_concurrency(mut self, jobs: usize) -> Worker {
+        self.shared_concurrency = Some(jobs);
         self
     }
 
@@ -203,8 +227,10 @@ impl Worker {
     /// A lost connection does not end it: it goes on when the store is back.
     ///
     /// # Errors
-    /// When two handlers serve one queue, since one of them would get nothing, or when a queue's worker cannot have an id.
+    /// When two handlers serve one queue, since one of them would get nothing, when a weight or the shared concurrency makes
+    /// no sense, or when a queue's worker cannot have an id.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+        let mut places = self.places()?.into_iter();
         let mut queues = HashSet::new();
         if let Some(registration) =
             self.registrations.iter().find(|registration| !queues.insert(&registration.queue))
@@ -225,6 +251,7 @@ impl Worker {
                 self.care,
                 self.drain,
                 quarantine.clone(),
+                places.next(),
                 self.settled.clone(),
             )?;
             queue_workers.spawn(queue_worker.run(stopping.clone()));
@@ -239,6 +266,25 @@ impl Worker {
             }
         }
         Ok(())
+    }
+
+    /// The places of each queue, if they share them.
+    fn places(&self) -> Result<Vec<PlacesOfQueue>, Error> {
+        let weights = || self.registrations.iter().map(|registration| registration.settings.weight);
+        if let Some(weight) = weights().find(|weight| !(1..=WEIGHT_MAX).contains(weight)) {
+            return Err(Error::invalid("weight", format!("{weight}; give 1 to {WEIGHT_MAX}")));
+        }
+        match self.shared_concurrency {
+            Some(0) => Err(Error::invalid("shared_concurrency", "0; give at least 1")),
+            Some(n) => {
+                let settings = self.registrations.iter().map(|registration| &registration.settings);
+                Ok(Places::share(
+                    n,
+                    settings.map(|settings| (settings.weight, settings.concurrency)),
+                ))
+            }
+            None => Ok(Vec::new()),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod life;
 mod limits;
 mod logs;
 mod model;
+mod named_limits;
 mod outages;
 mod progress;
 mod quick;

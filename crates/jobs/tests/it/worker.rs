@@ -10,5 +10,6 @@ mod poison;
 mod regains;
 mod reservations;
 mod reshard;
+mod shares;
 mod stops;
 mod wakes;

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, io::Write as _, str::FromStr, time::Duration};
 
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    Limits, Rate,
-    keys::{QueueName, Tenant},
+    Limits, NamedLimit, Rate,
+    keys::{LimitName, QueueName, Tenant},
 };
 
 use super::{
@@ -44,6 +44,9 @@ pub(super) struct Args {
     /// Start jobs of this tenant again; can be repeated
     #[arg(long = "resume-tenant", value_name = "NAME", value_parser = names::tenant)]
     resume_tenants: Vec<Tenant>,
+    /// Run at most N, or start at most N per TIME, of the jobs that name this limit; can be repeated
+    #[arg(long = "limit", value_name = "NAME=N|N/TIME|none", value_parser = parse_named)]
+    named: Vec<(LimitName, NamedSetting)>,
     /// Keep at most N completed jobs; those that expire first are deleted first [default: 100000]
     #[arg(long, value_name = "N|none")]
     keep_completed: Option<Setting<u64>>,
@@ -132,6 +135,25 @@ fn parse_tenant(text: &str) -> Result<(Tenant, Setting<u64>), String> {
     Ok((names::tenant(name)?, limit.parse()?))
 }
 
+/// What is typed about a limit that jobs name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum NamedSetting {
+    Concurrency(u64),
+    Rate(Rate),
+    Lifted,
+}
+
+fn parse_named(text: &str) -> Result<(LimitName, NamedSetting), String> {
+    let wrong = "expected NAME=N, NAME=N/TIME or NAME=none, such as gpu=2 or api.example.com=10/1s";
+    let (name, limit) = text.rsplit_once('=').ok_or(wrong)?;
+    let setting = match limit {
+        "none" => NamedSetting::Lifted,
+        rate if rate.contains('/') => NamedSetting::Rate(rate.parse::<Starts>()?.0),
+        n => NamedSetting::Concurrency(n.parse().map_err(|_| wrong)?),
+    };
+    Ok((names::limit(name)?, setting))
+}
+
 /// A rate for all tenants, or for one.
 fn parse_tenant_rate(text: &str) -> Result<(Option<Tenant>, Setting<Starts>), String> {
     match text.rsplit_once('=') {
@@ -175,6 +197,7 @@ impl Args {
             || !self.tenant_weights.is_empty()
             || !self.pause_tenants.is_empty()
             || !self.resume_tenants.is_empty()
+            || !self.named.is_empty()
             || self.keep_completed.is_some()
             || self.keep_failed.is_some()
             || self.failed_ttl.is_some()
@@ -229,6 +252,15 @@ impl Args {
         for tenant in &self.resume_tenants {
             limits.paused_tenants.remove(tenant.as_str());
         }
+        for (name, setting) in &self.named {
+            let own = limits.named.entry(name.to_string()).or_default();
+            match setting {
+                NamedSetting::Concurrency(n) => own.concurrency = Some(*n),
+                NamedSetting::Rate(rate) => own.rate = Some(*rate),
+                NamedSetting::Lifted => *own = NamedLimit::default(),
+            }
+        }
+        limits.named.retain(|_, limit| *limit != NamedLimit::default());
         limits
     }
 }
@@ -265,6 +297,11 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
         lines.push(format!("{weight} turns for tenant \"{tenant}\" to one of others"));
     }
     lines.extend(limits.paused_tenants.iter().map(|name| format!("tenant \"{name}\" paused")));
+    for (name, limit) in &limits.named {
+        lines.extend(limit.concurrency.map(|n| format!("{n} at once with the limit \"{name}\"")));
+        let rate = limit.rate.map(rate_in_words);
+        lines.extend(rate.map(|rate| format!("{rate} with the limit \"{name}\"")));
+    }
     lines.extend(limits.completed_max.map(|n| format!("{n} completed jobs kept")));
     lines.extend(limits.failed_max.map(|n| format!("{n} failed jobs kept")));
     lines.extend(limits.failed_ttl_ms.map(|ms| match ms {
@@ -320,6 +357,18 @@ mod tests {
     }
 
     #[test]
+    fn limits_that_jobs_name_are_a_number_or_a_rate() {
+        let (name, limit) = parse_named("a=b=3").expect("a limit");
+        assert_eq!((name.as_str(), limit), ("a=b", NamedSetting::Concurrency(3)));
+        let (_, rate) = parse_named("api.example.com=10/1s").expect("a rate");
+        assert_eq!(rate, NamedSetting::Rate(Rate { max: 10, per_ms: 1_000 }));
+        assert_eq!(parse_named("gpu=none").expect("a word").1, NamedSetting::Lifted);
+        for text in ["gpu", "gpu=", "gpu=x", "gpu=-1", "gpu=1/0s", "=1"] {
+            assert!(parse_named(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn every_limit_is_told_on_a_line() {
         let limits = Limits {
             concurrency: Some(4),
@@ -330,6 +379,11 @@ mod tests {
             tenant_rates: [("acme".to_owned(), Rate { max: 9, per_ms: 60_000 })].into(),
             tenant_weights: [("acme".to_owned(), 3)].into(),
             paused_tenants: ["bob".to_owned()].into(),
+            named: [(
+                "gpu".to_owned(),
+                NamedLimit { concurrency: Some(2), rate: Some(Rate { max: 7, per_ms: 1_000 }) },
+            )]
+            .into(),
             completed_max: Some(500),
             failed_max: None,
             failed_ttl_ms: Some(86_400_000),
@@ -351,6 +405,8 @@ mod tests {
             "9 starts per 1m for tenant \"acme\"",
             "3 turns for tenant \"acme\" to one of others",
             "tenant \"bob\" paused",
+            "2 at once with the limit \"gpu\"",
+            "7 starts per 1s with the limit \"gpu\"",
             "500 completed jobs kept",
             "failed jobs kept for 1d",
             "7 retries",

@@ -2,7 +2,7 @@
 
 use keyrack_jobs::bee::{
     checked_priority,
-    keys::{Hostname, Jid, QueueName, Tag, Tenant},
+    keys::{Hostname, Jid, LimitName, QueueName, Tag, Tenant},
 };
 
 /// Makes a clap parser of a part of keys.
@@ -18,6 +18,7 @@ parser!(queue, QueueName);
 parser!(jid, Jid);
 parser!(tag, Tag);
 parser!(tenant, Tenant);
+parser!(limit, LimitName);
 parser!(host, Hostname);
 
 /// A priority: at most 10.

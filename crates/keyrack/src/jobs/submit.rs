@@ -5,7 +5,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 use keyrack_format as format;
 use keyrack_jobs::bee::{
     BackoffWish, Job, Status, StoredJob, Submission, SubmitOutcome, UniqueRequest,
-    keys::{Hostname, Jid, QueueName, Tag, Tenant},
+    keys::{Hostname, Jid, LimitName, QueueName, Tag, Tenant},
 };
 
 use super::{backoff::BackoffArgs, many, names, open, unique::UniqueArgs};
@@ -41,6 +41,9 @@ pub(super) struct Args {
     /// Tenant; the tenants of a queue take turns
     #[arg(long, value_parser = names::tenant)]
     tenant: Option<Tenant>,
+    /// Limit of the queue that counts the job (see "keyrack jobs limits --limit"); can be repeated
+    #[arg(long = "limit", value_name = "NAME", value_parser = names::limit)]
+    limits: Vec<LimitName>,
     /// Host whose workers are offered the job first
     #[arg(long, value_parser = names::host)]
     host: Option<Hostname>,
@@ -75,7 +78,7 @@ pub(super) struct Args {
     wait: Option<Duration>,
     /// Read jobs from a file or from stdin (-), one per line
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "args", "priority", "delay", "tags", "after", "after_tags", "parent", "tenant", "host", "retries",
+        "args", "priority", "delay", "tags", "after", "after_tags", "parent", "tenant", "limits", "host", "retries",
         "retry_delay", "backoff", "retry_delay_max", "retry_jitter", "progressive", "timeout", "start_within", "ttl",
         "failed_ttl", "id", "wait", "unique", "unique_by", "unique_until", "unique_for", "debounce", "throttle",
     ])]
@@ -145,6 +148,7 @@ impl Args {
         if let Some(tenant) = self.tenant {
             job = job.tenant(tenant);
         }
+        job = self.limits.iter().fold(job, Submission::limit);
         if let Some(host) = &self.host {
             job = job.preferred_host(host);
         }

@@ -37,9 +37,15 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The files whose keys are declared already: those that were named, or the one to be updated.
-    pub(super) fn files(&self, named: Vec<PathBuf>) -> Vec<PathBuf> {
-        if named.is_empty() { self.update.iter().cloned().collect() } else { named }
+    /// The files whose keys are declared already: those that hold anyway, and the one to be updated.
+    pub(super) fn files(&self, named: Vec<PathBuf>, globals: &Globals) -> Vec<PathBuf> {
+        let Some(update) = &self.update else { return named };
+        let mut files = if named.is_empty() { declared::setting(globals) } else { named };
+        let place = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if !files.iter().any(|file| place(file) == place(update)) {
+            files.push(update.clone());
+        }
+        files
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{Exit, Globals};
 #[command(after_help = "\
 With --sample the error after \"±\" holds in 95 of 100 cases, and the biggest key is the biggest measured one.")]
 pub(super) struct Args {
-    /// Measure every Nth key; all names are counted
+    /// Measure every Nth key and some of each family; all names are counted
     #[arg(long, value_name = "N", default_value = "1")]
     sample: NonZeroU64,
     /// Show the N largest families and shapes

@@ -36,7 +36,7 @@ async fn dashboard_and_top_show_the_same_alerts() {
     let on_top = alerts(&reader.read().await.expect("a look").facts);
     let on_top: Vec<(String, String)> =
         on_top.into_iter().map(|alert| (alert.subject, alert.text)).collect();
-    assert_eq!(on_top.len(), 4, "{on_top:?}");
+    assert_eq!(on_top.len(), 3, "{on_top:?}");
 
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

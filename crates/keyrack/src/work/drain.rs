@@ -1,4 +1,4 @@
-//! Waiting until nothing is left to do in a queue.
+//! Waiting until nothing is left to do in some queues.
 
 use std::time::Duration;
 
@@ -9,23 +9,35 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Why there is nothing to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DrainEnd {
+enum DrainEnd {
     /// No job is left to run, and none runs.
     Empty,
     /// None runs, and none may.
     Paused,
 }
 
-/// Waits until nothing is left to do. A store that cannot be reached is asked again.
-pub(super) async fn wait(hive: &Hive, queue: &QueueName) -> DrainEnd {
+/// Waits until nothing is left to do in any of the queues, and returns those that are paused and have jobs. A store that
+/// cannot be reached is asked again.
+pub(super) async fn wait(hive: &Hive, queues: &[QueueName]) -> Vec<QueueName> {
     loop {
-        if let Ok(stats) = hive.stats(queue).await
-            && let Some(end) = end(&stats, hive.now_ms())
-        {
-            return end;
+        if let Some(paused) = look(hive, queues).await {
+            return paused;
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// The queues that are paused and have jobs, if there is nothing to do in the others. A job may submit to a queue that was
+/// looked at before it, so all are looked at twice.
+async fn look(hive: &Hive, queues: &[QueueName]) -> Option<Vec<QueueName>> {
+    let mut paused = Vec::new();
+    for (at, queue) in queues.iter().chain(queues.iter().filter(|_| queues.len() > 1)).enumerate() {
+        match end(&hive.stats(queue).await.ok()?, hive.now_ms())? {
+            DrainEnd::Paused if at < queues.len() => paused.push(queue.clone()),
+            _ => {}
+        }
+    }
+    Some(paused)
 }
 
 fn end(stats: &Stats, now_ms: u64) -> Option<DrainEnd> {

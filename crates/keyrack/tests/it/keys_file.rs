@@ -302,6 +302,23 @@ fn inferred_file_lints_clean_and_takes_in_what_is_new() {
 }
 
 #[test]
+fn update_leaves_out_what_other_files_declare() {
+    let dir = folder();
+    let server = seeded(&["HSET order:7 user ann total 1", "SET page:1 x", "SET page:2 x"]);
+    let store = format!("--store {}", server.url());
+    let site = "format = 1\n\n[document]\nname = \"site\"\n";
+    fs::write(dir.path().join("site.keys.toml"), site).unwrap();
+    let line = format!("keys infer --update site.keys.toml --keys shop.keys.toml {store}");
+    let updated = Run::line_in(dir.path(), &line);
+    assert_eq!(updated.code, Some(0), "{updated:?}");
+    let text = fs::read_to_string(dir.path().join("site.keys.toml")).unwrap();
+    assert!(text.contains("page:<page>") && !text.contains("order:"), "{text}");
+    // The file knows its own keys, whichever other files are named.
+    assert_eq!(Run::line_in(dir.path(), &line).code, Some(0));
+    assert_eq!(fs::read_to_string(dir.path().join("site.keys.toml")).unwrap(), text);
+}
+
+#[test]
 fn page_of_text_becomes_a_draft() {
     let dir = folder();
     fs::write(
@@ -334,6 +351,66 @@ fn key_browser_shows_the_keys_of_files() {
     fs::write(dir.path().join("wrong.keys.toml"), wrong).unwrap();
     let refused = Run::line_in(dir.path(), "serve --keys wrong.keys.toml --data other");
     assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+/// Types that the embedded engine does not have, so the store is a real server.
+const MORE: &str = r#"
+[keys.visits]
+template = "visits:<user>"
+type = "stream"
+fields = { at = "unix-ms", bot = { is = "boolean", no = "0", yes = "1", text = "No person." } }
+
+[keys.profile]
+template = "profile:<user>"
+type = "string"
+value = "msgpack"
+
+[keys.days]
+template = "days:<user>"
+type = "bitmap"
+
+[keys.seen]
+template = "seen:<user>"
+type = "hyperloglog"
+"#;
+
+#[test]
+fn key_browser_tells_what_values_mean_and_what_families_take() {
+    let dir = folder();
+    fs::write(dir.path().join("shop.keys.toml"), format!("{SHOP}{MORE}")).unwrap();
+    let server = seeded(&[
+        "XADD visits:ann 1000-0 at 1000 bot 1",
+        "XADD visits:ann 2000-0 at 2000 bot 0",
+        "SETBIT days:ann 3 1",
+        "PFADD seen:ann a b c",
+        "PFCOUNT seen:ann",
+    ]);
+    let mut set = redis::cmd("SET");
+    set.arg("profile:ann").arg(b"\x82\xa1n\x07\xa2ok\xc3").exec(&mut server.connection()).unwrap();
+    let arguments = format!("--keys shop.keys.toml --store {}", server.url());
+    let serve = Serve::start_with(dir.path(), &arguments, &[]);
+    let page = |name: &str| serve.get(&format!("/key?name={name}")).1;
+    let visits = page("visits:ann");
+    assert!(visits.contains("stream, 2 entries") && visits.contains("No person."), "{visits}");
+    assert!(visits.contains("1000-0 bot") && visits.contains("<small>true</small>"), "{visits}");
+    let (first, last) = (visits.find("1000-0 at"), visits.find("2000-0 at"));
+    assert!(last < first && visits.contains("<small>1970-01-01 00:00:02 UTC</small>"), "{visits}");
+    let profile = page("profile:ann");
+    let json = "<small>{&#34;n&#34;:7,&#34;ok&#34;:true}</small>";
+    assert!(profile.contains(json), "{profile}");
+    assert!(page("days:ann").contains("<small>set bits: 3</small>"));
+    assert!(page("seen:ann").contains("<small>about 3</small>"));
+
+    keyrack_testkit::wait_for("the memory of each family", || {
+        let (_, families) = serve.get("/keys");
+        let measured = |id: &str| {
+            let (_, row) = families.split_once(&format!("href=\"/keys/{id}\""))?;
+            let (row, _) = row.split_once("</tr>")?;
+            let (_, memory) = row.split_once("number memory\">")?;
+            memory.starts_with(|first: char| ('1'..='9').contains(&first)).then_some(())
+        };
+        ["shop.visits", "shop.profile", "shop.days", "shop.seen"].into_iter().try_for_each(measured)
+    });
 }
 
 #[test]

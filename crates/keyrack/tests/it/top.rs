@@ -27,7 +27,7 @@ fn it_draws_queues_and_leaves_the_terminal_as_it_was() {
     drop(command);
 
     let mut screen = Screen::of(master);
-    screen.wait_for("1 job queued and no worker is alive");
+    screen.wait_for("nothing needs attention");
     screen.wait_for("1 queue by name");
     screen.type_key(b"s");
     screen.wait_for("queued");

@@ -1,5 +1,7 @@
 //! Finding the names of keys on a page, and the words that belong to each.
 
+use super::table::Table;
+
 /// A key or channel that a page lists.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
@@ -26,7 +28,7 @@ impl Entry {
 
 /// Every key and channel on a page, once.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
-    let mut reader = PageReader { found: Vec::new(), is_channel: false, open: false, indent: 0 };
+    let mut reader = PageReader::default();
     let mut lines = text.lines().peekable();
     let mut before = String::new();
     while let Some(line) = lines.next() {
@@ -69,8 +71,10 @@ pub(super) fn legend(text: &str) -> Vec<(String, String)> {
     lines.collect()
 }
 
+#[derive(Default)]
 struct PageReader {
     found: Vec<Entry>,
+    table: Table,
     /// Whether the section is about channels.
     is_channel: bool,
     /// Whether further lines belong to the last entry.
@@ -83,7 +87,9 @@ impl PageReader {
     fn line(&mut self, line: &str) {
         let trimmed = line.trim();
         let indent = line.len() - line.trim_start().len();
-        if let Some(heading) = trimmed.strip_prefix('#') {
+        if let Some(row) = self.table.row(trimmed) {
+            self.row(&row);
+        } else if let Some(heading) = trimmed.strip_prefix('#') {
             self.heading(heading);
         } else if let Some(assigned) = assignment(trimmed, &["redis_key", "key", "channel"]) {
             let name = assigned.trim().trim_matches(['`', '"', '\'']);
@@ -105,18 +111,53 @@ impl PageReader {
     }
 
     fn heading(&mut self, heading: &str) {
-        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let heading = heading.trim_start_matches('#').trim();
         if !heading.chars().any(char::is_alphabetic) {
             self.open = false;
             return;
         }
         let says = ["pubsub", "pub/sub", "pub sub", "channel"];
-        self.is_channel = says.iter().any(|word| heading.contains(word));
+        let words = heading.to_lowercase();
+        self.is_channel = says.iter().any(|word| words.contains(word));
         // A heading may itself name a key.
         self.open = false;
-        if let Some((name, rest)) = code(&heading).filter(|(name, _)| looks_like_a_key(name)) {
-            let (name, rest) = (name.to_owned(), rest.to_owned());
-            self.start(&name, &rest, 0);
+        let bare = (!heading.contains(char::is_whitespace)).then_some((heading, ""));
+        if let Some((name, rest)) =
+            code(heading).or(bare).filter(|(name, _)| looks_like_a_key(name))
+        {
+            self.start(name, rest, 0);
+        }
+    }
+
+    /// A row of a table: a key, and what the other columns say of it. Or a field of the key above.
+    fn row(&mut self, row: &[(String, String)]) {
+        let Some((at, name)) = row.iter().enumerate().find_map(|(at, (label, cell))| {
+            let marked = code(cell).map(|(name, _)| name);
+            let titles = ["key", "pattern", "template", "channel"];
+            let is_titled = label == "name" || titles.iter().any(|word| label.contains(word));
+            let name =
+                marked.filter(|_| cell.starts_with('`') && (is_titled || label.contains("field")));
+            let plain = cell.trim_matches('`');
+            let named = (!plain.contains(' ') && looks_like_a_key(plain)).then_some(plain);
+            Some((at, name.or(named)?.to_owned()))
+        }) else {
+            return;
+        };
+        let others = row.iter().enumerate().filter(|(other, _)| *other != at);
+        let said: Vec<String> = others
+            .filter(|(_, (_, cell))| !cell.is_empty())
+            .map(|(_, (label, cell))| format!("{label}: {cell}"))
+            .collect();
+        if row[at].0.contains("field") || self.lists_fields() {
+            if let Some(last) = self.found.last_mut().filter(|_| self.open) {
+                last.fields.push((name, said.join(" ")));
+            }
+            return;
+        }
+        self.start(&name, "", 0);
+        if let Some(entry) = self.found.last_mut() {
+            entry.is_channel |= row[at].0.contains("channel");
+            entry.lines.extend(said);
         }
     }
 
@@ -144,11 +185,16 @@ impl PageReader {
         }
     }
 
+    /// Does the last key say that its fields follow?
+    fn lists_fields(&self) -> bool {
+        self.found.last().is_some_and(|last| {
+            self.open && last.lines.iter().any(|line| line == "hash with fields")
+        })
+    }
+
     /// A bullet: a key of its own, or a field of the key above.
     fn item(&mut self, item: &str, indent: usize) {
-        let lists_fields = self.found.last().is_some_and(|last| {
-            self.open && last.lines.iter().any(|line| line == "hash with fields")
-        });
+        let lists_fields = self.lists_fields();
         match code(item).filter(|_| item.starts_with('`')) {
             Some((name, rest)) if self.open && (indent > self.indent || lists_fields) => {
                 let name = name.split(['(', ' ']).next().unwrap_or(name).to_owned();
@@ -238,8 +284,12 @@ fn introduced(line: &str) -> Option<(&str, &str, bool)> {
     Some((name, rest, is_channel))
 }
 
+/// What follows `-`, `*`, `+`, `1.` or `1)`.
 fn bullet(line: &str) -> Option<&str> {
-    ["- ", "* ", "+ ", "-\t"].iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim)
+    let after_number = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let numbered = [". ", ") "].iter().find_map(|mark| after_number.strip_prefix(mark));
+    let marked = ["- ", "* ", "+ ", "-\t"].iter().find_map(|mark| line.strip_prefix(mark));
+    marked.or(numbered.filter(|_| after_number.len() < line.len())).map(str::trim)
 }
 
 /// The first inline code of a text, and what follows it.

@@ -131,3 +131,137 @@ fn keys_and_channels_are_also_introduced_by_a_word() {
     );
     assert_eq!(import("page", page)[2].family.ttl, Ttl::Within(2 * 86_400));
 }
+
+/// Pages in the forms in which teams have been seen to write them, each counted by hand.
+#[test]
+fn pages_as_teams_write_them_lose_no_key_and_no_channel() {
+    let bullets = include_str!("pages/progress.md");
+    let mut expected = vec![
+        "list work:now",
+        "string login:certs",
+        "hash cart:<customer_id>:<shop_name>:<cart_uid>",
+        "hash cart:<customer_id>:<shop_name>:<cart_uid>:line:<line_number>",
+        "string price:<customer_id>:<shop_name>:<version>:<rule>",
+        "hash price:<customer_id>:<shop_name>:<version>:<line_number>:<rule>",
+        "sorted set visits:<customer_id>:<shop_name>:<version>",
+        "hash visits:<utc_year>:<utc_month>",
+        "string trial:<uid>",
+        "pub/sub channel ps:cart:<customer_id>:<shop_name>:<cart_uid>",
+        "pub/sub channel ps:work:<work_uid>",
+        "pub/sub channel releases:<repo>",
+    ];
+    assert_eq!(drafted(bullets), expected);
+
+    let wrapped = include_str!("pages/services.md");
+    expected = vec![
+        "list work:now",
+        "string login:certs",
+        "hash rounds:hash",
+        "sorted set rounds",
+        "set rounds:leaving",
+        "sorted set photos:leaving",
+        "hash allowed:<customer_id>",
+        "sorted set bank_errors",
+        "string allowed:read:again:limit:<customer_id>",
+        "string till:card:begin:limit:<customer_id>",
+        "string till:card:end:limit:<customer_id>",
+        "pub/sub channel ps:work:<work_uid>",
+        "pub/sub channel releases:<repo>",
+        "pub/sub channel ps:tours:<uid>:events",
+        "pub/sub channel ps:allowed:forget",
+    ];
+    assert_eq!(drafted(wrapped), expected);
+
+    let fenced = include_str!("pages/sums.md");
+    expected = vec![
+        "set set:shops",
+        "set set:<shop>:shelves",
+        "set set:<shop>:<shelf>:articles",
+        "set set:<shop>:<shelf>:<article>:sums",
+        "set set:<shop>:<shelf>:<article>:<sum>:spans",
+        "hash hash:<shop>:<shelf>:<article>:values",
+        "hash hash:<shop>:<shelf>:<article>:<sum>:<span>",
+    ];
+    assert_eq!(drafted(fenced), expected);
+
+    let labelled = include_str!("pages/queues.md");
+    expected = vec![
+        "sorted set cook:ss:stove:<stove_name>",
+        "sorted set cook:ss:later:<stove_name>",
+        "sorted set cook:ss:cold:<stove_name>",
+        "hash cook:h:dishes:<dish>",
+        "list cook:l:alike:<stove_name>:<hash>",
+        "set cook:s:menus:<menu>",
+        "set cook:s:before:<dish>",
+        "sorted set cook:ss:cooks:<stove_name>",
+        "set cook:s:pans:<cook>",
+        "sorted set cook:ss:pans:<stove_name>",
+        "string cook:str:calls:<cook>:<dish>",
+    ];
+    assert_eq!(drafted(labelled), expected);
+
+    let assigned = include_str!("pages/articles.md");
+    expected = vec![
+        "hash cfg_param",
+        "hash row_counts",
+        "sorted set new_articles_of_topic<choice>",
+        "hash topic_now",
+        "hash reader_days",
+        "hash article_topic",
+        "set <reader_id>_liked",
+        "sorted set <reader_id>_wanted_topics",
+    ];
+    assert_eq!(drafted(assigned), expected);
+}
+
+#[test]
+fn tables_headings_and_numbers_list_keys_too() {
+    let page = "\
+## Keys
+
+| Key | Type | TTL |
+|-----|------|-----|
+| `cart:{user}` | list | 2 days |
+| `recent` | sorted set | never expires |
+
+### `guest:GUEST_ID`
+
+A hash.
+
+| Field | Meaning |
+|---|---|
+| `name` | what to call the guest |
+| `since` | unix time |
+
+### seat:<hall>
+
+A string.
+
+1. `flag:{name}` - string
+2) `all:flags` - set
+
+| Environment variable | Meaning |
+|---|---|
+| `REDIS_URL` | where it is |
+
+| Channel | Message |
+|---|---|
+| `news` | what is new |
+";
+    assert_eq!(
+        drafted(page),
+        [
+            "list cart:<user>",
+            "sorted set recent",
+            "hash guest:<guest_id>",
+            "string seat:<hall>",
+            "string flag:<name>",
+            "set all:flags",
+            "pub/sub channel news",
+        ]
+    );
+    let drafts = import("page", page);
+    assert_eq!(drafts[0].family.ttl, Ttl::Within(2 * 86_400));
+    let Content::Hash(fields) = drafts[2].family.content else { panic!() };
+    assert_eq!(fields.iter().map(|field| field.name).collect::<Vec<_>>(), ["name", "since"]);
+}

@@ -3,7 +3,7 @@
 use super::*;
 use crate::family::Slot;
 
-/// `<text>`, `<number>`, `<month>`, `<word>`, `<worker>`, `<child>` stand for parts of that shape.
+/// `<text>`, `<number>`, `<month>`, `<word>` and so on stand for parts of that shape.
 fn pieces(template: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = template;
@@ -24,6 +24,9 @@ fn slot(name: &str) -> &'static Slot {
         "child" => Shape::Text { except: &["tags", "tag", "other"] },
         "number" => Shape::Number { min: 0, max: u64::MAX },
         "month" => Shape::Number { min: 1, max: 12 },
+        "port" => Shape::Number { min: 1_024, max: 65_535 },
+        "date" => Shape::Date,
+        "ulid" => Shape::Ulid,
         "word" => Shape::Words(&["days", "weeks"]),
         "worker" => Shape::Colons { fields_min: 3 },
         other => panic!("no shape \"{other}\""),
@@ -33,8 +36,9 @@ fn slot(name: &str) -> &'static Slot {
 
 #[track_caller]
 fn check(a: &str, b: &str, expected: Option<&str>) {
-    assert_eq!(witness(&pieces(a), &pieces(b)).as_deref(), expected, "{a} and {b}");
-    assert_eq!(witness(&pieces(b), &pieces(a)).is_some(), expected.is_some(), "{b} and {a}");
+    let expected = expected.map(|key| Overlap::Key(key.to_owned()));
+    assert_eq!(overlap(&pieces(a), &pieces(b)), expected, "{a} and {b}");
+    assert_eq!(overlap(&pieces(b), &pieces(a)).is_some(), expected.is_some(), "{b} and {a}");
 }
 
 #[test]
@@ -84,4 +88,81 @@ fn excepted_words_separate_templates() {
     check("s:<child>:children", "s:tag:<text>", None);
     check("s:<child>:children", "s:ta:<text>", Some("s:ta:children"));
     check("s:<child>:children", "s:tagsx:<text>", Some("s:tagsx:children"));
+}
+
+#[test]
+fn wide_ranges_of_numbers_are_exact() {
+    for (key, expected) in [
+        ("a:1023", false),
+        ("a:1024", true),
+        ("a:1999", true),
+        ("a:9999", true),
+        ("a:10000", true),
+        ("a:59999", true),
+        ("a:65535", true),
+        ("a:65536", false),
+        ("a:70000", false),
+        ("a:100000", false),
+        ("a:01024", false),
+    ] {
+        check("a:<port>", key, expected.then_some(key));
+    }
+    check("a:<port>", "a:<text>", Some("a:1024"));
+    check("a:<port>", "a:<month>", None);
+    check("a:<number>", "a:18446744073709551615", Some("a:18446744073709551615"));
+    check("a:<number>", "a:18446744073709551616", None);
+}
+
+#[test]
+fn every_small_range_accepts_its_numbers_only() {
+    for min in 0..130 {
+        for max in min..130 {
+            let mut automaton = Automaton::empty();
+            automaton.end = automaton.number(0, min, max);
+            for n in 0..140 {
+                let accepted = automaton.accepts(n.to_string().as_bytes());
+                assert_eq!(accepted, (min..=max).contains(&n), "{n} in {min} to {max}");
+            }
+            assert!(!automaton.accepts(b"007") && !automaton.accepts(b""));
+        }
+    }
+}
+
+#[test]
+fn days_are_those_of_the_calendar_and_ulids_end_in_their_time() {
+    check("a:<date>", "a:<text>", Some("a:0000-01-01"));
+    for (day, expected) in [
+        ("2026-11-18", true),
+        ("2026-02-29", false),
+        ("2024-02-29", true),
+        ("1900-02-29", false),
+        ("2000-02-29", true),
+        ("2026-04-31", false),
+        ("2026-13-01", false),
+        ("2026-00-10", false),
+    ] {
+        assert_eq!(crate::time::is_date(day), expected, "{day}");
+        let key = format!("a:{day}");
+        check("a:<date>", &key, expected.then_some(key.as_str()));
+    }
+    check("<ulid>", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", Some("7ZZZZZZZZZZZZZZZZZZZZZZZZZ"));
+    check("<ulid>", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", None);
+}
+
+#[test]
+fn keys_of_other_alphabets_are_shown_as_they_are() {
+    let raw = Kind {
+        escape: crate::part::Escape::Raw { without: ":" },
+        ..Kind::new("Part", "", Shape::Text { except: &[] })
+    };
+    let slot = Box::leak(Box::new(Slot { name: "part", kind: raw }));
+    let shared = overlap(&[Piece::Part(slot)], &pieces("größe"));
+    assert_eq!(shared, Some(Overlap::Key("größe".into())));
+}
+
+#[test]
+fn only_a_key_that_both_have_is_told() {
+    // Each part of text has 256 bytes at most, which the search does not count.
+    let long = "a".repeat(300);
+    assert_eq!(overlap(&pieces("<text>"), &pieces(&long)), Some(Overlap::Unclear));
 }

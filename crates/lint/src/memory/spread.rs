@@ -23,6 +23,16 @@ pub struct Measure {
     pub ttl: Spread,
     /// How long the measured keys have not been used, in seconds.
     pub idle: Spread,
+    /// What was estimated group by group, where the keys are those of several.
+    groups: Option<Estimate>,
+}
+
+/// What keys take, and how sure that is.
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    bytes: Option<u64>,
+    bytes_error: Option<u64>,
+    lasting_share: Option<(f64, f64)>,
 }
 
 /// 95 of 100 estimates are off by no more than so many standard deviations.
@@ -47,8 +57,37 @@ impl Measure {
         }
     }
 
+    /// Takes what was estimated for each group of the keys: a sample has more of small groups than of large ones.
+    pub(super) fn sum_up<'m>(&mut self, groups: impl Iterator<Item = &'m Measure> + Clone) {
+        let keys = self.keys as f64;
+        let bytes: Option<u64> = groups.clone().map(Measure::bytes).sum();
+        // Where nothing is known of a group, the others stand for it.
+        if bytes.is_none() {
+            return;
+        }
+        // Errors that do not depend on each other add up by their squares.
+        let squares: Option<f64> = groups
+            .clone()
+            .map(|group| group.bytes_error().map(|error| (error as f64).powi(2)))
+            .sum();
+        let lasting: Option<(f64, f64)> =
+            groups.filter(|group| group.keys > 0).try_fold((0.0, 0.0), |(sum, squares), group| {
+                let (share, error) = group.lasting_share()?;
+                let weight = group.keys as f64 / keys;
+                Some((sum + share * weight, squares + (error * weight).powi(2)))
+            });
+        self.groups = Some(Estimate {
+            bytes,
+            bytes_error: squares.map(|squares| squares.sqrt().ceil() as u64),
+            lasting_share: lasting.map(|(share, squares)| (share, squares.sqrt())),
+        });
+    }
+
     /// The memory of all keys; `None` when there are keys and none was measured.
     pub fn bytes(&self) -> Option<u64> {
+        if let Some(groups) = self.groups {
+            return groups.bytes;
+        }
         if self.measured == 0 {
             return (self.keys == 0).then_some(0);
         }
@@ -59,6 +98,9 @@ impl Measure {
     ///
     /// `None` when too few were measured to tell.
     pub fn bytes_error(&self) -> Option<u64> {
+        if let Some(groups) = self.groups {
+            return groups.bytes_error;
+        }
         if self.measured == self.keys {
             return Some(0);
         }
@@ -73,6 +115,9 @@ impl Measure {
 
     /// The share of keys that do not expire, and by how much it may be off in 95 of 100 cases.
     pub fn lasting_share(&self) -> Option<(f64, f64)> {
+        if let Some(groups) = self.groups {
+            return groups.lasting_share;
+        }
         if self.measured == 0 {
             return None;
         }

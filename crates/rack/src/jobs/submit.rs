@@ -9,7 +9,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use keyrack_jobs::bee::{Backoff, Hive, Submission, Unique, checked_priority};
 
-use super::{Context, Hostname, JobHandle, JobId, Jobs, QueueName, Tag, Task, Tenant};
+use super::{Context, Hostname, JobHandle, JobId, Jobs, LimitName, QueueName, Tag, Task, Tenant};
 use crate::{Error, Keyrack, Result, rack::unix_ms};
 
 /// Who submits a job: [`Jobs`], a [`Keyrack`], or the [`Context`] of a running job.
@@ -125,6 +125,14 @@ impl<T: Task> Submit<T> {
         N: TryInto<Tenant, Error: Into<Error>>,
     {
         self.try_set(tenant.try_into(), Submission::tenant)
+    }
+
+    /// A limit of its queue that counts it, such as the host that it calls; repeatable. It starts when all of its limits let it.
+    pub fn limit<N>(self, limit: N) -> Self
+    where
+        N: TryInto<LimitName, Error: Into<Error>>,
+    {
+        self.try_set(limit.try_into(), |job, limit| job.limit(&limit))
     }
 
     /// A word by which it is found.

@@ -64,6 +64,20 @@ impl<S> Worker<S> {
         self
     }
 
+    /// How many jobs of all queues run at once. Queues that have jobs take turns by their weights ([`Worker::weight`]), and what
+    /// one does not need is for the others. Unless set, each queue has its own places only.
+    pub fn shared_concurrency(mut self, jobs: usize) -> Self {
+        self.inner = self.inner.shared_concurrency(jobs);
+        self
+    }
+
+    /// How many jobs of each queue that follows start for one of a queue of weight 1, from 1 to 100, if the queues share
+    /// their places; 1 unless set.
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.settings.weight = weight;
+        self
+    }
+
     /// How long an attempt may take at the jobs that follow, if neither the job nor its queue says so; half an hour unless set.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.time_limit = timeout;

@@ -140,6 +140,8 @@ async fn every_option_reaches_the_job() {
         .timeout(secs(30))
         .start_within(mins(1))
         .tenant("acme")
+        .limit("gpu")
+        .limit("api.example.com")
         .tags(["yearly", "2026"])
         .after(first.id().clone())
         .ttl(hours(1))
@@ -165,6 +167,7 @@ async fn every_option_reaches_the_job() {
     );
     assert_eq!(options.dependencies, [first.id().as_str()]);
     assert_eq!(options.preferred_hostname.as_deref(), Some("big-machine"));
+    assert_eq!(options.limits, ["gpu", "api.example.com"]);
     let backoff = options.own_backoff().expect("its own");
     assert_eq!((backoff.delay_ms, backoff.max_ms), (1_000.0, Some(9_000.0)));
 }
@@ -284,4 +287,34 @@ async fn what_a_handler_says_is_in_the_log_of_its_own_job() {
         let expected = [(LogLevel::Warn, first.as_str()), (LogLevel::Info, "in a task of its own")];
         assert_eq!(lines, expected);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queues_of_one_worker_share_its_places_by_weight_on_every_store() {
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Refund {
+        cents: u64,
+    }
+    impl Task for Refund {
+        const QUEUE: &str = "shop/refunds";
+        type Output = Receipt;
+    }
+    async fn refund(refund: Refund) -> Result<Receipt, BoxError> {
+        Ok(Receipt::of(refund.cents))
+    }
+    on_every_rack(async |rack| {
+        let jobs = rack.jobs();
+        let worker = jobs.worker().shared_concurrency(1);
+        let worker = worker.weight(3).on(charge).weight(1).on(refund).spawn();
+        let charged = Charge { cents: 1 }.submit(&jobs).await.expect("submitted");
+        let refunded = Refund { cents: 2 }.submit(&jobs).await.expect("submitted");
+        assert_eq!(charged.wait(PATIENCE).await.expect("a receipt"), Receipt::of(1));
+        assert_eq!(refunded.wait(PATIENCE).await.expect("a receipt"), Receipt::of(2));
+        worker.stop().await.expect("stopped");
+        let wrong = jobs.worker().weight(0).on(charge).run_until(std::future::ready(())).await;
+        let error = wrong.expect_err("no such weight");
+        assert_eq!(error.class(), Class::Invalid);
+        assert!(error.to_string().contains("weight: 0; give 1 to 100"), "{error}");
+    })
+    .await;
 }

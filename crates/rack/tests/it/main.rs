@@ -4,6 +4,7 @@ mod batches;
 mod jobs;
 mod limits;
 mod names;
+mod rollups;
 mod server;
 mod tasks;
 mod time;

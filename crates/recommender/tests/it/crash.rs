@@ -20,7 +20,7 @@ use keyrack_testkit::{RedisServer, on_every_store_at, simulated_store};
 use crate::world::{DAY_MS, NOON, app, dump, ms, recommender, sync};
 
 /// Loads that are cut off on each night of two.
-const CUTS: u64 = 100;
+const CUTS: u64 = 50;
 
 /// An app of several nights; enough rows for several pages of each table.
 fn night(number: u64) -> Memory {

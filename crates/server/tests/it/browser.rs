@@ -12,7 +12,9 @@ use serde_json::json;
 use crate::{calculations_pages, recommendations, services, site::Site};
 
 /// The key that confirms.
-const ENTER: &str = "\u{e007}";
+pub(crate) const ENTER: &str = "\u{e007}";
+/// The key that goes on to what can be chosen next.
+pub(crate) const TAB: &str = "\u{e004}";
 
 /// Longer than any of these tests holds a job.
 const LOCK: Duration = Duration::from_secs(60);
@@ -46,7 +48,7 @@ impl Visitor {
         self.browser.wait_until(&shown).await;
     }
 
-    async fn is_at(&self, path: &str) {
+    pub(crate) async fn is_at(&self, path: &str) {
         self.browser.wait_until(&format!("location.pathname === '{path}' && {LISTENS}")).await;
     }
 
@@ -121,6 +123,13 @@ async fn whole_life_of_a_job_by_keyboard() {
     browser.press(ENTER).await;
     visitor.has_status("queued").await;
     browser.press("c").await;
+    // Who presses Enter without looking has not said yes.
+    browser.wait_until("document.activeElement.matches('[data-no]')").await;
+    browser.press(ENTER).await;
+    browser.wait_until("!document.querySelector('details.confirm[open]')").await;
+    browser.press("c").await;
+    browser.wait_until("document.activeElement.matches('[data-no]')").await;
+    browser.press(TAB).await;
     browser.wait_until("document.activeElement.matches('button.danger')").await;
     browser.press(ENTER).await;
     visitor.has_status("canceled").await;
@@ -148,7 +157,12 @@ async fn many_failed_jobs_are_retried_with_the_bar_moving() {
     visitor.open("/find?queue=mail&place=failed").await;
     browser.click(".actions a").await;
     assert_eq!(browser.text("#count").await, "10,000 jobs");
-    browser.click("button.danger").await;
+    // So many are confirmed by typing how many there are.
+    browser.fill("[name=typed]", "999").await;
+    browser.click(".sure button").await;
+    visitor.shows("Type the number of jobs").await;
+    browser.fill("[name=typed]", "10,000").await;
+    browser.click(".sure button").await;
     // The bar is seen somewhere on its way, then at its end, and the page is not loaded again in between.
     browser.find("progress").await;
     browser.evaluate("(window.first = document.querySelector('progress').value)").await;
@@ -226,6 +240,8 @@ pub(crate) fn tour(job: &str) -> Vec<(&'static str, String)> {
         ("overview", "/".to_owned()),
         ("jobs", "/jobs".into()),
         ("queue", "/queues/emails".into()),
+        ("errors", "/errors".into()),
+        ("history", "/queues/emails/history?range=24h".into()),
         ("find", "/find".into()),
         ("job", format!("/jobs/{job}")),
         ("submit", "/submit?queue=emails".into()),
@@ -259,6 +275,16 @@ pub(crate) fn pictures() -> PathBuf {
 impl Site {
     /// Fills a queue with jobs that have failed.
     async fn fail_many(&self, queue: &str, n: usize) {
+        self.fail_with(queue, n, |_| "it broke").await;
+    }
+
+    /// Fills a queue with jobs that have failed, each for a reason.
+    pub(crate) async fn fail_with(
+        &self,
+        queue: &str,
+        n: usize,
+        reason: impl Fn(usize) -> &'static str,
+    ) {
         let jobs: Vec<_> = (0..n).map(|i| json!({"data": [i], "retries": 0})).collect();
         for jobs in jobs.chunks(2_000) {
             let answer = self.post(&format!("/api/1/queues/{queue}/jobs"), json!(jobs)).await;
@@ -268,8 +294,9 @@ impl Site {
         let worker = WorkerId::new(format!("host:1:hive:{queue}:w")).expect("a worker");
         let (mut failed, mut claimed) = (0, Claimed::default());
         while failed < n {
-            let end = End::Failed(Failure::fatal("it broke"));
-            let outcomes = claimed.jobs.iter().map(|job| Outcome::of(job, end.clone()));
+            let outcomes = claimed.jobs.iter().enumerate().map(|(at, job)| {
+                Outcome::of(job, End::Failed(Failure::fatal(reason(failed + at))))
+            });
             let outcomes: Vec<Outcome> = outcomes.collect();
             failed += outcomes.len();
             let settled = self.hive.settle(&queue, &worker, &outcomes, 100, LOCK).await;

@@ -35,6 +35,7 @@ mod connections;
 
 mod barriers;
 mod browser;
+mod failures;
 mod inert;
 mod pages;
 mod services;

@@ -101,6 +101,42 @@ async fn queue_is_paused_resumed_and_limited_by_forms() {
 }
 
 #[tokio::test]
+async fn one_tenant_and_one_named_limit_are_set_by_forms() {
+    let site = Site::start().await;
+    site.submit("mail", json!({})).await;
+    site.form("/queues/mail/limits", "concurrency=3").await;
+    let form = "name=acme&concurrency=2&rate_max=5&rate_s=1&weight=3&paused=yes";
+    let set = site.form("/queues/mail/tenant", form).await;
+    let page = site.follow(&set).await;
+    for line in ["acme: 2 at once", "acme: 5 starts per 1 s", "acme: 3 turns", "acme: paused"] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let set = site.form("/queues/mail/named-limit", "name=gpu&concurrency=1").await;
+    assert!(site.follow(&set).await.contains("gpu: 1 at once"));
+    let limits = site.get("/api/1/queues/mail/limits").await.ok();
+    assert_eq!(limits["concurrency"], 3, "what the forms do not show stays");
+    assert_eq!(limits["paused_tenants"], json!(["acme"]));
+    assert_eq!(limits["named"], json!({"gpu": {"concurrency": 1, "rate": null}}));
+    for (path, form, expected) in [
+        ("tenant", "name=acme&weight=101", "tenant_weights: 101; give 1 to 100"),
+        ("tenant", "name=acme&concurrency=0", "tenants: 0; give at least 1"),
+        ("tenant", "name=+&weight=2", "name: it is empty"),
+        ("named-limit", "name=gpu&rate_max=1", "give both numbers"),
+        ("named-limit", "name=gpu&concurrency=0", "named.concurrency: 0"),
+    ] {
+        let wrong = site.form(&format!("/queues/mail/{path}"), form).await;
+        let page = site.follow(&wrong).await;
+        assert!(page.contains(expected), "{expected}: {page}");
+        assert_eq!(site.get("/api/1/queues/mail/limits").await.ok(), limits, "{form}");
+    }
+    site.form("/queues/mail/tenant", "name=acme").await;
+    site.form("/queues/mail/named-limit", "name=gpu").await;
+    let limits = site.get("/api/1/queues/mail/limits").await.ok();
+    assert_eq!((&limits["tenants"], &limits["named"]), (&json!({}), &json!({})));
+    assert_eq!((&limits["tenant_weights"], &limits["paused_tenants"]), (&json!({}), &json!([])));
+}
+
+#[tokio::test]
 async fn queue_is_deleted_by_a_form_once_it_is_empty() {
     let site = Site::start().await;
     let jid = site.submit("mail", json!({})).await;
@@ -127,7 +163,12 @@ async fn pages_of_other_sites_can_send_no_form() {
         "/queues/mail/pause".into(),
         "/queues/mail/resume".into(),
         "/queues/mail/limits".into(),
+        "/queues/mail/tenant".into(),
+        "/queues/mail/named-limit".into(),
         "/queues/mail/delete".into(),
+        "/queues/mail/errors/e1/retry".into(),
+        "/queues/mail/errors/e1/mute".into(),
+        "/queues/mail/errors/e1/unmute".into(),
         "/bulk".into(),
         "/bulk/1/stop".into(),
         "/recurring/new".into(),

@@ -150,7 +150,7 @@ async fn limits_are_set_before_the_first_job_and_shown() {
         "completed_max": 5_000, "failed_max": null, "failed_ttl_ms": 60_000,
         "retries": 3, "backoff": {"kind": "exponential", "delay_ms": 1000.0, "max_ms": 60_000.0, "jitter": 0.5},
         "timeout_ms": 30_000, "wait_target_ms": 5_000,
-        "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [],
+        "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [], "named": {},
     });
     let unknown = site.put("/api/1/queues/emails/limits", limits.clone()).await;
     unknown.problem(404, "queue_not_found");
@@ -172,6 +172,9 @@ async fn limits_are_set_before_the_first_job_and_shown() {
         (json!({"backoff": {"delay_ms": 1000, "max_ms": 10}}), "backoff.max_ms"),
         (json!({"timeout_ms": 0}), "timeout_ms"),
         (json!({"wait_target_ms": 0}), "wait_target_ms"),
+        (json!({"named": {"gpu": {"concurrency": 0}}}), "named.concurrency"),
+        (json!({"named": {"gpu": {"rate": {"max": 1, "per_ms": 0}}}}), "named.rate.per_ms"),
+        (json!({"named": {"gpu": {"at_once": 1}}}), "named.gpu.at_once"),
     ] {
         let refused = site.put("/api/1/queues/emails/limits", limits).await;
         refused.problem(422, "invalid");
@@ -324,4 +327,34 @@ async fn a_queue_says_how_many_workers_it_needs() {
     let refused = site.get("/api/1/queues/emails/scaling?wait_target_ms=0").await;
     refused.problem(422, "invalid");
     assert_eq!(site.get("/api/1/queues/nobodys/scaling").await.status, 404);
+}
+
+#[tokio::test]
+async fn jobs_name_limits_and_are_told_which_holds_them() {
+    let site = Site::start().await;
+    let limits = json!({"named": {"gpu": {"concurrency": 1}, "api.example.com": {"rate": {"max": 5, "per_ms": 1000}}}});
+    site.put("/api/1/queues/renders/limits?create=true", limits).await.ok();
+    for n in 0..2 {
+        let job = json!({"jid": format!("r{n}"), "limits": ["gpu", "api.example.com"]});
+        site.submit("renders", job).await;
+    }
+    let claimed = site.claim("renders", "w", 10).await;
+    assert_eq!(claimed.len(), 1);
+    let why = site.get("/api/1/jobs/r1/why").await.ok();
+    let expected = json!({"reason": "named_limit", "name": "gpu", "limit": 1, "running": 1});
+    assert!(why["reasons"].as_array().expect("reasons").contains(&expected), "{why}");
+    let page = site.page("/jobs/r1").await;
+    assert!(page.contains("1 job with the limit &#34;gpu&#34; run"), "{page}");
+    let done = json!({"worker": "w", "attempt": 1, "result": null});
+    site.post("/api/1/jobs/r0/complete", done).await.ok();
+    assert_eq!(site.claim("renders", "w", 10).await[0]["jid"], "r1");
+    for (limits, expected) in [
+        (json!(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"]), "11 of them; at most 10"),
+        (json!([""]), "limits"),
+        (json!("gpu"), "limits"),
+    ] {
+        let refused = site.post("/api/1/queues/renders/jobs", json!({"limits": limits})).await;
+        assert_eq!(refused.status, 422, "{refused:?}");
+        assert!(refused.body.contains(expected), "{refused:?}");
+    }
 }

@@ -27,12 +27,14 @@ async fn every_option_reaches_the_job() {
         "jid": "mine", "data": [], "priority": -1, "delay": 1000, "dependencies": [other.as_str()],
         "dependenciesOnTags": true, "preferredHostname": "h", "retries": 0, "retryDelay": 7, "progressiveDelay": true,
         "ttl": 9, "failedTtl": 11, "tags": ["t"], "parent": other.as_str(), "tenant": "acme",
+        "limits": ["gpu", "api.example.com"],
     });
     site.submit("emails", job).await;
     let shown = site.get("/api/1/jobs/mine").await.ok();
     let options = json!({
         "priority": -1, "delay": 1000, "dependencies": ["other"], "dependenciesOnTags": true, "preferredHostname": "h",
         "retries": 0, "retryDelay": 7, "progressiveDelay": true, "ttl": 9, "failedTtl": 11,
+        "limits": ["gpu", "api.example.com"],
     });
     let too_high = site.post(PATH, json!({"priority": 11})).await;
     too_high.problem(422, "invalid");

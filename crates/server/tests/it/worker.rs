@@ -422,3 +422,81 @@ async fn a_server_that_stops_lets_go_of_those_who_wait() {
     let (stopped, ()) = tokio::join!(stopping, reading);
     stopped.expect("far sooner than those who wait would have had enough");
 }
+
+#[tokio::test]
+async fn one_claim_takes_jobs_of_several_queues_by_their_weights() {
+    let site = Site::start().await;
+    for queue in ["big", "small"] {
+        for n in 0..20 {
+            site.submit(queue, json!({"data": [n]})).await;
+        }
+    }
+    let queues = json!([{"queue": "big", "weight": 3}, {"queue": "small"}]);
+    let claim = async |max: usize| {
+        let body = json!({"worker": "w", "queues": queues, "max": max});
+        let claimed = site.post("/api/1/claim", body).await.ok();
+        claimed["jobs"].as_array().expect("jobs").clone()
+    };
+    let mut claimed = claim(12).await;
+    for _ in 0..4 {
+        claimed.extend(claim(1).await);
+    }
+    let n_big = claimed.iter().filter(|job| job["queue"] == "big").count();
+    assert_eq!((claimed.len(), n_big), (16, 12));
+    // Each is reported on by the worker's name.
+    for job in &claimed {
+        let done = json!({"worker": "w", "attempt": job["attempt"], "result": 1});
+        site.post(&format!("/api/1/jobs/{}/complete", id(job)), done).await.ok();
+    }
+    site.post("/api/1/queues/big/pause", json!({})).await.ok();
+    let body = json!({"worker": "w", "queues": queues, "max": 100});
+    let rest = site.post("/api/1/claim", body).await.ok();
+    assert_eq!(rest["jobs"].as_array().map(Vec::len), Some(16), "all of the other queue");
+    assert_eq!(rest["blocked"], json!({"big": "paused"}));
+}
+
+#[tokio::test]
+async fn a_claim_of_several_queues_waits_for_the_first_job_of_any() {
+    let site = Site::start().await;
+    let body = json!({"worker": "w", "queues": [{"queue": "a"}, {"queue": "b"}], "wait_s": 60});
+    let waiting = site.post("/api/1/claim", body);
+    let job = async {
+        // Whoever is registered has begun to wait, or is about to.
+        wait_until_async("the worker to be known", async || {
+            let stats = site.get("/api/1/queues/b").await;
+            stats.status == 200 && stats.json()["workers"] != json!([])
+        })
+        .await;
+        site.submit("b", json!({"data": [1]})).await
+    };
+    let (claimed, jid) = tokio::join!(waiting, job);
+    let claimed = claimed.ok();
+    assert_eq!(claimed["jobs"][0]["jid"], jid.as_str());
+    assert_eq!(claimed["jobs"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_claim_of_several_queues_says_what_is_wrong_with_it() {
+    let site = Site::start().await;
+    for (body, field) in [
+        (json!({"worker": "w", "queues": []}), "queues"),
+        (json!({"worker": "w", "queues": [{"queue": "a", "weight": 0}]}), "queues[0].weight"),
+        (json!({"worker": "w", "queues": [{"queue": "a", "weight": 101}]}), "queues[0].weight"),
+        (json!({"worker": "w", "queues": [{"queue": "a"}, {"queue": "a"}]}), "queues[1].queue"),
+        (json!({"worker": "w:1", "queues": [{"queue": "a"}]}), "worker"),
+        (json!({"worker": "w", "queues": [{"queue": "a"}], "max": 0}), "max"),
+        (json!({"worker": "w", "queues": [{"queue": "a"}], "max": 1001}), "max"),
+        (json!({"worker": "w", "queues": [{"queue": "a"}], "wait_s": 61}), "wait_s"),
+        (json!({"worker": "w", "queues": [{"queue": "a"}], "lock_s": 0}), "lock_s"),
+        (json!({"worker": "w", "queues": [{"queue": "a", "wait": 1}]}), "queues[0].wait"),
+    ] {
+        let refused = site.post("/api/1/claim", body.clone()).await;
+        refused.problem(422, "invalid");
+        assert_eq!(refused.field().as_deref(), Some(field), "{body}");
+    }
+    assert_eq!(site.get("/api/1/queues").await.ok()["queues"], json!([]), "nothing is stored");
+    let unnamed =
+        site.post("/api/1/claim", json!({"worker": "w", "queues": [{"queue": ""}]})).await;
+    unnamed.problem(422, "bad_name");
+    assert_eq!(unnamed.field().as_deref(), Some("queues[0].queue"));
+}

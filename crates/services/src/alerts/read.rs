@@ -6,14 +6,14 @@ use futures_util::future::try_join_all;
 use keyrack_files::{Entry, Files};
 use keyrack_jobs::{
     Error,
-    bee::{Filter, Hive, Place, Stats, keys::QueueName},
+    bee::{Filter, Hive, Place, QueueCounts, Stats, keys::QueueName},
     hot::{self, Producer},
 };
 
 use super::{AlertFacts, rules::RecentRules};
 use crate::{Services, cache::Cache};
 
-/// The most queues that are read: each takes a script call.
+/// The most queues that are read in full: each takes a script call.
 pub const QUEUES_MAX: usize = 200;
 /// How many of the latest failed jobs are read, and of how many queues, to find poison jobs.
 const FAILED_JOBS_MAX: usize = 20;
@@ -62,15 +62,16 @@ impl AlertFacts {
             services.file_facts(),
             services.census.latest(),
         );
-        let (queues, poison_jobs, store_error) = match queues {
-            Ok((queues, poison_jobs)) => (queues, poison_jobs, None),
-            Err(error) => (Vec::new(), Vec::new(), Some(error.to_string())),
+        let (queues, store_error) = match queues {
+            Ok(queues) => (queues, None),
+            Err(error) => (QueueFacts::default(), Some(error.to_string())),
         };
         AlertFacts {
             store_error,
             now_ms: services.store.now_ms(),
-            queues,
-            poison_jobs,
+            queues: queues.stats,
+            other_queues: queues.others,
+            poison_jobs: queues.poison_jobs,
             unknown_hot_jobs: unknown.unwrap_or_default(),
             recent_rules: rules.to_vec(),
             breaker,
@@ -82,19 +83,6 @@ impl AlertFacts {
 }
 
 impl Services {
-    /// What each queue holds, and how many more queues there are.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn queue_stats(&self) -> Result<(Vec<Stats>, usize), Error> {
-        let hive = &self.jobs().await?.hive;
-        let mut names = hive.queues().await?;
-        let left_out = names.len().saturating_sub(QUEUES_MAX);
-        names.truncate(QUEUES_MAX);
-        let stats = try_join_all(names.iter().map(|name| hive.stats(name))).await?;
-        Ok((stats, left_out))
-    }
-
     /// Files that wait to be deleted, as of a moment ago; `None` if they cannot be read.
     pub async fn file_facts(&self) -> Option<Arc<FileFacts>> {
         let read = async {
@@ -112,10 +100,33 @@ async fn unknown_hot_jobs(services: &Services) -> Result<u64, hot::Error> {
     Producer::new(services.store.clone()).unknown_depth().await
 }
 
-async fn queues(services: &Services) -> Result<(Vec<Stats>, Vec<(String, u64)>), Error> {
-    let (stats, _) = services.queue_stats().await?;
-    let poison_jobs = poison_jobs(&services.jobs().await?.hive, &stats).await?;
-    Ok((stats, poison_jobs))
+/// What is known of queues.
+#[derive(Default)]
+struct QueueFacts {
+    stats: Vec<Stats>,
+    others: Vec<QueueCounts>,
+    poison_jobs: Vec<(String, u64)>,
+}
+
+/// All queues: those in full in which something may be wrong, as far as there is room for them.
+async fn queues(services: &Services) -> Result<QueueFacts, Error> {
+    let counts = services.queue_counts().await?;
+    let hive = &services.jobs().await?.hive;
+    let mut places: Vec<usize> = (0..counts.len()).collect();
+    if counts.len() > QUEUES_MAX {
+        // Whatever fails or waits lets a rule speak that looks closer.
+        places.sort_by_key(|at| {
+            let one = &counts[*at];
+            std::cmp::Reverse((one.running > 0 || one.failed > 0, one.harm(), one.failed))
+        });
+    }
+    let (full, rest) = places.split_at(places.len().min(QUEUES_MAX));
+    let mut full = full.to_vec();
+    full.sort_unstable();
+    let stats = try_join_all(full.iter().map(|at| hive.stats(&counts[*at].queue))).await?;
+    let others = rest.iter().map(|at| counts[*at].clone()).collect();
+    let poison_jobs = poison_jobs(hive, &stats).await?;
+    Ok(QueueFacts { stats, others, poison_jobs })
 }
 
 /// Jobs that failed lately and whose workers died.

@@ -1,9 +1,12 @@
 //! Each rule, with what is just inside and just outside it.
 
 use keyrack_files::{Entry, Failure, File};
-use keyrack_jobs::bee::Minute;
+use keyrack_jobs::bee::{Minute, SILENT_MS, WorkerStats, keys::QueueName};
 
-use super::*;
+use super::{
+    queues::{GRACE_MS, OLD_MS},
+    *,
+};
 
 const NOW: u64 = 1_000 * MINUTE_MS;
 
@@ -46,8 +49,60 @@ fn healthy_queue_has_no_alert() {
 #[test]
 fn jobs_without_a_living_worker_are_broken() {
     let workers = vec![worker(NOW - SILENT_MS - 1, 0)];
-    let expected = [(Severity::Broken, "4 jobs queued and no worker is alive")];
-    check(Stats { workers, ..healthy() }, &expected);
+    let dead = Stats { workers, oldest_ms: Some(GRACE_MS), ..healthy() };
+    let text = "4 jobs queued and no worker is alive; the oldest has waited for 1 min";
+    check(dead.clone(), &[(Severity::Broken, text)]);
+    // A worker may just be starting.
+    check(Stats { oldest_ms: Some(GRACE_MS - 1), ..dead }, &[]);
+}
+
+#[test]
+fn failed_jobs_are_a_note_for_as_long_as_they_are_held() {
+    check(Stats { failed: 18, ..healthy() }, &[(Severity::Note, "18 failed jobs held")]);
+    let found = alerts(&AlertFacts { queues: vec![Stats { failed: 18, ..healthy() }], ..facts() });
+    assert_eq!(found[0].action, Some(AlertAction::Retry("mail".into())));
+    assert_eq!(found[0].page, AlertPage::Errors("mail".into()));
+}
+
+#[test]
+fn many_queues_with_one_trouble_are_one_alert() {
+    let dead = |n: u64| QueueCounts {
+        queue: QueueName::new(format!("q{n}")).expect("a name"),
+        paused: false,
+        queued: n,
+        delayed: 0,
+        running: 0,
+        failed: 0,
+        oldest_ms: Some(n * MINUTE_MS),
+        has_worker: false,
+    };
+    let others = |n| AlertFacts { other_queues: (1..=n).map(dead).collect(), ..facts() };
+    assert_eq!(alerts(&others(2)).len(), 2, "two are told of one by one");
+    let found = alerts(&others(304));
+    let [alert] = &found[..] else { panic!("one alert: {found:?}") };
+    assert_eq!(alert.subject, "304 queues");
+    let text = "have no worker: 46,360 jobs queued, the oldest has waited for 5 h";
+    assert_eq!((alert.text.as_str(), alert.count()), (text, 304));
+    assert_eq!(alert.page, AlertPage::Queues(QueueState::NoWorker));
+    assert_eq!(alert.members[0].subject, "q304", "the worst of them is the first");
+}
+
+#[test]
+fn the_most_harm_comes_first() {
+    let old = |name: &str, queued, minutes| Stats {
+        queue: name.into(),
+        queued,
+        oldest_ms: Some(minutes * MINUTE_MS),
+        ..healthy()
+    };
+    let queues = vec![old("few", 2, 60), old("many", 1_000, 6)];
+    let found = alerts(&AlertFacts { queues, ..facts() });
+    let subjects: Vec<&str> = found.iter().map(|alert| alert.subject.as_str()).collect();
+    assert_eq!(subjects, ["many", "few"]);
+    // What is broken comes before any harm.
+    let queues = vec![old("many", 100_000, 600)];
+    let store_error = Some("gone".into());
+    assert_eq!(alerts(&AlertFacts { queues, store_error, ..facts() })[0].subject, "store");
 }
 
 #[test]
@@ -115,12 +170,12 @@ fn worst_comes_first() {
     assert_eq!(
         found,
         [
-            "j1 poison job: 3 workers died running it",
             "store does not answer: gone",
+            "j1 poison job: 3 workers died running it",
             "hot queue 1 job without a handler",
             "lint 2 problems in the store",
-            "keys 1 key belongs to no family",
             "mail paused with 4 jobs queued",
+            "keys 1 key belongs to no family",
         ]
     );
 }

@@ -121,3 +121,6 @@ pub(super) const COMMANDS: &[Group] = &[
         ],
     },
 ];
+
+/// For types and sizes that only keys files declare. They are read and never written.
+pub(super) const OF_FILES: &[&str] = &["strlen", "xlen", "xrange", "xrevrange"];

@@ -33,6 +33,27 @@ fn what_is_wrong_with_a_body_is_told_by_its_field() {
 }
 
 #[test]
+fn a_value_out_of_range_is_told_with_what_is_allowed() {
+    for (number, expected) in [
+        ("-1", "-1; give a whole number from 0 to 4294967295"),
+        ("1e20", "1e+20; give a whole number from 0 to 4294967295"),
+        (
+            "\"5, expected u64\"",
+            "string \"5, expected u64\"; give a whole number from 0 to 4294967295",
+        ),
+        ("null", "null; give a whole number from 0 to 4294967295"),
+    ] {
+        let text = format!(r#"{{"inner": [{{"number": {number}}}]}}"#);
+        let body = parse::<Outer>(text.as_bytes()).expect_err("no such number").body();
+        let body = serde_json::to_value(body).expect("JSON");
+        assert_eq!(body["detail"], format!("inner[0].number: {expected}"));
+    }
+    let body = parse::<Outer>(br#"{"inner": [], "outer": 1}"#).expect_err("a stray field").body();
+    let body = serde_json::to_value(body).expect("JSON");
+    assert_eq!(body["detail"], "outer: unknown field `outer`, expected `inner` or `raw`");
+}
+
+#[test]
 fn what_is_no_json_is_told_with_its_place() {
     for text in ["", "{", "{\"inner\": [", "{\"inner\": []} more", "\u{0}", "{'inner': []}"] {
         check(text, "bad_json", None);

@@ -151,9 +151,3 @@ local function wake_tenants(queue)
     feed(queue, tenant)
   end
 end
-
--- A tenant's job runs no longer.
-local function left_worker(jid, queue, tenant)
-  call('SREM', tenant_running_key(queue, tenant), jid)
-  feed(queue, tenant)
-end

@@ -58,6 +58,12 @@ local function tenant_running_key(queue, tenant)
   return tag .. 'bee:s:running:' .. coded(queue) .. ':' .. coded(tenant)
 end
 
+local function limit_held_key(queue, limit) return tag .. 'bee:ss:held:' .. coded(queue) .. ':' .. coded(limit) end
+local function limit_running_key(queue, limit) return tag .. 'bee:s:limited:' .. coded(queue) .. ':' .. coded(limit) end
+local function limit_rate_key(queue, limit, rate_ms)
+  return tag .. 'bee:ss:limit-rate:' .. coded(queue) .. ':' .. coded(limit) .. ':' .. string.format('%.0f', rate_ms)
+end
+
 local function worker_locks_key(worker) return tag .. 'bee:s:locks:' .. coded_worker(worker) end
 local function lock_waits_key(worker, jid) return tag .. 'bee:str:lock-waits:' .. coded_worker(worker) .. ':' .. jid end
 

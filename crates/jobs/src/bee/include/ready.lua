@@ -9,12 +9,13 @@ local function announce_due(jid, queue, till)
 end
 
 -- Stores until when a job is delayed. Returns its history entry. Who asks for jobs is told when the first of them is due, so
--- others need not be announced, except for a job that was running: the end of its attempt may let another one start.
-local function delay_by(jid, queue, delay, was_running)
+-- others need not be announced, except for a job that was running: the end of its attempt may let another one start. `extra`
+-- is what the entry says besides.
+local function delay_by(jid, queue, delay, was_running, extra)
   local key, till = delayed_key(queue), string.format('%.14g', now + delay)
   call('ZADD', key, now + delay, jid)
   if was_running or call('ZRANGE', key, 0, 0)[1] == jid then announce_due(jid, queue, till) end
-  return entry('delayed', ',"till":' .. till)
+  return entry('delayed', ',"till":' .. till .. (extra or ''))
 end
 
 local function release(jid, job)

@@ -46,6 +46,9 @@ pub struct Options {
     /// When it has to have started, in unix milliseconds. Added by keyrack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_by: Option<u64>,
+    /// The limits of its queue that count it, by name. Added by keyrack.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 /// How often a job is tried again after failures, unless it says otherwise.
@@ -74,6 +77,7 @@ impl Default for Options {
             retry_jitter: None,
             timeout: None,
             start_by: None,
+            limits: Vec::new(),
         }
     }
 }
@@ -142,6 +146,7 @@ impl Options {
             retry_jitter: at_least_zero("retryJitter"),
             timeout: at_least_zero("timeout").map(|number| number as u64),
             start_by: at_least_zero("startBy").map(|number| number as u64),
+            limits: texts(stored.get("limits")),
         }
     }
 
@@ -219,6 +224,7 @@ mod tests {
         let steep = Backoff { kind: BackoffKind::Exponential, ..Backoff::default() };
         options.set_backoff(Backoff { max_ms: Some(60_000.5), jitter: Some(0.25), ..steep });
         options.own_retries = true;
+        options.limits = vec!["api.example.com".into()];
         assert_eq!(Options::parse(&options.to_json()), options);
         assert!(options.progressive_delay, "for Node");
     }

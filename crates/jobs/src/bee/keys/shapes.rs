@@ -19,6 +19,7 @@ pub(super) const OPTIONS: json::Schema = json::Object(&[
     ("retryJitter", json::Maybe(&json::Number)),
     ("timeout", json::Maybe(&json::Number)),
     ("startBy", json::Maybe(&json::Number)),
+    ("limits", json::Maybe(&json::LuaArray(&json::String))),
 ]);
 
 pub(super) const HISTORY: json::Schema = json::LuaArray(&json::Object(&[

@@ -9,7 +9,7 @@ use crate::{
     bee::{
         backoff::{Backoff, BackoffKind},
         job::DEFAULT_RETRY_DELAY_MS,
-        keys::{Hostname, Jid, QueueName, Tag, Tenant},
+        keys::{Hostname, Jid, LimitName, QueueName, Tag, Tenant},
     },
 };
 
@@ -70,6 +70,8 @@ pub struct SubmissionBody {
     pub parent: Option<String>,
     /// On whose behalf it runs.
     pub tenant: Option<String>,
+    /// The limits of its queue that count it, by name.
+    pub limits: Vec<String>,
     /// Which other submissions are for the same job.
     pub unique: Option<UniqueRequest>,
 }
@@ -106,6 +108,9 @@ impl SubmissionBody {
         }
         if let Some(tenant) = self.tenant {
             job = job.tenant(Tenant::new(tenant)?);
+        }
+        for limit in self.limits {
+            job = job.limit(&LimitName::new(limit)?);
         }
         let asked = BackoffWish {
             kind: self.backoff,
@@ -192,7 +197,7 @@ mod tests {
                 "dependenciesOnTags": true, "preferredHostname": "h", "retries": 2, "retryDelay": 7,
                 "backoff": "exponential", "retryDelayMax": 70, "retryJitter": 0.5, "timeout": 13, "startWithin": 17,
                 "ttl": 9, "failedTtl": 11, "tags": ["t"], "parent": "p", "tenant": "acme",
-                "unique": {"key": "k", "for": 19}}"#,
+                "limits": ["gpu", "api.example.com", "gpu"], "unique": {"key": "k", "for": 19}}"#,
         );
         let job = body.and_then(|body| body.to_queue(queue()).map_err(|error| error.to_string()));
         let job = job.expect("a job").prepare(NOW_MS).expect("a good job");
@@ -200,7 +205,7 @@ mod tests {
         assert_eq!((job.jid.as_str(), job.tags.as_str()), ("j", r#"["t"]"#));
         assert_eq!(
             job.options,
-            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11,"backoff":"exponential","retryDelayMax":70,"retryJitter":0.5,"timeout":13,"startBy":1000017}"#
+            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11,"backoff":"exponential","retryDelayMax":70,"retryJitter":0.5,"timeout":13,"startBy":1000017,"limits":["gpu","api.example.com"]}"#
         );
         let rest: serde_json::Value = serde_json::from_str(&job.rest).expect("JSON");
         assert_eq!((&rest["parent"], &rest["tenant"]), (&"p".into(), &"acme".into()));

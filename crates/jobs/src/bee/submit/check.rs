@@ -1,6 +1,6 @@
 //! Whether a job makes sense by itself.
 
-use super::{DELAY_MS_MAX, DEPENDENCIES_MAX, Submission, TAGS_MAX};
+use super::{DELAY_MS_MAX, DEPENDENCIES_MAX, LIMITS_MAX, Submission, TAGS_MAX};
 use crate::{
     Error,
     bee::{job::Options, keys::Jid},
@@ -28,6 +28,11 @@ impl Submission {
                 "tags",
                 format!("{} of them; at most {TAGS_MAX} are taken", self.tags.len()),
             ));
+        }
+        if options.limits.len() > LIMITS_MAX {
+            let reason =
+                format!("{} of them; at most {LIMITS_MAX} are taken", options.limits.len());
+            return Err(Error::invalid("limits", reason));
         }
         if self.dependencies.len() > DEPENDENCIES_MAX {
             let reason = format!(

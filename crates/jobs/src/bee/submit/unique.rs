@@ -44,8 +44,15 @@ enum By {
 enum Scope {
     Until(UniqueUntil),
     For(u64),
-    Debounce { quiet: u64, longest: u64 },
-    Fold { time: u64 },
+    /// The same, under the name that it was asked for.
+    Throttle(u64),
+    Debounce {
+        quiet: u64,
+        longest: u64,
+    },
+    Fold {
+        time: u64,
+    },
 }
 
 /// What ends the time in which a job stands for others.
@@ -116,7 +123,7 @@ impl Unique {
 
     /// The first job runs, and what is submitted in this time after it is dropped.
     pub fn throttle(self, time: Duration) -> Unique {
-        self.for_time(time)
+        Unique { scope: Scope::Throttle(whole_ms(time)), ..self }
     }
 
     /// The first job runs, and one more for all that are submitted in this time after it: when the time is over, with the
@@ -141,7 +148,9 @@ impl Unique {
         match self.scope {
             Scope::Until(_) => {}
             Scope::For(time) => check_time("unique.for", Some(time))?,
-            Scope::Fold { time } => check_time("unique.throttle", Some(time))?,
+            Scope::Throttle(time) | Scope::Fold { time } => {
+                check_time("unique.throttle", Some(time))?;
+            }
             Scope::Debounce { quiet, longest } => {
                 check_time("unique.debounce", Some(quiet))?;
                 check_time("unique.debounceMax", Some(longest))?;
@@ -163,7 +172,7 @@ impl Unique {
             return Err(Error::invalid("unique.by", "id, but the job has none; give it an id"));
         }
         match self.scope {
-            Scope::Until(UniqueUntil::Ended) | Scope::For(_) => Ok(()),
+            Scope::Until(UniqueUntil::Ended) | Scope::For(_) | Scope::Throttle(_) => Ok(()),
             _ => Err(Error::invalid(
                 "unique.by",
                 "id, which no other job can have before this one has ended; give args or a key",
@@ -198,7 +207,7 @@ impl Unique {
         let mut unique = match self.scope {
             Scope::Until(UniqueUntil::Started) => json!({ "till": "started" }),
             Scope::Until(UniqueUntil::Ended) => json!({ "till": "ended" }),
-            Scope::For(time) => json!({ "time": time }),
+            Scope::For(time) | Scope::Throttle(time) => json!({ "time": time }),
             Scope::Debounce { quiet, longest } => json!({ "debounce": quiet, "longest": longest }),
             Scope::Fold { time } => json!({ "time": time, "fold": true }),
         };
@@ -266,7 +275,7 @@ impl UniqueRequest {
                 "unique.throttle",
                 self.throttle.map(|time| match self.fold {
                     true => Scope::Fold { time },
-                    false => Scope::For(time),
+                    false => Scope::Throttle(time),
                 }),
             ),
         ];

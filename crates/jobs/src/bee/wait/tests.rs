@@ -5,9 +5,9 @@ use keyrack_testkit::{on_every_store, wait_until_async};
 
 use super::*;
 use crate::bee::{
-    Care, Failure, Limits, Status, Submission,
+    Care, Failure, Job, Limits, Status, Submission, WorkerInfo,
     keys::Jid,
-    test_support::{completed, queue},
+    test_support::{completed, queue, simulated_hive},
 };
 
 /// Longer than anything takes.
@@ -213,4 +213,134 @@ async fn a_claim_wakes_when_the_queue_is_resumed_and_when_a_limit_has_room() {
     let job = hive.job(&first).await.expect("the job");
     hive.end(&its.worker, &job, completed("1")).await;
     assert_eq!(task.await.expect("no panic"), [second.as_str()]);
+}
+
+/// A claim of a new worker that has said what it is, as the HTTP API does.
+async fn registered(hive: &Hive, max: usize) -> Claim {
+    let claim = claim(hive, max);
+    let info = WorkerInfo {
+        started_at: hive.now_ms(),
+        concurrency: max as u64,
+        lock_ms: claim.lock.as_millis() as u64,
+        listens: false,
+        isolates: true,
+        stop_ms: None,
+        version: None,
+    };
+    let kept = hive.heartbeat(&claim.queue, &claim.worker, claim.lock, Some(&info)).await;
+    kept.expect("registered");
+    claim
+}
+
+/// What a claim brings without waiting, and what blocks more.
+async fn take_now(waiters: &Waiters, claim: &Claim) -> (Vec<Job>, Option<Blocked>) {
+    let claimed = waiters.claim(claim, Duration::ZERO).await.expect("claimed").keep();
+    (claimed.jobs, claimed.blocked)
+}
+
+async fn bury(hive: &Hive, claim: &Claim) {
+    let gone = std::slice::from_ref(&claim.worker);
+    hive.sweep(&claim.queue, &Care::KEYRACK, "", gone).await.expect("swept");
+}
+
+#[tokio::test]
+async fn a_job_that_kills_workers_which_say_nothing_fails_and_its_neighbours_do_not() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let waiters = Waiters::new(&hive);
+        for name in ["a", "b", "poison", "c", "d"] {
+            hive.put(name).await;
+        }
+        let is_poison = |job: &Job| job.args()[0] == "poison";
+        let (mut n_lost, mut ended) = (0, Vec::new());
+        while ended.len() < 4 || n_lost < 3 {
+            let claim = registered(&hive, 10).await;
+            let (jobs, _) = take_now(&waiters, &claim).await;
+            assert!(!jobs.is_empty(), "{n_lost} workers lost, {ended:?} ended");
+            if jobs.iter().any(is_poison) {
+                n_lost += 1;
+                bury(&hive, &claim).await;
+                continue;
+            }
+            for job in &jobs {
+                assert_eq!(jobs.len(), 1, "all lost workers with it, so each is alone");
+                ended.push(job.args()[0].to_string());
+                hive.end(&claim.worker, job, completed("1")).await;
+            }
+        }
+        assert_eq!(n_lost, 3);
+        let stats = hive.stats(&queue()).await.expect("stats");
+        assert_eq!((stats.failed, stats.queued, stats.running), (1, 0, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_that_has_lost_workers_waits_for_one_without_other_jobs_and_keeps_it_to_itself() {
+    on_every_store(async |store| {
+        let hive = Hive::open(store).await.expect("a hive");
+        let waiters = Waiters::new(&hive);
+        let suspect = hive.put("suspect").await;
+        for _ in 0..2 {
+            let claim = registered(&hive, 1).await;
+            assert_eq!(take_now(&waiters, &claim).await.0.len(), 1);
+            bury(&hive, &claim).await;
+        }
+        // A worker that has a job passes the suspect by.
+        let tail = registered(&hive, 5).await;
+        let busy = registered(&hive, 5).await;
+        for name in ["a", "b", "c"] {
+            hive.put(name).await;
+        }
+        hive.submit(Submission::to(queue()).arg("first").priority(10.0)).await.expect("submitted");
+        let one = Claim { max: 1, ..busy.clone() };
+        let (first, _) = take_now(&waiters, &one).await;
+        assert_ne!(first[0].jid(), suspect.as_str());
+        let (others, blocked) = take_now(&waiters, &busy).await;
+        assert!(others.iter().all(|job| job.jid() != suspect.as_str()), "{others:?}");
+        assert_eq!(blocked, Some(Blocked::Quarantine));
+        // One without jobs gets it and nothing beside it, however much it asks for.
+        let (alone, blocked) = take_now(&waiters, &tail).await;
+        assert_eq!(alone.iter().map(Job::jid).collect::<Vec<_>>(), [suspect.as_str()]);
+        assert_eq!(blocked, Some(Blocked::Quarantine));
+        hive.put("d").await;
+        assert_eq!(take_now(&waiters, &tail).await, (Vec::new(), Some(Blocked::Quarantine)));
+        let outcome = Outcome::of(&alone[0], completed("1"));
+        let (verdicts, next) = waiters.settle(vec![outcome], &tail).await.expect("settled");
+        assert_eq!(verdicts, [Verdict::Ok]);
+        assert!(!next.is_empty(), "the call that ends it brings others");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_that_waits_long_to_run_alone_is_not_passed_by_forever() {
+    let (hive, clock) = simulated_hive().await;
+    let waiters = Waiters::new(&hive);
+    let suspect = hive.put("suspect").await;
+    for _ in 0..2 {
+        let claim = registered(&hive, 1).await;
+        assert_eq!(take_now(&waiters, &claim).await.0.len(), 1);
+        bury(&hive, &claim).await;
+    }
+    let other = registered(&hive, 1).await;
+    let busy = registered(&hive, 1).await;
+    let first = hive.take(&other.worker, 1).await;
+    assert_eq!(first[0].jid(), suspect.as_str(), "this one takes care itself");
+    hive.put("held").await;
+    let (held, _) = take_now(&waiters, &busy).await;
+    assert_eq!(held.len(), 1);
+    hive.end(&other.worker, &first[0], End::Released).await;
+    for name in ["a", "b"] {
+        hive.put(name).await;
+    }
+    let (passed, blocked) = take_now(&waiters, &busy).await;
+    assert_eq!((passed.len(), blocked), (1, Some(Blocked::Quarantine)));
+    clock.advance_ms(11_000);
+    assert_eq!(take_now(&waiters, &busy).await, (Vec::new(), Some(Blocked::Quarantine)));
+    // Free of other jobs, it gets that one before the others.
+    hive.end(&busy.worker, &held[0], completed("1")).await;
+    hive.end(&busy.worker, &passed[0], completed("1")).await;
+    let (alone, _) = take_now(&waiters, &busy).await;
+    assert_eq!(alone.iter().map(Job::jid).collect::<Vec<_>>(), [suspect.as_str()]);
 }

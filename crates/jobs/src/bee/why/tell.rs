@@ -61,6 +61,15 @@ fn reason_in_words(reason: &Reason, now: u64) -> String {
             duration(*per_ms),
             duration(again_at.saturating_sub(now))
         ),
+        Reason::NamedLimit { name, limit, running } => format!(
+            "{} with the limit \"{name}\" run and {limit} may at once",
+            counted(*running, "job")
+        ),
+        Reason::NamedRate { name, max, per_ms, again_at } => format!(
+            "{max} with the limit \"{name}\" may start in {} and have; the next may in {}",
+            duration(*per_ms),
+            duration(again_at.saturating_sub(now))
+        ),
         Reason::TenantTurn { tenant, ahead } => {
             format!("{} of its tenant \"{tenant}\" come first", counted(*ahead, "other job"))
         }

@@ -17,6 +17,7 @@ use super::{
     Duplicates, OnSettled, QueueRegistration, Settings,
     context::{Context, ForHandlers, Stop},
     maintenance::{follow_orders, maintain, wait_after, why_gone},
+    places::PlacesOfQueue,
     prefetch::Prefetch,
     quarantine::Quarantine,
     registry::Registry,
@@ -102,6 +103,8 @@ pub(super) struct QueueWorker {
     /// Jobs that were claimed ahead, and when, first to run first.
     line: VecDeque<(Instant, Context)>,
     prefetch: Prefetch,
+    /// What it may use of the places of all queues of its worker, if they share them.
+    places: Option<PlacesOfQueue>,
     /// Jobs that calls under way may still bring.
     reserved: usize,
     /// Whether there may be jobs to claim.
@@ -122,6 +125,7 @@ impl QueueWorker {
         care: Care,
         drain: Duration,
         quarantine: Quarantine,
+        places: Option<PlacesOfQueue>,
         settled: Option<Arc<OnSettled>>,
     ) -> Result<QueueWorker, Error> {
         let worker = hive.new_worker(&registration.queue)?;
@@ -161,6 +165,7 @@ impl QueueWorker {
             busy: 0,
             line: VecDeque::new(),
             prefetch,
+            places,
             reserved: 0,
             hungry: true,
             blocked: None,
@@ -248,6 +253,7 @@ impl QueueWorker {
                     self.take(reply).await;
                 }
                 ask = self.wakeups.next(any_end) => self.note_wakeup(ask),
+                () = PlacesOfQueue::changed(&mut self.places) => {}
                 () = sleep_until(wakes_at) => self.wake(),
                 _ = stopping.changed(), if deadline.is_none() => {}
             }
@@ -367,11 +373,17 @@ impl QueueWorker {
     /// Begins a call if there is something to settle or to ask for. True if it did.
     fn call_if_worthwhile(&mut self, is_stopping: bool) -> bool {
         let now = Instant::now();
+        self.note_places();
+        if is_stopping {
+            self.rest();
+        }
         if self.not_before.is_some_and(|at| at > now) {
+            self.rest();
             return false;
         }
-        // A limit that is shared with others is not for holding jobs that do not run.
-        let ahead = if self.blocked.is_none() { self.prefetch.ahead(now) } else { 0 };
+        // What is shared with others is not for holding jobs that do not run.
+        let is_shared = self.blocked.is_some() || self.places.is_some();
+        let ahead = if is_shared { 0 } else { self.prefetch.ahead(now) };
         let calls_max = if ahead > 0 { QUICK_CALLS_MAX } else { CALLS_MAX };
         if self.calls.len() >= calls_max {
             return false;
@@ -383,9 +395,13 @@ impl QueueWorker {
         // A reservation is worth its calls when it is a large one.
         let is_waiting = self.busy == 0 && self.line.is_empty();
         let wants_jobs = !is_stopping && (!reserves || 2 * free >= batch || is_waiting);
-        let max = if wants_jobs { free.min(batch) } else { 0 };
+        let wanted = if wants_jobs { free.min(batch) } else { 0 };
         let has_due = self.reservations.has_due(now);
-        if self.outcomes.is_empty() && !has_due && (max == 0 || !self.hungry) {
+        let has_ends = !self.outcomes.is_empty() || has_due;
+        // A settlement may as well ask for jobs, unless other queues would have to wait for the answer.
+        let asks = self.hungry || (has_ends && self.places.is_none());
+        let max = if asks { self.granted(wanted) } else { 0 };
+        if !has_ends && max == 0 {
             return false;
         }
         let (closes, mut outcomes) = match self.reservations.take_due(now) {
@@ -403,6 +419,25 @@ impl QueueWorker {
         true
     }
 
+    /// How many of so many jobs there are places for.
+    fn granted(&mut self, wanted: usize) -> usize {
+        match &mut self.places {
+            Some(places) if wanted > 0 => places.grant(wanted),
+            _ => wanted,
+        }
+    }
+
+    /// Lets the other queues of the worker have what this one cannot use now.
+    fn rest(&self) {
+        self.places.iter().for_each(PlacesOfQueue::rest);
+    }
+
+    fn note_places(&self) {
+        if let Some(places) = &self.places {
+            places.set_used(self.busy + self.line.len() + self.reserved);
+        }
+    }
+
     /// Whether Node's programs may use the queue too, as its timings tell.
     fn shares_queue(&self) -> bool {
         self.care.waits_max > 0
@@ -418,6 +453,11 @@ impl QueueWorker {
     async fn take(&mut self, reply: SettleReply) {
         let SettleReply { call, result, n_claimed } = reply;
         self.reserved -= call.max;
+        if let Some(places) = &self.places
+            && n_claimed < call.max
+        {
+            places.not_filled(call.max - n_claimed);
+        }
         match result {
             Ok(settled) => {
                 if self.backoff > BACKOFF_MIN {

@@ -43,8 +43,14 @@ pub(super) async fn send(
     shared.registry.begun.fetch_add(1, Ordering::SeqCst);
     let Shared { hive, queue, worker, .. } = &*shared;
     let SettleCall { outcomes, max, reserve, closes } = &call;
-    let request =
-        SettleAndClaim { outcomes, max: *max, lock, reserve: *reserve, closes: closes.clone() };
+    let request = SettleAndClaim {
+        outcomes,
+        max: *max,
+        lock,
+        reserve: *reserve,
+        closes: closes.clone(),
+        alone_after: None,
+    };
     let mut result = hive.settle_and_claim(queue, worker, &request).await;
     let n_claimed = result.as_ref().map_or(0, |settled| settled.claimed.jobs.len());
     if let Ok(settled) = &mut result {

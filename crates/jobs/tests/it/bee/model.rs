@@ -32,6 +32,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+pub(super) use random::Random;
 use steps::{Plan, Step};
 use world::World;
 

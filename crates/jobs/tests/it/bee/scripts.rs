@@ -9,7 +9,7 @@ use std::{
 };
 
 use keyrack_jobs::bee::keys::{
-    self, Group, Hostname, Jid, JobHash, QueueName, RateMs, Tag, Tenant, WorkerId,
+    self, Group, Hostname, Jid, JobHash, LimitName, QueueName, RateMs, Tag, Tenant, WorkerId,
 };
 use keyrack_keys::{Key, Layout};
 use keyrack_store::{Script, Source, Store};
@@ -19,10 +19,10 @@ use keyrack_testkit::RedisServer;
 const GLOBAL: [&str; 2] = ["queues", "hive_options"];
 
 /// What the generated script calls its arguments: the parameters of the functions that make keys.
-const PARAMETERS: [&str; 8] =
-    ["jid", "name", "queue", "hash", "tenant", "worker", "host", "rate_ms"];
+const PARAMETERS: [&str; 9] =
+    ["jid", "name", "queue", "hash", "tenant", "worker", "host", "rate_ms", "limit"];
 /// Names with everything that has a meaning in keys or patterns; ids of jobs are never coded.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "mail~0192-x_y.z",
     "a tag: 100% {of} *?[]\\^é",
     "ein: Name {mit} 50% *",
@@ -31,12 +31,13 @@ const NAMES: [&str; 8] = [
     "ho-st:1:u_u:q ü%*:x{y}",
     "höst.example",
     "86400000",
+    "api:example.com/v1 50% {x}",
 ];
 
 /// The keys as they are declared, by the names of their families.
 fn declared() -> BTreeMap<&'static str, Key> {
     let group = Group::new("bee").expect("a group");
-    let [jid, name, queue, hash, tenant, worker, host, rate_ms] = NAMES;
+    let [jid, name, queue, hash, tenant, worker, host, rate_ms, limit] = NAMES;
     let (jid, name) = (Jid::new(jid).expect("an id"), Tag::new(name).expect("a tag"));
     let (queue, hash) =
         (QueueName::new(queue).expect("a queue"), JobHash::new(hash).expect("a hash"));
@@ -44,6 +45,7 @@ fn declared() -> BTreeMap<&'static str, Key> {
     let worker = WorkerId::new(worker).expect("a worker");
     let host = Hostname::new(host).expect("a host");
     let rate_ms = RateMs::new(rate_ms.parse().expect("a number")).expect("a time");
+    let limit = LimitName::new(limit).expect("a limit");
     BTreeMap::from([
         ("job", keys::job(&jid, &group)),
         ("logs", keys::logs(&jid, &group)),
@@ -82,6 +84,9 @@ fn declared() -> BTreeMap<&'static str, Key> {
         ("tenant_running", keys::tenant_running(&queue, &tenant, &group)),
         ("tenant_wakes", keys::tenant_wakes(&queue, &group)),
         ("tenant_rate", keys::tenant_rate(&queue, &tenant, &rate_ms, &group)),
+        ("limit_held", keys::limit_held(&queue, &limit, &group)),
+        ("limit_running", keys::limit_running(&queue, &limit, &group)),
+        ("limit_rate", keys::limit_rate(&queue, &limit, &rate_ms, &group)),
         ("worker_locks", keys::worker_locks(&worker, &group)),
         ("lock_waits", keys::lock_waits(&worker, &jid, &group)),
         ("queue_events", keys::queue_events(&queue, &group)),

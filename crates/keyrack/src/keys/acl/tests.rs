@@ -70,6 +70,42 @@ fn foreign_keys_are_for_reading_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn keys_of_files_are_read_and_not_written() {
+    let text = "[document]\nname = \"shop\"\n[parts]\nid = \"integer\"\n[keys.visits]\n\
+                template = \"visits:<id>\"\ntype = \"stream\"\nmax_items = 5\n\
+                fields = { at = \"unix-ms\" }\n";
+    let source = keyrack_keys::file::Source { name: "shop.keys.toml", text };
+    let documents = keyrack_keys::file::read(&[source]).unwrap();
+    let mut families: Vec<&[&'static Family]> = vec![documents[0].families.as_slice()];
+    families.extend(keyrack_contract::own());
+    let registry = Registry::new(&families);
+    let user = AclUser {
+        name: "keyrack",
+        password: Some(PASSWORD),
+        layout: Layout::Documented,
+        projects: AclProjects::Named(&[]),
+    };
+    let line = acl_user(&user, &registry);
+    let words: Vec<&str> = line.split(' ').collect();
+    assert!(words.contains(&"%R~visits:[0-9]*") && !words.contains(&"~visits:[0-9]*"), "{line}");
+    let server = server();
+    set_user(&server, &line);
+    let mut add = redis::cmd("XADD");
+    add.arg(&["visits:7", "*", "at", "soon"]).exec(&mut server.connection()).unwrap();
+    let store = open(&server.url()).await;
+    let report = keyrack_lint::lint(&store, &registry, &Options::default(), |_| {}).await.unwrap();
+    let found: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("KL08 visits:7: field \"at\""), "{found:?}");
+    let mut newest = redis::cmd("XREVRANGE");
+    newest.arg(&["visits:7", "+", "-", "COUNT", "1"]);
+    newest.query_async::<redis::Value>(&mut store.connection()).await.unwrap();
+    let deleted = redis::cmd("DEL").arg("visits:7").exec_async(&mut store.connection()).await;
+    assert_eq!(deleted.unwrap_err().code(), Some("NOPERM"));
+    assert!(!line_for(Layout::Documented, "", "").contains("+xrevrange"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn line_loads_from_an_acl_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("users.acl");
@@ -303,6 +339,8 @@ const NOT_SENT: &[(&str, &str)] = &[
     ("keyrack/src/keys/migrate/place.rs", "dump"),
     ("keyrack/src/keys/migrate/place.rs", "lset"),
     // For types and sizes that only keys files declare.
+    ("dashboard/src/key/content.rs", "xlen"),
+    ("dashboard/src/key/content.rs", "xrevrange"),
     ("lint/src/content.rs", "xrange"),
     ("lint/src/infer/guess.rs", "xrange"),
     ("lint/src/subject.rs", "strlen"),

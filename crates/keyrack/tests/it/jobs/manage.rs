@@ -166,7 +166,7 @@ fn limits_are_set_one_by_one_and_lifted() {
         "concurrency": null, "rate": { "max": 10, "per_ms": 1000 }, "tenant_concurrency": 2,
         "tenants": { "acme": 3, "b": 1 }, "completed_max": null, "failed_max": null, "failed_ttl_ms": null,
         "retries": null, "backoff": null, "timeout_ms": null, "wait_target_ms": null,
-        "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [],
+        "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [], "named": {},
     });
     assert_eq!(world.json("jobs limits q"), expected);
     let lifted = world.printed(
@@ -212,4 +212,35 @@ fn stats_say_when_a_queue_has_deleted_ended_jobs_before_their_time() {
         world.printed("jobs stats q").contains("1; 2 deleted before their ttl in the last hour")
     });
     assert_eq!(world.json("jobs stats q")[0]["dropped"], 2);
+}
+
+#[test]
+fn jobs_name_limits_which_are_set_shown_and_lifted() {
+    let world = World::new();
+    let jobs =
+        ["1", "2"].map(|n| world.submit(&format!("{n} --limit gpu --limit api.example.com")));
+    let set =
+        world.printed("jobs limits q --limit gpu=1 --limit gpu=9/1s --limit api.example.com=10/1s");
+    assert_eq!(
+        set,
+        "10 starts per 1s with the limit \"api.example.com\"\n1 at once with the limit \"gpu\"\n\
+         9 starts per 1s with the limit \"gpu\"\n"
+    );
+    let named = &world.json("jobs limits q")["named"];
+    let rate = json!({ "concurrency": null, "rate": { "max": 10, "per_ms": 1000 } });
+    assert_eq!(named["api.example.com"], rate);
+    world.drain("--concurrency 2", "echo null");
+    assert!(jobs.iter().all(|jid| world.status(jid) == "completed"), "one after the other");
+    let lifted = world.printed("jobs limits q --limit gpu=none --limit api.example.com=none");
+    assert_eq!(lifted, "no limits\n");
+    for (typed, expected) in [
+        ("jobs limits q --limit gpu=0", "named.concurrency: 0 for \"gpu\"; give at least 1"),
+        ("jobs limits q --limit gpu=1/0s", "--limit"),
+        ("jobs limits q --limit gpu", "expected NAME=N, NAME=N/TIME or NAME=none"),
+    ] {
+        let run = world.run(typed);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(expected), "{run:?}");
+    }
+    assert_eq!(world.printed("jobs limits q"), "no limits\n");
 }

@@ -12,7 +12,7 @@ fn every_option_reaches_the_job() {
     let (before, parent) = (world.submit("0"), world.submit("0"));
     let jid = world.submit(&format!(
         "1 \"two\" [3] --priority -2.5 --delay 5m --tag a --tag b --after {before} --after-tags --parent {parent} \
-         --tenant acme --host worker-7 --retries 2 --retry-delay 1m30s --progressive --ttl 7d --id my-own"
+         --tenant acme --limit gpu --limit api.example.com --host worker-7 --retries 2 --retry-delay 1m30s --progressive --ttl 7d --id my-own"
     ));
     assert_eq!(jid, "my-own");
     let job = world.job(&jid);
@@ -22,7 +22,7 @@ fn every_option_reaches_the_job() {
         json!({
             "priority": -2.5, "delay": 300_000, "dependencies": [before], "dependenciesOnTags": true,
             "preferredHostname": "worker-7", "retries": 2, "retryDelay": 90_000, "progressiveDelay": true,
-            "ttl": 604_800_000,
+            "ttl": 604_800_000, "limits": ["gpu", "api.example.com"],
         })
     );
     assert_eq!((&job["tags"], &job["tenant"]), (&json!(["a", "b"]), &json!("acme")));

@@ -145,3 +145,54 @@ fn what_a_command_says_is_in_the_log_of_its_job() {
     let shown = world.run(&format!("jobs show {jid}")).stdout;
     assert!(shown.contains("progress    70  (attempt 2"), "{shown}");
 }
+
+#[test]
+fn file_has_commands_for_many_queues_in_one_process() {
+    let world = World::new();
+    let submit = |queue: &str, n: usize| {
+        let run = world.run(&format!("jobs submit {queue} {n}"));
+        run.stdout.trim().to_owned()
+    };
+    let jobs: Vec<String> = (0..3).map(|n| submit("mail/send", n)).collect();
+    let other = submit("reports", 7);
+    let file = world.path("work.toml");
+    let text = r#"
+        concurrency = 2
+        [queues.'mail/send']
+        exec = 'echo "\"$KEYRACK_QUEUE\""'
+        weight = 3
+        [queues.reports]
+        command = ['echo', '{"done": true}']
+        concurrency = 2
+        timeout = '1m'
+    "#;
+    std::fs::write(&file, text).expect("written");
+    let run = world.run("work --drain --file work.toml");
+    assert!(run.stderr.contains("working on \"mail/send\", \"reports\""), "{run:?}");
+    for jid in &jobs {
+        assert_eq!(world.job(jid)["result"], "mail/send");
+    }
+    assert_eq!(world.job(&other)["result"], json!({"done": true}));
+}
+
+#[test]
+fn file_that_makes_no_sense_runs_nothing_and_says_why() {
+    let world = World::new();
+    let jid = world.submit("1");
+    for (text, code, expected) in [
+        ("[queues.q]\nexec = 'true'\nweight = 0\n", 2, "queues.\"q\".weight: 0; give 1 to 100"),
+        ("[queues.q]\nexec = 'true'\nretries = 1\n", 2, "unknown field `retries`"),
+        ("concurrency = 1\n", 2, "it names no queue"),
+        ("[queues.q]\ncommand = ['no-such-program']\n", 3, "there is no program"),
+    ] {
+        std::fs::write(world.path("work.toml"), text).expect("written");
+        let run = Run::of(world.keyrack("work --drain --file work.toml"));
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert!(run.stderr.contains(expected), "{run:?}");
+    }
+    let both = Run::of(world.keyrack("work q --file work.toml --exec true"));
+    assert_eq!(both.code, Some(2), "{both:?}");
+    let missing = Run::of(world.keyrack("work --file no.toml"));
+    assert_eq!(missing.code, Some(3), "{missing:?}");
+    assert_eq!(world.status(&jid), "queued");
+}

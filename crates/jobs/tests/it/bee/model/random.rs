@@ -2,14 +2,14 @@
 
 /// A small random source with a seed.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(in crate::bee) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Random {
+    pub(in crate::bee) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(in crate::bee) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -17,21 +17,21 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(in crate::bee) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
     /// True once in `n` times.
-    pub(super) fn once_in(&mut self, n: usize) -> bool {
+    pub(in crate::bee) fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(in crate::bee) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
     /// A few of the items, mostly none.
-    pub(super) fn some<T: Copy>(&mut self, items: &[T]) -> Vec<T> {
+    pub(in crate::bee) fn some<T: Copy>(&mut self, items: &[T]) -> Vec<T> {
         let n = self.pick(&[0, 0, 0, 1, 1, 2]);
         (0..n).map(|_| self.pick(items)).collect()
     }

@@ -216,6 +216,7 @@ impl World {
             lock: self.care.lock,
             reserve: call.reserve,
             closes: call.closing(),
+            alone_after: None,
         };
         let answer = self.hive.settle_and_claim(&queue_name(queue), worker, &request).await;
         let answer = answer.map_err(failed)?;
