@@ -48,7 +48,7 @@ fn told(heard: &StreamItem) -> String {
             to_json(&EventRecord { r#type: "gap", id: "", queue: "", job: None, progress: None })
         }
         StreamItem::Event(event) => {
-            let Event { kind, jid, queue, job, progress } = &**event;
+            let Event { kind, jid, queue, job, progress, .. } = &**event;
             to_json(&EventRecord {
                 r#type: kind.as_str(),
                 id: jid,

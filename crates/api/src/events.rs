@@ -52,6 +52,9 @@ pub(super) struct JobEvent {
     /// What the worker told, if that is what happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<serde_json::Value>,
+    /// What it said about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 /// Streams what happens to jobs, as server-sent events.
@@ -153,6 +156,7 @@ impl Listener {
             jid: event.jid,
             job: event.job.filter(|_| wants_job).map(Into::into),
             progress: event.progress,
+            message: event.message,
         };
         let data = serde_json::to_string(&body).unwrap_or_default();
         StreamEvent::Event { kind: body.kind.as_str(), data }

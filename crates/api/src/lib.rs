@@ -3,7 +3,7 @@
 //! One module for each noun, with its routes and what goes over the wire. Every handler says in an attribute what the
 //! description at `/openapi.json` says about it, and a route cannot be added without. In reading order: `queues` and
 //! `jobs` are what people look at, `times` and `errors` how long jobs took and why they failed; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
-//! jobs; `events` streams what happens; `recurring` is what runs by the calendar; `audit` tells who has changed what.
+//! jobs; `events` streams what happens, `logs` are what jobs have logged; `recurring` is what runs by the calendar; `audit` tells who has changed what.
 //! `routes` holds routes with their permissions; `statuses` adds the statuses of errors to the description.
 //!
 //! Then there are the progress bars and what belongs to them: `auth` says who is calling, `users` and `usages` are about the
@@ -28,12 +28,14 @@ mod jobs;
 mod journeys;
 mod limits;
 mod listing;
+mod logs;
 mod maintenance;
 mod progress;
 mod queues;
 mod recommendations;
 mod recurring;
 mod routes;
+mod scaling;
 mod search;
 mod statuses;
 mod submit;
@@ -181,6 +183,7 @@ fn shared_routes() -> Routes {
         .add(Permission::read(Viewer), routes!(queues::list))
         .add(Permission::read(Viewer), routes!(queues::show))
         .add(Permission::read(Viewer), routes!(times::show))
+        .add(Permission::read(Viewer), routes!(scaling::show))
         .add(Permission::change(Admin, "queue_deleted"), routes!(queues::delete))
         .add(Permission::change(Operator, "queue_paused"), routes!(queues::pause))
         .add(Permission::change(Operator, "queue_resumed"), routes!(queues::resume))
@@ -198,6 +201,8 @@ fn shared_routes() -> Routes {
         .add(Permission::read(Viewer), routes!(jobs::why))
         .add(Permission::change(Operator, "job_tagged"), routes!(jobs::set_tags))
         .add(Permission::read(Viewer), routes!(jobs::outcome))
+        .add(Permission::read(Viewer), routes!(logs::show))
+        .add(Permission::read(Viewer), routes!(logs::follow))
         .add(Permission::read(Viewer), routes!(search::search))
         .add(Permission::read(Viewer), routes!(events::events))
         .add(Permission::unaudited_change(Operator), routes!(worker::claim))
@@ -206,6 +211,7 @@ fn shared_routes() -> Routes {
         .add(Permission::unaudited_change(Operator), routes!(worker::settle))
         .add(Permission::unaudited_change(Operator), routes!(worker::leave))
         .add(Permission::unaudited_change(Operator), routes!(worker::progress))
+        .add(Permission::unaudited_change(Operator), routes!(logs::write))
         .add(Permission::unaudited_change(Operator), routes!(worker::complete))
         .add(Permission::unaudited_change(Operator), routes!(worker::fail))
         .add(Permission::unaudited_change(Operator), routes!(worker::snooze))

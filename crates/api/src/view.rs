@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use keyrack_jobs::bee::{Job, Status};
+use keyrack_jobs::bee::{Job, Progress, Status};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::{
@@ -63,6 +63,8 @@ struct JobSchema {
     failed_reason: Option<String>,
     /// The group of failures that its last failed attempt is in.
     error_group: Option<String>,
+    /// The last progress that its worker reported. Null for jobs in events.
+    progress: Option<Progress>,
     /// The jobs that wait for it.
     dependants: Vec<String>,
     /// What happened to it, oldest first.
@@ -83,6 +85,7 @@ impl ToSchema for JobView {
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((Status::name().into_owned(), Status::schema()));
+        schemas.push((Progress::name().into_owned(), Progress::schema()));
         JobSchema::schemas(schemas);
     }
 }

@@ -7,7 +7,8 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{Json, extract::State, http::StatusCode};
 use keyrack_jobs::bee::{
-    Care, Claim, ClaimGuard, Claimed, End, Failure, Hive, Outcome, Status, Verdict, WorkerInfo,
+    Care, Claim, ClaimGuard, Claimed, End, Failure, Hive, Outcome, Progress as JobProgress, Status,
+    Verdict, WorkerInfo,
     errors::check_version,
     keys::{Jid, QueueName, WorkerId},
 };
@@ -169,14 +170,14 @@ pub(super) async fn leave(
     Ok(Json(LeftJobs { released }))
 }
 
-/// Publishes the progress of a running job to listeners. Nothing is stored.
+/// Publishes the progress of a running job to listeners, and stores the last of it with the job.
 #[utoipa::path(post, path = "/jobs/{jid}/progress", tag = "worker", operation_id = "progress", params(("jid" = String, Path)),
     request_body = Progress,
     responses((status = NO_CONTENT)))]
 pub(super) async fn progress(
     State(app): State<Arc<App>>,
     Job(jid): Job,
-    Body(Progress { progress }): Body<Progress>,
+    Body(Progress { progress, message, attempt }): Body<Progress>,
 ) -> Result<StatusCode, Problem> {
     let hive = &app.services.jobs().await?.hive;
     let job = hive.job(&jid).await?;
@@ -188,6 +189,13 @@ pub(super) async fn progress(
         }
         .into());
     }
+    if let Some(attempt) = attempt.filter(|attempt| *attempt != job.attempts()) {
+        let present = job.attempts();
+        return Err(conflict("job_lost").title("the job is in another attempt").detail(format!(
+            "the job \"{jid}\" is in attempt {present}, not {attempt}; its lock expired"
+        )));
+    }
+    let progress = JobProgress::of(&job, progress, message, hive.now_ms())?;
     hive.report_progress(&job, &progress).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -9,7 +9,11 @@ use axum::{
     response::Response,
 };
 use keyrack_format::{self as format, Zone};
-use keyrack_jobs::bee::{Backoff, Change, HistoryEntry, Hive, Job, Status, keys::Jid};
+use keyrack_jobs::bee::{
+    Backoff, Change, HistoryEntry, Hive, Job, Progress, Status,
+    keys::Jid,
+    logs::{LogLine, LogPage},
+};
 use keyrack_web::Problem;
 use serde::Deserialize;
 
@@ -24,6 +28,8 @@ use crate::Site;
 
 /// The most of a text that is shown at once: a megabyte of data makes a page that nobody can use.
 const TEXT_BYTES_MAX: usize = 20_000;
+/// The most lines of its log that are shown.
+const LOG_LINES_SHOWN: usize = 200;
 /// The most neighbours that are looked up.
 const NEIGHBOURS_MAX: usize = 50;
 
@@ -47,6 +53,7 @@ pub(super) struct JobPage {
     data: String,
     options: String,
     timeline: Vec<HistoryRow>,
+    log: Option<String>,
     graph: Graph,
     can_cancel: bool,
     can_retry: bool,
@@ -80,6 +87,7 @@ impl View for OneJob {
         let waits = !status.is_final() && status != Status::Running;
         let why = if waits { Some(hive.why(&self.0).await?.explanation) } else { None };
         let (neighbours, left_out) = neighbours(hive, &self.0, &job).await?;
+        let log = hive.log_end(&self.0, LOG_LINES_SHOWN).await?;
         let tag_link = |tag: String| (link::with_query("/find", &[("tag", &tag)]), tag);
         Ok(JobPage {
             jid: job.jid().to_owned(),
@@ -96,6 +104,7 @@ impl View for OneJob {
             data: pretty(job.data()),
             options: pretty(job.options_json()),
             timeline: timeline(&job.history(), &frame.zone),
+            log: log_text(&log, &frame.zone),
             graph: Graph::of(&job, &neighbours, left_out),
             can_cancel: !matches!(status, Status::Canceled | Status::Expired),
             can_retry: matches!(status, Status::Failed | Status::Canceled | Status::Expired),
@@ -104,6 +113,18 @@ impl View for OneJob {
             frame,
         })
     }
+}
+
+/// The last lines of a log, if there are any.
+fn log_text(log: &LogPage, zone: &Zone) -> Option<String> {
+    let n_before = log.lines.first().map_or(log.dropped, |line| line.n.max(log.dropped));
+    let before = (n_before > 0).then(|| format!("… {} before", format::counted(n_before, "line")));
+    let line = |line: &LogLine| {
+        let text = format::visible_lines(&line.text);
+        format!("{}  #{}  {:<5}  {text}", zone.time(line.at), line.attempt, line.level.as_str())
+    };
+    let lines: Vec<String> = before.into_iter().chain(log.lines.iter().map(line)).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// `GET /jobs/{jid}`
@@ -217,6 +238,11 @@ fn facts(job: &Job, now: u64, zone: &Zone) -> Vec<(&'static str, String)> {
     add("Preferred host", options.preferred_hostname.as_deref());
     add("Hash", job.hash());
     facts.push(("Priority", options.priority.to_string()));
+    if let Some(Progress { value, message, at, attempt }) = job.progress() {
+        let message = message.map(|message| format!(" {message}")).unwrap_or_default();
+        let when = format!("attempt {attempt}, {}", format::relative(at, now));
+        facts.push(("Progress", format!("{value}{message} ({when})")));
+    }
     let (attempts, retries) = (job.attempts(), options.retries);
     facts.push(("Attempts", format!("{attempts}, retried {} of {retries} times", job.retries())));
     if job.deaths() > 0 {

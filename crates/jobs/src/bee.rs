@@ -4,8 +4,8 @@
 //!
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
-//! sweep, progress, read. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue,
-//! stats and counts; times how long it took; errors why it failed; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
+//! sweep, progress, read. [`logs`] are what jobs have logged. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue,
+//! stats and counts; times how long it took; errors why it failed; scaling says how many workers a queue needs; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -41,6 +41,7 @@ macro_rules! bee_script {
             "include/unique.lua",
             "include/times.lua",
             "include/fold.lua",
+            "include/logs.lua",
         )
     };
 }
@@ -64,6 +65,7 @@ pub mod json_compat;
 mod keeper;
 pub mod keys;
 mod list;
+pub mod logs;
 mod move_time;
 mod outcome;
 mod progress;
@@ -72,6 +74,7 @@ mod queue;
 mod read;
 mod reservation;
 mod retry;
+mod scaling;
 mod settle;
 mod stats;
 mod submit;
@@ -99,11 +102,13 @@ pub use self::{
     },
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
+    progress::{PROGRESS_BYTES_MAX, Progress},
     queue::{
         Limits, NAMED_LIMITS_MAX, NamedLimit, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX,
         TENANT_WEIGHT_MAX,
     },
     reservation::{ReservationEnd, SettleAndClaim},
+    scaling::{Scaling, WAIT_TARGET_MS},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict, with_sources},
     stats::{Minute, SILENT_MS, Stats, WorkerStats},
     submit::{

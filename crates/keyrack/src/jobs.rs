@@ -1,6 +1,6 @@
 //! `keyrack jobs`: submits, inspects and manages jobs and queues.
 //!
-//! In reading order: `submit` and `many` put jobs in; `list`, `show`, `why`, `search`, `tail`, `stats`, `times` and `errors` look; `cancel`,
+//! In reading order: `submit` and `many` put jobs in; `list`, `show`, `why`, `logs`, `search`, `tail`, `stats`, `times`, `errors` and `scaling` look; `cancel`,
 //! `retry`, `change`, `pause` and `limits` change something. `selection` chooses several jobs, `rows` how they are shown.
 
 mod many;
@@ -9,6 +9,8 @@ mod unique;
 
 mod errors;
 mod list;
+mod logs;
+mod scaling;
 mod search;
 mod show;
 pub(crate) mod stats;
@@ -47,6 +49,8 @@ enum Command {
     List(list::Args),
     /// Show a job with its options, result and history
     Show(show::Args),
+    /// Print what a job has logged, and follow it
+    Logs(logs::Args),
     /// Explain why a job is not running yet, and when it may start
     Why(why::Args),
     /// Find jobs by tag
@@ -59,6 +63,8 @@ enum Command {
     Times(times::Args),
     /// Print why jobs failed, in groups; retry or mute a group
     Errors(errors::Args),
+    /// Print how many workers a queue needs to start its jobs in time
+    Scaling(scaling::Args),
     /// Cancel jobs, also running ones, and the jobs they submitted
     Cancel(cancel::Args),
     /// Run failed or canceled jobs again
@@ -81,12 +87,14 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Submit(args) => submit::run(*args, globals).await,
         Command::List(args) => list::run(&args, globals).await,
         Command::Show(args) => show::run(&args, globals).await,
+        Command::Logs(args) => logs::run(&args, globals).await,
         Command::Why(args) => why::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Tail(args) => tail::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Times(args) => times::run(&args, globals).await,
         Command::Errors(args) => errors::run(&args, globals).await,
+        Command::Scaling(args) => scaling::run(&args, globals).await,
         Command::Cancel(args) => cancel::run(&args, globals).await,
         Command::Retry(args) => retry::run(&args, globals).await,
         Command::Change(args) => change::run(&args, globals).await,

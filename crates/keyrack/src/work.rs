@@ -94,7 +94,8 @@ KEYRACK_JOB_ID, KEYRACK_QUEUE and KEYRACK_ATTEMPT are in its environment.
 
   stdout   the result as JSON; no output means null
   stderr   a line \"progress: 40\" (any JSON) sets the job's progress; \"retry-in: 5m\" or
-           \"snooze: 5m\" says when to run it again; other lines are logged
+           \"snooze: 5m\" says when to run it again; other lines go to stderr and to the job's
+           log, which \"keyrack jobs logs\" prints
 
 The exit code decides how the attempt ends:
 

@@ -8,6 +8,8 @@ mod batch;
 mod failure;
 mod handle;
 mod handler;
+#[cfg(feature = "tracing")]
+mod log_layer;
 mod submit;
 mod task;
 mod worker;
@@ -20,8 +22,10 @@ pub use keyrack_jobs::bee::{
     keys::{Hostname, Jid as JobId, LimitName, QueueName, Tag, Tenant},
     worker::{Context, Stop},
 };
-pub use keyrack_jobs::{hot, recurring};
+pub use keyrack_jobs::{bee::logs, hot, recurring};
 
+#[cfg(feature = "tracing")]
+pub use self::log_layer::JobLogs;
 pub use self::{
     batch::{BatchHandler, Batched},
     failure::{BoxError, ResultExt, TaskError},

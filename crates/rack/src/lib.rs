@@ -70,6 +70,8 @@ pub use keyrack_store::{self as store, Class, Store};
 #[cfg(feature = "server")]
 pub use keyrack_web::{Access, Auth};
 
+#[cfg(feature = "tracing")]
+pub use self::jobs::JobLogs;
 #[cfg(feature = "progress")]
 pub use self::progress::Progress;
 pub use self::{

@@ -223,8 +223,12 @@ pub(crate) struct LeftJobs {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Progress {
-    /// Any JSON; it is published to listeners and not stored.
+    /// Any JSON, usually a number up to 100.
     pub(crate) progress: serde_json::Value,
+    /// What to say about it. With `progress` at most 4,096 bytes.
+    pub(crate) message: Option<String>,
+    /// The attempt in which the job was claimed. If given, another attempt that runs now is left alone.
+    pub(crate) attempt: Option<u64>,
 }
 
 /// A completed job.

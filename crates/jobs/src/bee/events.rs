@@ -85,6 +85,8 @@ pub struct Event {
     pub job: Option<Job>,
     /// What the worker told, if that is what happened.
     pub progress: Option<Json>,
+    /// What it said about that.
+    pub message: Option<String>,
 }
 
 impl Event {
@@ -97,13 +99,14 @@ impl Event {
             _ => String::new(),
         };
         let (jid, queue) = (text("jid"), text("queue"));
+        let words = Some(text("message")).filter(|text| !text.is_empty());
         let job = message.get("job").and_then(Job::from_snapshot);
         let progress = match kind {
             // A Node worker that reports nothing in particular leaves it out.
             EventKind::Progress => Some(message.remove("progress").unwrap_or_else(|| 0.into())),
             _ => None,
         };
-        Some(Event { kind, jid, queue, job, progress })
+        Some(Event { kind, jid, queue, job, progress, message: words })
     }
 }
 

@@ -14,6 +14,7 @@ pub use self::options::{DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, DEFAULT_TTL_MS,
 use super::{
     json_compat,
     keys::{Jid, QueueName, WorkerId},
+    progress::Progress,
 };
 
 /// The fields of a job, in the order in which the scripts return them.
@@ -165,6 +166,8 @@ pub struct Job {
 struct Stored {
     fields: [Option<String>; FIELDS.len()],
     reservation: Option<u64>,
+    /// Scripts do not read it.
+    progress: Option<String>,
 }
 
 impl Stored {
@@ -360,6 +363,11 @@ impl Job {
         self.field("errorGroup")
     }
 
+    /// The last progress that its worker reported. Known of jobs that were looked up, not of those in events or just claimed.
+    pub fn progress(&self) -> Option<Progress> {
+        serde_json::from_str(self.stored.progress.as_deref()?).ok()
+    }
+
     /// On whose behalf it runs.
     pub fn tenant(&self) -> Option<&str> {
         self.field("tenant")
@@ -431,7 +439,7 @@ impl Job {
             "duplicate" => snapshot.get(name)?.get("jid")?.as_str().map(Into::into),
             name => text(name),
         });
-        fields[0].is_some().then(|| Stored { fields, reservation: None }.into())
+        fields[0].is_some().then(|| Stored { fields, ..Stored::default() }.into())
     }
 }
 
@@ -441,11 +449,13 @@ impl FromRedisValue for Job {
         let count = fields.len();
         let mut texts: Vec<_> = fields.into_iter().map(|field| field.map(into_text)).collect();
         // Scripts have joined the two fields of dependants already.
-        let more_dependants = texts.drain(FIELDS.len().min(count)..).next().flatten();
+        let mut further = texts.drain(FIELDS.len().min(count)..);
+        let (more_dependants, progress) = (further.next().flatten(), further.next().flatten());
+        drop(further);
         let fields = texts.try_into().map_err(|_| {
             ParsingError::from(format!("a job has {} fields, not {count}", FIELDS.len()))
         })?;
-        let mut stored = Stored { fields, reservation: None };
+        let mut stored = Stored { fields, progress, ..Stored::default() };
         if let Some(more) = more_dependants.filter(|more| more.len() > 2) {
             let all = match stored.field("dependants").and_then(|list| list.strip_suffix(']')) {
                 Some(first) => format!("{first},{}", more.trim_start_matches('[')),
@@ -471,5 +481,5 @@ pub(crate) fn names_for_reservations() -> impl Iterator<Item = &'static str> {
 
 /// The names of the fields in the order of the scripts, for reads without a script.
 pub(crate) fn field_names() -> impl Iterator<Item = &'static str> {
-    FIELDS.into_iter().chain(std::iter::once("moreDependants"))
+    FIELDS.into_iter().chain(["moreDependants", "progress"])
 }

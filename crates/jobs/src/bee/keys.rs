@@ -8,7 +8,8 @@ mod shapes;
 use keyrack_keys::declare::*;
 
 use self::shapes::{
-    ERROR_GROUP, ERROR_MUTE, EVENT, HISTORY, OPTIONS, ORDER, RECORD, SLOWEST, UNIQUE, WORKER,
+    ERROR_GROUP, ERROR_MUTE, EVENT, HISTORY, LOG, LOG_NOTE, OPTIONS, ORDER, PROGRESS, RECORD,
+    SLOWEST, UNIQUE, WORKER,
 };
 
 parts! {
@@ -188,11 +189,24 @@ keys! {
             errorGroup: Optional(&Text),
             /// What two equal submissions under one `Idempotency-Key` have in common. Added by keyrack.
             digest: Optional(&Text),
+            /// The last progress that its worker reported: a value, an optional message, the time and the attempt. Added by keyrack.
+            progress: Optional(&Json(&PROGRESS)),
         }),
         ttl = Ttl::Optional,
         listed = LISTED,
         removed = "expires `options.ttl` after the job was cancelled or its result expired",
         example = "bee:h:jobs:b671c480-54e5-11e3-9023-57b39a72bd38";
+
+    /// The log of a job: a head, then the newest lines, oldest first. Workers write many lines in a call.
+    ///
+    /// The head holds the number of the `next` line, the `bytes` of the kept lines, and how many lines were `dropped`. A line has `at`
+    /// in unix milliseconds, its `level`, the `attempt` and its `text`. A job that logs nothing has no such key.
+    logs(jid: Jid) in group: Group = "bee:l:logs:<jid>"
+        => list(Json(&LOG).means("the head or a line")),
+        origin = Added,
+        ttl = Ttl::Optional,
+        removed = "expires when its job does, or is deleted with it; at the latest 90 days and the job's own times to live after the last line",
+        example = "bee:l:logs:b671c480-54e5-11e3-9023-57b39a72bd38";
 
     /// Jobs with the same hash: the original first, then its duplicates as they came.
     hashes(queue: QueueName, hash: JobHash) in group: Group = "bee:l:hashes:<queue>:<hash>"
@@ -326,7 +340,8 @@ keys! {
     /// turns a tenant has for one of others; `tenant_paused:NAME` is `1`; `limit_concurrency:NAME`, `limit_rate_max:NAME` and
     /// `limit_rate_ms:NAME` are for the jobs that name this limit, and `named_limits` is `1` if there is one;
     /// `completed_max` and `failed_max` jobs are kept, failed ones for `failed_ttl_ms`. For jobs that say nothing about it:
-    /// `retries`; `backoff` with `retry_delay_ms`, `retry_delay_max_ms` and `retry_jitter`; `timeout_ms` of an attempt.
+    /// `retries`; `backoff` with `retry_delay_ms`, `retry_delay_max_ms` and `retry_jitter`; `timeout_ms` of an attempt. 95 % of
+    /// the jobs should start within `wait_target_ms`.
     settings(queue: QueueName) in group: Group = "bee:h:settings:<queue>"
         => map(
             Text.means("the setting"),
@@ -563,6 +578,12 @@ keys! {
     host_events(hostname: Hostname) in group: Group = "bee:ch:host:<hostname>"
         => channel(Json(&EVENT).means("a `new` event")),
         example = "bee:ch:host:worker-7";
+
+    /// A job has new lines in its log; `next` is the number of the line after them. Listeners read the lines from the log.
+    log_events(jid: Jid) in group: Group = "bee:ch:logs:<jid>"
+        => channel(Json(&LOG_NOTE).means("the number that the next line will have")),
+        origin = Added,
+        example = "bee:ch:logs:b671c480-54e5-11e3-9023-57b39a72bd38";
 
     /// What concerns one worker: `canceled` and `lost` jobs that it should stop working on, and the `attempt` of each.
     ///

@@ -81,6 +81,9 @@ pub struct Limits {
     /// How many milliseconds an attempt may take at jobs that do not say so themselves; as their worker says unless set.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub timeout_ms: Option<u64>,
+    /// The time in milliseconds within which 95 % of the jobs should start: the target of the number of workers. Default: 60,000.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub wait_target_ms: Option<u64>,
 }
 
 /// A limit that jobs name. What is not set is not limited.
@@ -136,6 +139,7 @@ impl Limits {
             retries: number("retries").and_then(|retries| retries.try_into().ok()),
             backoff: backoff_from(settings),
             timeout_ms: number("timeout_ms"),
+            wait_target_ms: number("wait_target_ms"),
         }
     }
 
@@ -159,6 +163,7 @@ impl Limits {
             backoff.check(["backoff.delay_ms", "backoff.max_ms", "backoff.jitter"])?;
         }
         check_time("timeout_ms", self.timeout_ms)?;
+        check_time("wait_target_ms", self.wait_target_ms)?;
         check_rate(["rate.max", "rate.per_ms"], self.rate)?;
         check_rate(["tenant_rate.max", "tenant_rate.per_ms"], self.tenant_rate)?;
         for limit in self.tenants.values() {
@@ -232,6 +237,7 @@ impl Limits {
             ("failed_ttl_ms", self.failed_ttl_ms),
             ("retries", self.retries.map(u64::from)),
             ("timeout_ms", self.timeout_ms),
+            ("wait_target_ms", self.wait_target_ms),
         ];
         let named = numbers.into_iter().filter_map(|(name, n)| Some((name.to_owned(), n?)));
         let own = self.tenants.iter().map(|(tenant, n)| (format!("{OF_TENANT}{tenant}"), *n));

@@ -7,6 +7,7 @@
   Returns ok, GONE when there is no such job, or its status when that is not one to retry from.
 ]]
 --- @include "enter"
+--- @include "logs"
 
 local RETRIED_FROM = { failed = true, canceled = true, expired = true }
 
@@ -17,11 +18,12 @@ if not RETRIED_FROM[job[STATUS]] then return job[STATUS] end
 
 local queue = job[QUEUE]
 call('PERSIST', key)
+keep_log(jid, job)
 call('ZREM', expires_key(queue), jid)
 call('ZREM', failed_key(queue), jid)
 -- A job that failed is still the original of its duplicates; any other has left its hash to others.
 if job[STATUS] ~= 'failed' then call('HDEL', key, 'hash', 'duplicate') end
-call('HDEL', key, 'failedReason', 'result', 'deaths', 'alone', 'errorGroup')
+call('HDEL', key, 'failedReason', 'result', 'deaths', 'alone', 'errorGroup', 'progress')
 -- It waits for nobody any more, whatever it was waiting for when it was cancelled.
 call('DEL', dependencies_key(jid))
 call('HSET', key, 'retries', '0')

@@ -51,7 +51,7 @@ local dropped = 0
 -- Ends a job before its time, because the queue keeps no more of its kind.
 local function drop(jid)
   if not expire(jid) then return end
-  call('UNLINK', job_key(jid))
+  call('UNLINK', job_key(jid), logs_key(jid))
   dropped = dropped + 1
 end
 

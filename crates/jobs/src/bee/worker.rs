@@ -7,10 +7,13 @@
 //! others or alone. `queue worker` is the loop, `call` is one call of it, `reservations` are jobs that it takes and tells of at once,
 //! `prefetch` is how far ahead it takes them, `places` how queues share the places of one worker, `wakeups` are how it hears of new ones. `maintenance` keeps it alive and notices when
 //! others are not. `due` runs jobs in the caller, for tests.
+//! `log_writer` takes what handlers log, and how far they are, to the store; `job_span` finds the job of a span.
 
 mod context;
 mod due;
 mod handler;
+mod job_span;
+mod log_writer;
 mod maintenance;
 mod places;
 mod prefetch;
@@ -30,6 +33,7 @@ use tokio::sync::watch;
 pub(super) use self::wakeups::ClaimTime;
 pub use self::{
     context::{Context, Stop},
+    job_span::{JOB_SPAN, JOB_SPAN_TARGET, job_of_new_span},
     maintenance::Watch,
 };
 use self::{

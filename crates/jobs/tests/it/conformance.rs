@@ -9,7 +9,8 @@ use std::{
 use keyrack_jobs::{
     Error,
     bee::{
-        EventKind, Failure, Hive, Limits, Status, StreamItem, SubmissionBody, SubmitOutcome,
+        EventKind, Failure, Hive, Limits, Progress, Status, StreamItem, SubmissionBody,
+        SubmitOutcome,
         keys::{Jid, QueueName},
         worker::{Context, Duplicates, Settings, Worker},
     },
@@ -214,7 +215,8 @@ impl Runner {
         // What was published before has been heard when this has.
         let id = self.ids.values().next().expect("a job");
         let job = self.hive.job(&Jid::new(id.as_str()).expect("an id")).await.map_err(told)?;
-        self.hive.report_progress(&job, &json!(ALL_WAS_SENT)).await.map_err(told)?;
+        let last = Progress::of(&job, json!(ALL_WAS_SENT), None, self.hive.now_ms());
+        self.hive.publish_progress(&job, &last.map_err(told)?).await.map_err(told)?;
         tokio::time::timeout(SOON, listening).await.expect("heard in time").expect("no panic");
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ends;
+mod job_logs;
 mod line;
 mod logs;
 mod outages;

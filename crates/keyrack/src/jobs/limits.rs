@@ -67,6 +67,9 @@ pub(super) struct Args {
     /// Stop attempts that take longer than TIME, unless the job sets it [default: --timeout of the worker]
     #[arg(long, value_name = "TIME|none")]
     timeout: Option<Setting<Ttl>>,
+    /// Start 95 % of the jobs within TIME; "jobs scaling" says how many workers that takes [default: 1m]
+    #[arg(long, value_name = "TIME|none")]
+    wait_target: Option<Setting<Ttl>>,
     /// Create the queue if it does not exist
     #[arg(long)]
     create: bool,
@@ -231,6 +234,9 @@ impl Args {
         if let Some(Setting(timeout)) = self.timeout {
             limits.timeout_ms = timeout.map(|Ttl(ms)| ms);
         }
+        if let Some(Setting(target)) = self.wait_target {
+            limits.wait_target_ms = target.map(|Ttl(ms)| ms);
+        }
         set_each(&mut limits.tenants, &self.tenants);
         set_each(&mut limits.tenant_weights, &self.tenant_weights);
         for (tenant, Setting(rate)) in &self.tenant_rates {
@@ -309,6 +315,10 @@ pub(super) fn lines(limits: &Limits) -> Vec<String> {
     lines.extend(limits.timeout_ms.map(|ms| {
         format!("{} for an attempt", format::duration::typed(Duration::from_millis(ms)))
     }));
+    lines.extend(limits.wait_target_ms.map(|ms| {
+        let target = format::duration::typed(Duration::from_millis(ms));
+        format!("95 % of jobs to start within {target}")
+    }));
     if lines.is_empty() {
         lines.push("no limits".into());
     }
@@ -384,6 +394,7 @@ mod tests {
                     .jitter(0.5),
             ),
             timeout_ms: Some(5_000),
+            wait_target_ms: Some(30_000),
         };
         let expected = [
             "4 at once",
@@ -401,6 +412,7 @@ mod tests {
             "7 retries",
             "exponential waits of 1s before retries, at most 1m, 50% of it random",
             "5s for an attempt",
+            "95 % of jobs to start within 30s",
         ];
         assert_eq!(lines(&limits), expected);
         assert_eq!(lines(&Limits::default()), ["no limits"]);

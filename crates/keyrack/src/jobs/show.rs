@@ -6,7 +6,7 @@ use std::{
 };
 
 use keyrack_format as format;
-use keyrack_jobs::bee::{HistoryEntry, Job, Options, Why, keys::Jid};
+use keyrack_jobs::bee::{HistoryEntry, Job, Options, Progress, Why, keys::Jid};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -79,6 +79,7 @@ fn facts(job: &Job) -> Vec<(&'static str, String)> {
         ("data", text(Some(job.data()))),
         ("result", text(job.result())),
         ("failed", rows::failed_reason(job)),
+        ("progress", job.progress().as_ref().map(progress_in_words)),
         ("duplicate", job.duplicate_of().map(|jid| format!("of {jid}"))),
         ("tags", list(job.tags())),
         ("tenant", text(job.tenant())),
@@ -91,6 +92,15 @@ fn facts(job: &Job) -> Vec<(&'static str, String)> {
         ("worker", text(Some(job.worker()).filter(|worker| !worker.is_empty()))),
     ];
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn progress_in_words(progress: &Progress) -> String {
+    let Progress { value, message, at, attempt } = progress;
+    let about = match message {
+        Some(message) => format!("{value}  {message}"),
+        None => value.to_string(),
+    };
+    format!("{about}  (attempt {attempt}, {})", format::local_s(*at))
 }
 
 fn options_in_words(options: &Options) -> String {

@@ -74,14 +74,23 @@ struct EventLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<&'a Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<&'a Job>,
 }
 
 fn print(heard: &StreamItem, now_ms: u64, globals: &Globals) -> anyhow::Result<()> {
     let mut out = globals.out();
     if globals.json {
-        let gap =
-            EventLine { at: now_ms, kind: "gap", queue: "", jid: "", progress: None, job: None };
+        let gap = EventLine {
+            at: now_ms,
+            kind: "gap",
+            queue: "",
+            jid: "",
+            progress: None,
+            message: None,
+            job: None,
+        };
         let line = match heard {
             StreamItem::Gap => gap,
             StreamItem::Event(event) => EventLine {
@@ -89,6 +98,7 @@ fn print(heard: &StreamItem, now_ms: u64, globals: &Globals) -> anyhow::Result<(
                 queue: &event.queue,
                 jid: &event.jid,
                 progress: event.progress.as_ref(),
+                message: event.message.as_deref(),
                 job: event.job.as_ref(),
                 ..gap
             },
@@ -126,7 +136,9 @@ fn detail(event: &Event) -> String {
     let job = event.job.as_ref();
     let text = match event.kind {
         EventKind::Progress => {
-            return event.progress.as_ref().map(Json::to_string).unwrap_or_default();
+            let value = event.progress.as_ref().map(Json::to_string).unwrap_or_default();
+            let message = event.message.as_deref().unwrap_or_default();
+            return format!("{value}  {message}").trim_end().to_owned();
         }
         EventKind::Duplicate => {
             return job

@@ -5,6 +5,7 @@ use std::{io, pin::pin, process::ExitStatus, sync::Arc, time::Duration};
 use keyrack_format as format;
 use keyrack_jobs::bee::{
     Failure, Job, RESULT_BYTES_MAX,
+    logs::LogLevel,
     worker::{Context, Stop},
 };
 use serde_json::{Value as Json, value::RawValue};
@@ -145,7 +146,12 @@ impl Pipes {
         let (_, stdout, said, ()) = tokio::join!(
             feed(self.stdin, context.job()),
             read(self.stdout),
-            stderr::read(self.stderr, context.job().jid(), progress),
+            stderr::read(
+                self.stderr,
+                context.job().jid(),
+                |line| context.log(LogLevel::Info, line),
+                progress
+            ),
             tell_progress(context, latest),
         );
         Ok((stdout.map_err(unwatched)?, said.map_err(unwatched)?))

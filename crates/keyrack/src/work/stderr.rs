@@ -39,18 +39,19 @@ pub(super) enum Again {
     Snooze(Duration),
 }
 
-/// Reads stderr to its end: progress goes to `progress`, other lines to our own stderr. Returns what it said.
+/// Reads stderr to its end: progress goes to `progress`, other lines to our own stderr and to `log`. Returns what it said.
 ///
 /// Of progress that comes faster than it can be told, the last counts.
 pub(super) async fn read(
     stderr: impl AsyncRead + Unpin,
     jid: &str,
+    log: impl Fn(&str),
     progress: watch::Sender<Option<Json>>,
 ) -> io::Result<Said> {
     let mut again = None;
     let mut reader = BufReader::new(stderr);
     let mut lines = LineSplitter::default();
-    let mut log = StderrLog { jid, passed: 0, last: VecDeque::new() };
+    let mut passed = StderrLog { jid, passed: 0, last: VecDeque::new() };
     loop {
         let chunk = reader.fill_buf().await?;
         let n = chunk.len();
@@ -61,11 +62,16 @@ pub(super) async fn read(
                     progress.send_replace(Some(value));
                 }
                 StderrLine::Again(when) => again = Some(when),
-                StderrLine::Text(words) => log.take(words),
+                StderrLine::Text(words) => {
+                    if !words.trim().is_empty() {
+                        log(&words);
+                    }
+                    passed.take(words);
+                }
             }
         }
         if n == 0 {
-            return Ok(Said { last_words: log.last_words(), again });
+            return Ok(Said { last_words: passed.last_words(), again });
         }
         reader.consume(n);
     }

@@ -260,6 +260,35 @@ async fn a_queue_has_one_handler() {
     assert_eq!(error.class(), Class::Invalid);
 }
 
+#[tokio::test]
+async fn what_a_handler_says_is_in_the_log_of_its_own_job() {
+    use keyrack::jobs::logs::LogLevel;
+    use tracing::Instrument as _;
+    use tracing_subscriber::prelude::*;
+
+    async fn talk(task: Charge) -> Result<Receipt, BoxError> {
+        tracing::warn!(cents = task.cents, "charging");
+        tracing::debug!("not kept");
+        let part = async { tracing::info!("in a task of its own") }.in_current_span();
+        tokio::spawn(part).await?;
+        Ok(Receipt::of(task.cents))
+    }
+    let subscriber = tracing_subscriber::registry().with(keyrack::JobLogs::default());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let rack = Keyrack::open("embedded:memory").await.expect("opened");
+    let jobs = rack.jobs().inline(rack.jobs().worker().on(talk)).expect("a queue");
+    let one = Charge { cents: 1 }.submit(&jobs).await.expect("submitted");
+    let two = Charge { cents: 2 }.submit(&jobs).await.expect("submitted");
+    tracing::info!("outside of all jobs");
+    for (job, cents) in [(one, 1), (two, 2)] {
+        let log = jobs.hive().log(job.id(), 0, 100).await.expect("a log");
+        let lines: Vec<_> = log.lines.iter().map(|line| (line.level, line.text.as_str())).collect();
+        let first = format!("charging cents={cents}");
+        let expected = [(LogLevel::Warn, first.as_str()), (LogLevel::Info, "in a task of its own")];
+        assert_eq!(lines, expected);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn queues_of_one_worker_share_its_places_by_weight_on_every_store() {
     #[derive(Debug, Serialize, Deserialize)]

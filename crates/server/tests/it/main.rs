@@ -8,6 +8,7 @@ mod calculations_pages;
 mod conformance;
 mod events;
 mod jobs;
+mod logs;
 mod outages;
 mod queues;
 mod quotas;

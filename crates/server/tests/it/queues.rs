@@ -149,7 +149,7 @@ async fn limits_are_set_before_the_first_job_and_shown() {
         "concurrency": 2, "rate": {"max": 100, "per_ms": 1000}, "tenant_concurrency": 1, "tenants": {"acme": 2},
         "completed_max": 5_000, "failed_max": null, "failed_ttl_ms": 60_000,
         "retries": 3, "backoff": {"kind": "exponential", "delay_ms": 1000.0, "max_ms": 60_000.0, "jitter": 0.5},
-        "timeout_ms": 30_000,
+        "timeout_ms": 30_000, "wait_target_ms": 5_000,
         "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [], "named": {},
     });
     let unknown = site.put("/api/1/queues/emails/limits", limits.clone()).await;
@@ -171,6 +171,7 @@ async fn limits_are_set_before_the_first_job_and_shown() {
         (json!({"rate": {"max": 1, "per_ms": "soon"}}), "rate.per_ms"),
         (json!({"backoff": {"delay_ms": 1000, "max_ms": 10}}), "backoff.max_ms"),
         (json!({"timeout_ms": 0}), "timeout_ms"),
+        (json!({"wait_target_ms": 0}), "wait_target_ms"),
         (json!({"named": {"gpu": {"concurrency": 0}}}), "named.concurrency"),
         (json!({"named": {"gpu": {"rate": {"max": 1, "per_ms": 0}}}}), "named.rate.per_ms"),
         (json!({"named": {"gpu": {"at_once": 1}}}), "named.gpu.at_once"),
@@ -309,6 +310,23 @@ async fn an_unknown_queue_is_refused_with_the_name_that_was_meant() {
     let names: Vec<_> = queues["queues"].as_array().expect("a list").iter().collect();
     assert_eq!(names.len(), 2, "{names:?}");
     assert_eq!((&names[0]["queue"], &names[1]["queue"]), (&"emails".into(), &"letters".into()));
+}
+
+#[tokio::test]
+async fn a_queue_says_how_many_workers_it_needs() {
+    let site = Site::start().await;
+    for _ in 0..3 {
+        site.submit("emails", json!({})).await;
+    }
+    let scaling = site.get("/api/1/queues/emails/scaling?wait_target_ms=5000").await.ok();
+    assert_eq!((&scaling["workers"], &scaling["waiting"]), (&json!(3), &json!(3)));
+    assert_eq!((&scaling["wait_target_ms"], &scaling["run_mean_ms"]), (&json!(5000), &json!(null)));
+    let metrics = site.get("/metrics").await.body;
+    let wanted = "keyrack_jobs_workers_wanted{queue=\"emails\"} 3";
+    assert!(metrics.contains(wanted), "{metrics}");
+    let refused = site.get("/api/1/queues/emails/scaling?wait_target_ms=0").await;
+    refused.problem(422, "invalid");
+    assert_eq!(site.get("/api/1/queues/nobodys/scaling").await.status, 404);
 }
 
 #[tokio::test]

@@ -47,6 +47,8 @@ pub(super) struct JobMetrics {
     totals: Vec<(String, Record)>,
     /// How many groups of failures each queue has.
     errors: Vec<(String, ErrorCounts)>,
+    /// The workers that each queue needs.
+    workers_wanted: Vec<(String, u64)>,
 }
 
 /// What has happened in a queue since the server first looked.
@@ -114,18 +116,23 @@ impl JobMetrics {
         let asked = stream::iter(names).map(async |name| {
             let (stats, total, errors) =
                 tokio::join!(hive.stats(&name), hive.times_total(&name), hive.error_counts(&name));
-            Some((stats.ok()?, total.ok()?, errors.ok()?))
+            let stats = stats.ok()?;
+            let scaling = hive.scaling_of(&name, &stats, None).await.ok()?;
+            Some((stats, total.ok()?, errors.ok()?, scaling.workers))
         });
         let found =
             asked.buffered(AT_ONCE).filter_map(std::future::ready).collect::<Vec<_>>().await;
         let (mut all, mut totals, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-        for (stats, total, of_errors) in found {
+        let mut workers_wanted = Vec::new();
+        for (stats, total, of_errors, wanted) in found {
+            workers_wanted.push((stats.queue.clone(), wanted));
             let counts = app.totals.update(&stats);
             errors.push((stats.queue.clone(), of_errors));
             totals.push((stats.queue.clone(), total));
             all.push((stats, counts));
         }
-        Some(JobMetrics { queues, now_ms: hive.now_ms(), stats: all, totals, errors })
+        let now_ms = hive.now_ms();
+        Some(JobMetrics { queues, now_ms, stats: all, totals, errors, workers_wanted })
     }
 
     pub(super) fn add_to(&self, registry: &mut Registry) {
@@ -164,6 +171,10 @@ impl JobMetrics {
         let oldest = Family::<QueueLabels, Gauge<f64, AtomicU64>>::default();
         let workers = Family::<QueueLabels, Gauge<u64, AtomicU64>>::default();
         let paused = Family::<QueueLabels, Gauge<u64, AtomicU64>>::default();
+        let wanted = Family::<QueueLabels, Gauge<u64, AtomicU64>>::default();
+        for (queue, n) in &self.workers_wanted {
+            wanted.get_or_create(&QueueLabels { queue: queue.clone() }).set(*n);
+        }
         for (stats, _) in &self.stats {
             let labels = QueueLabels { queue: stats.queue.clone() };
             oldest.get_or_create(&labels).set(stats.oldest_ms.unwrap_or(0) as f64 / 1000.0);
@@ -173,6 +184,8 @@ impl JobMetrics {
         let help = "For how long the first job of the queue could have started";
         registry.register_with_unit("oldest", help, Unit::Seconds, oldest);
         registry.register("workers", "Workers heard of in the last minute", workers);
+        let help = "Workers that the queue needs to start 95 % of its jobs in time";
+        registry.register("workers_wanted", help, wanted);
         registry.register("paused", "Whether the queue is paused", paused);
     }
 

@@ -66,7 +66,9 @@ async fn what_happens_to_jobs_is_heard_in_order() {
         let channel = keys::queue_events(&queue(), &queue().group());
         hive.store().publish(&channel, "no event").await.expect("published");
         let job = hive.take(&worker, 1).await.remove(0);
-        hive.report_progress(&job, &serde_json::json!({"percent": 40})).await.expect("told");
+        let value = serde_json::json!({"percent": 40});
+        let progress = crate::bee::Progress::of(&job, value, None, hive.now_ms()).expect("small");
+        hive.report_progress(&job, &progress).await.expect("told");
         let event = heard(&mut events).await;
         assert_eq!(event.kind, EventKind::Progress, "what is no event is passed over");
         assert_eq!(event.progress, Some(serde_json::json!({"percent": 40})));

@@ -4,6 +4,7 @@
 -- Sets one job to die. Whoever looks it up until then sees how it ended.
 local function set_to_die(jid, job, ttl)
   call('PEXPIRE', job_key(jid), ttl)
+  call('PEXPIRE', logs_key(jid), ttl)
   call('ZREM', expires_key(job[QUEUE]), jid)
   call('ZREM', failed_key(job[QUEUE]), jid)
   for _, name in ipairs(table_of(job[TAGS])) do call('SREM', tags_key(name), jid) end

@@ -16,6 +16,7 @@ local function coded_worker(worker)
 end
 
 local function job_key(jid) return tag .. 'bee:h:jobs:' .. jid end
+local function logs_key(jid) return tag .. 'bee:l:logs:' .. jid end
 local function dependencies_key(jid) return tag .. 'bee:s:dependencies:' .. jid end
 local function children_key(jid) return tag .. 'bee:s:' .. jid .. ':children' end
 local function tags_key(name) return tag .. 'bee:s:tags:' .. coded(name) end
@@ -67,6 +68,7 @@ local function worker_locks_key(worker) return tag .. 'bee:s:locks:' .. coded_wo
 local function lock_waits_key(worker, jid) return tag .. 'bee:str:lock-waits:' .. coded_worker(worker) .. ':' .. jid end
 
 local function queue_events_key(queue) return tag .. 'bee:ch:q:' .. coded(queue) end
+local function log_events_key(jid) return tag .. 'bee:ch:logs:' .. jid end
 local function host_events_key(host) return tag .. 'bee:ch:host:' .. coded(host) end
 local function worker_events_key(worker) return tag .. 'bee:ch:worker:' .. coded_worker(worker) end
 

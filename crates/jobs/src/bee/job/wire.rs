@@ -8,7 +8,7 @@ use super::Job;
 /// What is stored as JSON is passed on as it is, so that numbers keep all their digits.
 impl Serialize for Job {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut job = to.serialize_struct("Job", 20)?;
+        let mut job = to.serialize_struct("Job", 21)?;
         job.serialize_field("jid", self.jid())?;
         job.serialize_field("queue", self.queue())?;
         job.serialize_field("status", &self.status())?;
@@ -27,6 +27,7 @@ impl Serialize for Job {
         job.serialize_field("result", &self.result().and_then(raw))?;
         job.serialize_field("failedReason", &self.failed_reason())?;
         job.serialize_field("errorGroup", &self.error_group())?;
+        job.serialize_field("progress", &self.progress())?;
         job.serialize_field("dependants", list(self.field("dependants")))?;
         job.serialize_field("history", list(self.field("history")))?;
         job.end()
@@ -57,7 +58,7 @@ mod tests {
     fn job(stored: &[(&str, &str)]) -> Job {
         let field = |name: &str| stored.iter().find(|(field, _)| *field == name);
         let fields = FIELDS.map(|name| field(name).map(|(_, text)| (*text).to_owned()));
-        Stored { fields, reservation: None }.into()
+        Stored { fields, ..Stored::default() }.into()
     }
 
     #[test]

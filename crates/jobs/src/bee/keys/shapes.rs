@@ -44,12 +44,25 @@ pub(super) const UNIQUE: json::Schema = json::Object(&[
     ("next", json::Maybe(&json::String)),
 ]);
 
+pub(super) const PROGRESS: json::Schema = json::Object(&[
+    ("value", json::Any),
+    ("message", json::Maybe(&json::String)),
+    ("at", json::Number),
+    ("attempt", json::Number),
+]);
+
+/// The head of a log, or one of its lines.
+pub(super) const LOG: json::Schema = json::Map(&json::Any);
+
+pub(super) const LOG_NOTE: json::Schema = json::Object(&[("next", json::Number)]);
+
 pub(super) const EVENT: json::Schema = json::Object(&[
     ("type", json::String),
     ("queue", json::String),
     ("jid", json::String),
     ("job", json::Maybe(&json::Map(&json::Any))),
     ("progress", json::Maybe(&json::Any)),
+    ("message", json::Maybe(&json::String)),
     ("till", json::Maybe(&json::Number)),
 ]);
 

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -17,8 +17,11 @@ use super::{
         hive::Hive,
         job::{Job, Options},
         keys::{Jid, Tag},
+        logs::{LogLevel, NewLogLine},
+        progress::Progress,
         submit::Submission,
     },
+    log_writer::LogWriter,
     reservations::ReservationHandle,
 };
 use crate::Error;
@@ -51,9 +54,24 @@ struct Inner {
     stopped: Notify,
     /// The job's options, once the handler has changed them.
     options: Mutex<Option<Options>>,
-    shutdown: Arc<Shutdown>,
+    shared: Arc<ForHandlers>,
+    /// The number of the last line or progress that this attempt gave to the log writer; 0 if there was none.
+    logged: AtomicU64,
     /// How long an attempt may take at a job of its queue that says nothing about it.
     queue_timeout: Option<Duration>,
+}
+
+/// What all attempts of a worker share.
+#[derive(Debug)]
+pub(super) struct ForHandlers {
+    pub(super) shutdown: Shutdown,
+    logs: Arc<LogWriter>,
+}
+
+impl ForHandlers {
+    pub(super) fn new(hive: &Hive) -> ForHandlers {
+        ForHandlers { shutdown: Shutdown::default(), logs: LogWriter::new(hive) }
+    }
 }
 
 /// Whether the worker stops, for all of its handlers.
@@ -75,11 +93,13 @@ impl Context {
         hive: Hive,
         job: Job,
         handle: Option<Arc<ReservationHandle>>,
-        shutdown: Arc<Shutdown>,
+        shared: Arc<ForHandlers>,
         queue_timeout: Option<Duration>,
     ) -> Context {
         let (stop, stopped, options) = (Mutex::new(None), Notify::new(), Mutex::new(None));
-        let inner = Inner { hive, job, handle, stop, stopped, options, shutdown, queue_timeout };
+        let logged = AtomicU64::new(0);
+        let inner =
+            Inner { hive, job, handle, stop, stopped, options, shared, logged, queue_timeout };
         Context { inner: Arc::new(inner) }
     }
 
@@ -138,7 +158,7 @@ impl Context {
     pub async fn shutting_down(&self) {
         loop {
             // Made before looking, so that it hears of what comes in between.
-            let begun = self.inner.shutdown.begun.notified();
+            let begun = self.inner.shared.shutdown.begun.notified();
             if self.is_shutting_down() {
                 return;
             }
@@ -148,7 +168,7 @@ impl Context {
 
     /// Whether the worker has begun to stop.
     pub fn is_shutting_down(&self) -> bool {
-        self.inner.shutdown.has_begun.load(Ordering::SeqCst)
+        self.inner.shared.shutdown.has_begun.load(Ordering::SeqCst)
     }
 
     /// Tells the handler to stop. The first reason stays.
@@ -157,15 +177,56 @@ impl Context {
         self.inner.stopped.notify_waiters();
     }
 
-    /// Tells whoever listens how far the job is: any JSON, usually a number up to 100.
+    /// Reports the progress of the job: any JSON, usually a number up to 100. The last report is stored with the job.
     ///
     /// # Errors
-    /// When it cannot be written as JSON, or when the store fails.
+    /// When it cannot be written as JSON or has more than 4,096 bytes, or when the store fails.
     pub async fn progress(&self, progress: impl Serialize) -> Result<(), Error> {
-        self.seen_running().await;
+        self.report_progress(progress, None).await
+    }
+
+    /// The same with a message.
+    ///
+    /// # Errors
+    /// As [`Context::progress`].
+    pub async fn progress_with(
+        &self,
+        progress: impl Serialize,
+        message: impl Into<String>,
+    ) -> Result<(), Error> {
+        self.report_progress(progress, Some(message.into())).await
+    }
+
+    async fn report_progress(
+        &self,
+        progress: impl Serialize,
+        message: Option<String>,
+    ) -> Result<(), Error> {
         let value = serde_json::to_value(progress)
             .map_err(|error| Error::invalid("progress", format!("cannot be JSON: {error}")))?;
-        self.inner.hive.report_progress(self.job(), &value).await
+        let progress = Progress::of(self.job(), value, message, self.inner.hive.now_ms())?;
+        self.seen_running().await;
+        self.note_logged(self.inner.shared.logs.progress(self.job(), &progress));
+        self.inner.hive.publish_progress(self.job(), &progress).await
+    }
+
+    /// Adds a line to the log of the job, without waiting: lines are stored together, a quarter of a second later. A text of more
+    /// than 4,096 bytes is cut.
+    pub fn log(&self, level: LogLevel, text: impl Into<String>) {
+        let line = NewLogLine { at: self.inner.hive.now_ms(), level, text: text.into() };
+        self.note_logged(self.inner.shared.logs.line(self.job(), &line));
+    }
+
+    fn note_logged(&self, number: u64) {
+        self.inner.logged.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// Waits until all lines and progress of this attempt are stored, for a second at most.
+    pub(super) async fn logs_stored(&self) {
+        let number = self.inner.logged.load(Ordering::Relaxed);
+        if number > 0 {
+            self.inner.shared.logs.stored(number).await;
+        }
     }
 
     /// Submits a job as a child of this one: they are cancelled together.

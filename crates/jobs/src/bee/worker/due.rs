@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{QueueRegistration, Worker, context::Context};
+use super::{
+    QueueRegistration, Worker,
+    context::{Context, ForHandlers},
+};
 use crate::{Error, bee::settle::Outcome};
 
 impl Worker {
@@ -31,6 +34,7 @@ impl Worker {
         let QueueRegistration { queue, settings, handler } = registration;
         let (hive, worker) = (&self.hive, self.hive.new_worker(queue)?);
         let lock = self.care.lock + settings.time_limit + settings.overrun + settings.stop_grace;
+        let shared = Arc::new(ForHandlers::new(hive));
         let (mut n_attempts, mut ended): (u64, Option<Outcome>) = (0, None);
         loop {
             let settled = hive.settle(queue, &worker, ended.as_slice(), 1, lock).await?;
@@ -39,7 +43,7 @@ impl Worker {
             }
             let timeout = settled.claimed.timeout_ms.map(std::time::Duration::from_millis);
             let Some(job) = settled.claimed.jobs.into_iter().next() else { return Ok(n_attempts) };
-            let context = Context::new(hive.clone(), job, None, Arc::default(), timeout);
+            let context = Context::new(hive.clone(), job, None, Arc::clone(&shared), timeout);
             ended = Some(handler.run(context, settings).await);
             n_attempts += 1;
         }

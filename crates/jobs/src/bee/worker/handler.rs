@@ -9,6 +9,7 @@ use tracing::Instrument as _;
 use super::{
     Settings,
     context::{Context, Stop},
+    job_span::{self, JOB_SPAN_TARGET as LOG_TARGET},
 };
 use crate::bee::settle::{End, Failure, Outcome, RESULT_BYTES_MAX};
 
@@ -43,11 +44,11 @@ impl Handler {
 
     /// Runs the job to its end, within a span that tells what is logged meanwhile apart from other jobs.
     pub(super) async fn run(&self, context: Context, settings: &Settings) -> Outcome {
-        let job = context.job();
-        let span = tracing::info_span!(
-            target: LOG_TARGET, "job", queue = job.queue(), jid = job.jid(), attempt = job.attempts()
-        );
-        self.run_within(context, settings).instrument(span).await
+        let span = job_span::new(&context);
+        let outcome = self.run_within(context.clone(), settings).instrument(span).await;
+        // All lines are stored before the end is reported.
+        context.logs_stored().await;
+        outcome
     }
 
     async fn run_within(&self, context: Context, settings: &Settings) -> Outcome {
@@ -82,9 +83,6 @@ impl Handler {
         Outcome { options, ..Outcome::of(context.job(), end) }
     }
 }
-
-/// Under this name attempts are logged, for those who filter.
-pub(super) const LOG_TARGET: &str = "keyrack_jobs::attempts";
 
 /// Tells of a failed attempt, or that there will be no other. What became of the lost and the canceled is decided elsewhere.
 fn log_failure(context: &Context, failure: &Failure) {

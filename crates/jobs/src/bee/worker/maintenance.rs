@@ -17,7 +17,7 @@ use super::super::{
     settle::{End, Outcome},
     sweep::Care,
 };
-use super::{context::Stop, handler::LOG_TARGET, queue_worker::Shared};
+use super::{context::Stop, job_span::JOB_SPAN_TARGET as LOG_TARGET, queue_worker::Shared};
 use crate::Error;
 
 /// The time between two sweeps of one worker.

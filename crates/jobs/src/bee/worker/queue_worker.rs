@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     Duplicates, OnSettled, QueueRegistration, Settings,
-    context::{Context, Shutdown, Stop},
+    context::{Context, ForHandlers, Stop},
     maintenance::{follow_orders, maintain, wait_after, why_gone},
     places::PlacesOfQueue,
     prefetch::Prefetch,
@@ -63,7 +63,7 @@ pub(super) struct Shared {
     pub(super) queue: QueueName,
     pub(super) worker: WorkerId,
     pub(super) registry: Registry,
-    pub(super) shutdown: Arc<Shutdown>,
+    pub(super) for_handlers: Arc<ForHandlers>,
     /// Who wants to know whether ends count.
     settled: Option<Arc<OnSettled>>,
 }
@@ -136,7 +136,7 @@ impl QueueWorker {
             queue: registration.queue,
             worker,
             registry: Registry::default(),
-            shutdown: Arc::default(),
+            for_handlers: Arc::new(ForHandlers::new(hive)),
             settled,
         };
         let concurrency = registration.settings.concurrency;
@@ -224,7 +224,7 @@ impl QueueWorker {
         loop {
             if *stopping.borrow_and_update() && deadline.is_none() {
                 deadline = Some(Instant::now() + self.drain);
-                self.shared.shutdown.begin();
+                self.shared.for_handlers.shutdown.begin();
                 self.give_line_back();
             }
             if let Some(deadline) = deadline {
@@ -545,10 +545,10 @@ impl QueueWorker {
         let claimed_at = Instant::now();
         let handle = reservation
             .map(|reservation| Reservations::handle(reservation, self.runner.finish.clone()));
-        let Shared { hive, shutdown, .. } = &*self.shared;
+        let Shared { hive, for_handlers, .. } = &*self.shared;
         let context = |job| {
-            let (handle, shutdown) = (handle.clone(), Arc::clone(shutdown));
-            Context::new(hive.clone(), job, handle, shutdown, queue_timeout)
+            let (handle, shared) = (handle.clone(), Arc::clone(for_handlers));
+            Context::new(hive.clone(), job, handle, shared, queue_timeout)
         };
         let contexts: Vec<Context> = jobs.into_iter().map(context).collect();
         self.shared.registry.add(&contexts);

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use keyrack_jobs::bee::keys::{self, Hostname};
+use keyrack_jobs::bee::{
+    Progress,
+    keys::{self, Hostname},
+};
 use keyrack_store::{Event, Subscription};
 use serde_json::{Value as Json, json};
 
@@ -73,7 +76,7 @@ async fn every_step_that_others_wait_for_is_published() {
         ends_are_announced_and_what_is_tried_again(&fixture.on("q3")).await;
         cancelled_children_come_before_their_parents(&fixture.on("q4")).await;
         workers_hear_what_they_have_lost(&fixture.on("q5")).await;
-        progress_is_published_and_not_stored(&fixture.on("q6")).await;
+        progress_is_published_with_its_message(&fixture.on("q6")).await;
     })
     .await;
 }
@@ -179,16 +182,21 @@ async fn workers_hear_what_they_have_lost(fixture: &Fixture) {
     assert!(!fixture.hive.is_listening(&fixture.queue, &other.worker).await.expect("asked"));
 }
 
-async fn progress_is_published_and_not_stored(fixture: &Fixture) {
+async fn progress_is_published_with_its_message(fixture: &Fixture) {
     let mut listener = Listener::on(fixture).await;
     fixture.put("p1").await;
     let job = fixture.claim_one().await;
-    let before = fixture.fields(&jid("p1")).await;
     listener.heard().await;
-    fixture.hive.report_progress(&job, &json!({"done": 40})).await.expect("told");
+    let report = async |message: Option<&str>| {
+        let message = message.map(str::to_owned);
+        let progress = Progress::of(&job, json!({"done": 40}), message, fixture.now());
+        fixture.hive.report_progress(&job, &progress.expect("small")).await.expect("told");
+    };
+    report(None).await;
     let body = json!({"type": "progress", "jid": "p1", "queue": "q6", "progress": {"done": 40}});
     assert_eq!(listener.heard().await[0].1, body);
-    assert_eq!(fixture.fields(&jid("p1")).await, before);
+    report(Some("nearly half")).await;
+    assert_eq!(listener.heard().await[0].1["message"], "nearly half");
 }
 
 #[tokio::test]

@@ -48,6 +48,8 @@ fn declared() -> BTreeMap<&'static str, Key> {
     let limit = LimitName::new(limit).expect("a limit");
     BTreeMap::from([
         ("job", keys::job(&jid, &group)),
+        ("logs", keys::logs(&jid, &group)),
+        ("log_events", keys::log_events(&jid, &group)),
         ("dependencies", keys::dependencies(&jid, &group)),
         ("children", keys::children(&jid, &group)),
         ("tags", keys::tags(&name, &group)),

@@ -6,7 +6,7 @@ use keyrack_jobs::{
     Error,
     bee::{
         Care, Checked, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, End, Failure, Hive, Job, Outcome,
-        Submission, Verdict,
+        Progress, Submission, Verdict,
         keys::{Group, Hostname, Jid, JobHash, QueueName, Tag, WorkerId},
     },
 };
@@ -192,7 +192,10 @@ impl Verbs {
             "PUBLISH" => {
                 let message: Json = serde_json::from_str(&command[2]).expect("a message");
                 let jid = Jid::new(text(&message["jid"]))?;
-                hive.report_progress(&hive.job(&jid).await?, &message["progress"]).await?;
+                let job = hive.job(&jid).await?;
+                let value = message["progress"].clone();
+                let progress = Progress::of(&job, value, None, hive.now_ms())?;
+                hive.publish_progress(&job, &progress).await?;
                 Ok(Json::Null)
             }
             "SINTER" => {

@@ -165,7 +165,7 @@ fn limits_are_set_one_by_one_and_lifted() {
     let expected = json!({
         "concurrency": null, "rate": { "max": 10, "per_ms": 1000 }, "tenant_concurrency": 2,
         "tenants": { "acme": 3, "b": 1 }, "completed_max": null, "failed_max": null, "failed_ttl_ms": null,
-        "retries": null, "backoff": null, "timeout_ms": null,
+        "retries": null, "backoff": null, "timeout_ms": null, "wait_target_ms": null,
         "tenant_rate": null, "tenant_rates": {}, "tenant_weights": {}, "paused_tenants": [], "named": {},
     });
     assert_eq!(world.json("jobs limits q"), expected);

@@ -126,6 +126,27 @@ fn as_many_run_at_once_as_were_asked_for() {
 }
 
 #[test]
+fn what_a_command_says_is_in_the_log_of_its_job() {
+    let world = World::new();
+    let jid = world.submit("1 --retries 1 --retry-delay 0");
+    let line = r#"read -r job; printf 'try %s\n\n\033[31mred\n' "$KEYRACK_ATTEMPT" >&2; echo "progress: 70" >&2; test "$KEYRACK_ATTEMPT" = 2"#;
+    world.drain("", line);
+    let lines = world.run(&format!("jobs logs {jid} --json")).stdout;
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<_> = lines.iter().map(|line| (&line["attempt"], &line["text"])).collect();
+    let expected = [(1, "try 1"), (1, "red"), (2, "try 2"), (2, "red")];
+    let expected: Vec<_> =
+        expected.iter().map(|(attempt, text)| (json!(attempt), json!(text))).collect();
+    assert_eq!(told, expected.iter().map(|(a, t)| (a, t)).collect::<Vec<_>>());
+    assert_eq!(world.job(&jid)["progress"]["value"], 70);
+    let followed = world.run(&format!("jobs logs {jid} --follow --last 1")).stdout;
+    assert!(followed.ends_with("#2  info   red\n") && followed.lines().count() == 1, "{followed}");
+    let shown = world.run(&format!("jobs show {jid}")).stdout;
+    assert!(shown.contains("progress    70  (attempt 2"), "{shown}");
+}
+
+#[test]
 fn file_has_commands_for_many_queues_in_one_process() {
     let world = World::new();
     let submit = |queue: &str, n: usize| {
