@@ -23,7 +23,7 @@ use keyrack_jobs::{
 use keyrack_server::Server;
 use keyrack_services::{Options, Services};
 use keyrack_store::Store;
-use keyrack_web::Tls;
+use keyrack_web::{MetricsQueues, Tls};
 use tokio::{net::TcpListener, sync::watch};
 
 use self::addresses::{Addresses, bind_failed};
@@ -36,7 +36,9 @@ use crate::{
     globals::WaitArgs,
     quotas::quotas,
     recommend, recurring,
-    settings::{HTTP, METRICS_QUEUES, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS},
+    settings::{
+        HTTP, METRICS_PREFIXES, METRICS_QUEUES, Origin, RESP, RESP_PASSWORD, Settings, TIMINGS,
+    },
     signals::Signals,
 };
 
@@ -233,13 +235,15 @@ async fn scheduler(store: &Store, globals: &Globals) -> anyhow::Result<Scheduler
     Ok(Scheduler::new(recurring, settings))
 }
 
-/// How many queues have metrics of their own.
-fn metrics_queues(settings: &Settings) -> Result<usize, Failure> {
+/// Which queues have metrics of their own.
+fn metrics_queues(settings: &Settings) -> Result<MetricsQueues, Failure> {
     let text = settings.value(&METRICS_QUEUES);
-    text.parse().map_err(|_| {
+    let max = text.parse().map_err(|_| {
         let message = format!("\"{text}\" is no number of queues");
         Failure::new(Exit::Usage, message).hint(format!("set it by {}", METRICS_QUEUES.ways()))
-    })
+    })?;
+    let prefixes = access::listed(settings, &METRICS_PREFIXES);
+    Ok(MetricsQueues { max, prefixes: prefixes.map(str::to_owned).collect() })
 }
 
 /// When a silent worker loses its jobs.

@@ -9,7 +9,7 @@ use axum::{Router, middleware};
 use futures_util::future::BoxFuture;
 use keyrack_dashboard::Site;
 use keyrack_services::Services;
-use keyrack_web::{Access, App, ConnectionLimits, QUEUES_MAX, Tls};
+use keyrack_web::{Access, App, ConnectionLimits, MetricsQueues, Tls};
 use tokio::net::TcpListener;
 
 /// keyrack's HTTP server.
@@ -25,8 +25,8 @@ pub struct Server {
     pub tls: Option<Tls>,
     /// By which URL commands reach the store: an embedded one is not where it is stored.
     pub reach: Option<String>,
-    /// How many queues have metrics of their own.
-    pub metrics_queues: usize,
+    /// Which queues have metrics of their own.
+    pub metrics_queues: MetricsQueues,
 }
 
 impl Server {
@@ -38,7 +38,7 @@ impl Server {
             limits: ConnectionLimits::default(),
             tls: None,
             reach: None,
-            metrics_queues: QUEUES_MAX,
+            metrics_queues: MetricsQueues::default(),
         }
     }
 

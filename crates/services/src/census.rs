@@ -78,6 +78,11 @@ impl Census {
 
     /// The latest result, made anew if it is old and that does not take long; `None` if there is none yet.
     pub async fn latest(&self) -> Option<Arc<Counts>> {
+        self.latest_within(PATIENCE).await
+    }
+
+    /// The same, with another time to wait for a new result.
+    pub async fn latest_within(&self, patience: Duration) -> Option<Arc<Counts>> {
         let mut results = self.shared.latest.subscribe();
         let latest = results.borrow_and_update().clone();
         if latest.as_ref().is_some_and(|counts| counts.at.elapsed() < AGE_MAX) {
@@ -88,7 +93,7 @@ impl Census {
             tokio::spawn(async move { shared.walk().await });
         }
         // Too long, or failed: what was known before is better than nothing.
-        let _ = tokio::time::timeout(PATIENCE, results.changed()).await;
+        let _ = tokio::time::timeout(patience, results.changed()).await;
         results.borrow().clone()
     }
 }

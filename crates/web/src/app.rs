@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::{
     Problem,
     access::Access,
-    metrics::{QUEUES_MAX, Totals},
+    metrics::{MetricsQueues, Surveyor},
     observe::Requests,
 };
 
@@ -43,10 +43,10 @@ pub struct App {
     pub access: Access,
     /// How commands reach the store while this server runs, if they can.
     pub reach: Option<String>,
-    /// How many queues have metrics of their own.
-    pub metrics_queues: usize,
+    /// Which queues have metrics of their own.
+    pub metrics_queues: MetricsQueues,
     pub(crate) requests: Requests,
-    pub(crate) totals: Totals,
+    pub(crate) surveyor: Surveyor,
     /// A place for each request that waits or streams.
     pub waiting: Arc<Semaphore>,
     /// A place for each who watches a trace.
@@ -64,9 +64,9 @@ impl App {
             services,
             access,
             reach: None,
-            metrics_queues: QUEUES_MAX,
+            metrics_queues: MetricsQueues::default(),
             requests: Requests::new(),
-            totals: Totals::default(),
+            surveyor: Surveyor::default(),
             waiting: Arc::new(Semaphore::new(WAITING_MAX)),
             watching: Arc::new(Semaphore::new(WATCHING_MAX)),
             stopping: watch::Sender::new(false),

@@ -1,11 +1,12 @@
 //! `/metrics`, as Prometheus reads it.
 
 mod entitlements;
-mod errors;
 mod jobs;
 mod lint;
 mod process;
+mod queue;
 mod snapshot;
+mod survey;
 mod times;
 
 use std::sync::Arc;
@@ -17,9 +18,9 @@ use axum::{
 };
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
-pub use self::jobs::QUEUES_MAX;
-pub(crate) use self::jobs::Totals;
 use self::snapshot::Snapshot;
+pub use self::survey::MetricsQueues;
+pub(crate) use self::survey::Surveyor;
 use crate::{App, Problem};
 
 const TYPE: HeaderValue =

@@ -53,7 +53,10 @@ fn switch(settings: &Settings, setting: &'static Setting) -> Result<Option<bool>
 }
 
 /// What commas set apart in a setting.
-fn listed<'a>(settings: &'a Settings, setting: &Setting) -> impl Iterator<Item = &'a str> {
+pub(super) fn listed<'a>(
+    settings: &'a Settings,
+    setting: &Setting,
+) -> impl Iterator<Item = &'a str> {
     settings.value(setting).split(',').map(str::trim).filter(|text| !text.is_empty())
 }
 

@@ -180,8 +180,17 @@ pub(crate) static TIMINGS: Setting = Setting {
 pub(crate) static METRICS_QUEUES: Setting = Setting {
     key: "metrics-queues",
     value_name: "N",
-    help: "Export metrics of at most N queues in /metrics; keyrack_jobs_queues_left_out counts the others",
+    help: "Export metrics of at most N queues in /metrics, and the sum of all others as queue \"(others)\"",
     default: Some("200"),
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static METRICS_PREFIXES: Setting = Setting {
+    key: "metrics-prefixes",
+    value_name: "TEXTS",
+    help: "Export metrics of queues whose names begin with one of these texts first, separated by commas; then of the busiest",
+    default: None,
     flag: FlagScope::Serve,
     secret: false,
 };
@@ -367,6 +376,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &RESP_PASSWORD,
     &TIMINGS,
     &METRICS_QUEUES,
+    &METRICS_PREFIXES,
     &LINT_WATCH,
     &HOT,
     &AUTH,

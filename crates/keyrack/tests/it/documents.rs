@@ -113,12 +113,17 @@ fn metrics(text: &str) -> BTreeSet<String> {
 /// What a server with something in every service tells.
 fn told() -> BTreeSet<String> {
     let dir = TempDir::new().expect("a folder");
-    let serve = Serve::start_with(dir.path(), "--demo --lint-watch 1000000", &[]);
+    let serve =
+        Serve::start_with(dir.path(), "--demo --lint-watch 1000000 --metrics-queues 2", &[]);
     let told = keyrack_testkit::wait_for("queues to be counted", || {
         let (_, body) = serve.get("/metrics");
         // Requests are counted once they are answered.
-        let is_whole =
-            ["keyrack_jobs_held{", "keyrack_http_requests_total{", "keyrack_lint_family_keys{"];
+        let is_whole = [
+            "keyrack_jobs_held{",
+            "keyrack_jobs_others_age_seconds",
+            "keyrack_http_requests_total{",
+            "keyrack_lint_family_keys{",
+        ];
         is_whole.iter().all(|metric| body.contains(metric)).then_some(body)
     });
     let samples = told.lines().filter(|line| !line.starts_with('#'));

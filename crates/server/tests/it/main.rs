@@ -9,6 +9,7 @@ mod conformance;
 mod events;
 mod jobs;
 mod logs;
+mod many_queues;
 mod outages;
 mod queues;
 mod quotas;

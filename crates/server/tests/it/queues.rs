@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use keyrack_jobs::bee::keys::{self, QueueName};
+use keyrack_testkit::wait_until_async;
+use keyrack_web::MetricsQueues;
 use serde_json::json;
 
 use crate::site::Site;
@@ -279,18 +281,36 @@ async fn both_sides_of_every_recommended_alert_can_match() {
 }
 
 #[tokio::test]
-async fn queues_beyond_the_limit_of_metrics_are_counted_as_left_out() {
-    let site = Site::measuring(2).await;
-    for queue in ["a", "b", "c"] {
+async fn queues_beyond_the_limit_of_metrics_are_summed() {
+    let site = Site::measuring(MetricsQueues { max: 2, prefixes: Vec::new() }).await;
+    for queue in ["a", "b", "c", "c", "d"] {
         site.submit(queue, json!({})).await;
     }
-    let metrics = site.get("/metrics").await.body;
-    for line in ["keyrack_jobs_queues 3\n", "keyrack_jobs_queues_left_out 1\n"] {
+    let metrics = wait_for_others(&site).await;
+    for line in [
+        "keyrack_jobs_queues 4\n",
+        "keyrack_jobs_queues_left_out 2\n",
+        "keyrack_jobs_held{queue=\"c\",place=\"queued\"} 2\n",
+        "keyrack_jobs_held{queue=\"(others)\",place=\"queued\"} 2\n",
+        "keyrack_jobs_submitted_total{queue=\"(others)\"} 2\n",
+        "keyrack_jobs_wait_seconds_count{queue=\"(others)\"} 0\n",
+    ] {
         assert!(metrics.contains(line), "no {line:?} in\n{metrics}");
     }
-    for (queue, is_shown) in [("a", true), ("b", true), ("c", false)] {
+    for (queue, is_shown) in [("a", true), ("b", false), ("c", true), ("d", false)] {
         assert_eq!(metrics.contains(&format!("queue=\"{queue}\"")), is_shown, "{queue}");
     }
+}
+
+/// The metrics, once the queues without metrics of their own are summed.
+async fn wait_for_others(site: &Site) -> String {
+    let mut metrics = String::new();
+    wait_until_async("the other queues to be summed", async || {
+        metrics = site.get("/metrics").await.body;
+        metrics.contains("keyrack_jobs_others_age_seconds")
+    })
+    .await;
+    metrics
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use keyrack_services::{Billing, Deploys, Options, Quotas, Services};
 use keyrack_store::Store;
 use keyrack_testkit::Exchange;
 use keyrack_updates::{Secret, keys::Repo};
-use keyrack_web::{Access, ConnectionLimits};
+use keyrack_web::{Access, ConnectionLimits, MetricsQueues};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 use tokio::{
@@ -93,8 +93,8 @@ impl Site {
         Site::built(store, definitions, billing, access, limits, quotas).await
     }
 
-    /// A server in memory that tells about so many queues in its metrics.
-    pub(crate) async fn measuring(metrics_queues: usize) -> Site {
+    /// A server in memory whose metrics tell these queues apart.
+    pub(crate) async fn measuring(metrics_queues: MetricsQueues) -> Site {
         let store = Store::open("embedded:memory").await.expect("a store");
         let services = Arc::new(Services::new(store.clone(), Options::default()));
         let server = Server { metrics_queues, ..Server::new(services) };

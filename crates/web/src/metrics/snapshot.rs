@@ -19,6 +19,9 @@ use prometheus_client::{
 use super::{entitlements::EntitlementMetrics, jobs::JobMetrics, lint, process::Process};
 use crate::App;
 
+/// How long a request waits for keys to be counted. The numbers of a scrape may be those that the one before had counted.
+const CENSUS_PATIENCE: Duration = Duration::from_millis(50);
+
 /// The state of process and store at one moment.
 pub(super) struct Snapshot {
     uptime: Duration,
@@ -52,7 +55,7 @@ impl Snapshot {
                 let entitlements = EntitlementMetrics::take(app);
                 tokio::join!(
                     info,
-                    app.services.census.latest(),
+                    app.services.census.latest_within(CENSUS_PATIENCE),
                     JobMetrics::take(app),
                     entitlements
                 )

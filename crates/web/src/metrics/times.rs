@@ -1,6 +1,4 @@
 //! How long jobs wait and run, as Prometheus histograms.
-//!
-//! The store adds up everything that ever ended in a queue, so these numbers outlive the server.
 
 use std::fmt;
 
@@ -10,26 +8,19 @@ use keyrack_jobs::bee::times::{
 };
 use prometheus_client::{
     collector::Collector,
-    encoding::{DescriptorEncoder, EncodeMetric as _, NoLabelSet},
-    metrics::{MetricType, counter::ConstCounter},
+    encoding::{DescriptorEncoder, NoLabelSet},
+    metrics::MetricType,
     registry::{Registry, Unit},
 };
 
-use super::jobs::QueueLabels;
+use super::{jobs::QueueLabels, queue::QueueMetrics};
 
 /// Every fourth bucket ends one: each is four times as long as the one before, from a millisecond to three days. More would cost
 /// every queue more series.
 const BUCKETS_IN_ONE: usize = 4;
 
-type CountOf = fn(&Record) -> u64;
 type HistogramOf = fn(&Record) -> &Histogram;
 
-const COUNTERS: [(&str, &str, CountOf); 4] = [
-    ("muted", "Jobs failed for good whose group of failures was muted", |record| record.muted),
-    ("retried", "Attempts that failed or were lost, and are retried", |record| record.retried),
-    ("canceled", "Jobs canceled", |record| record.canceled),
-    ("expired", "Jobs that had not started in time", |record| record.expired),
-];
 const HISTOGRAMS: [(&str, &str, HistogramOf); 2] = [
     ("wait", "How long attempts that ended had waited", |record| &record.wait),
     ("run", "How long attempts that ended ran", |record| &record.run),
@@ -41,20 +32,16 @@ struct TimesCollector {
 }
 
 /// Adds what is known of the queues.
-pub(super) fn add_to(registry: &mut Registry, totals: &[(String, Record)]) {
-    let queues = totals.iter().cloned();
-    let queues = queues.map(|(queue, record)| (QueueLabels { queue }, record)).collect();
+pub(super) fn add_to(registry: &mut Registry, queues: &[QueueMetrics]) {
+    let queues = queues
+        .iter()
+        .map(|queue| (QueueLabels { queue: queue.queue.clone() }, queue.totals.record.clone()))
+        .collect();
     registry.register_collector(Box::new(TimesCollector { queues }));
 }
 
 impl Collector for TimesCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        for (name, help, count) in COUNTERS {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for (labels, record) in &self.queues {
-                ConstCounter::new(count(record)).encode(family.encode_family(labels)?)?;
-            }
-        }
         for (name, help, of) in HISTOGRAMS {
             let kind = MetricType::Histogram;
             let mut family = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), kind)?;

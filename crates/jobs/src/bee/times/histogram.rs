@@ -66,6 +66,18 @@ impl Histogram {
         self.add_sum(other.sum_ms);
     }
 
+    /// Whether this can have grown from another.
+    pub(super) fn includes(&self, earlier: &Histogram) -> bool {
+        let mut buckets = self.counts.iter().zip(&earlier.counts);
+        self.sum_ms >= earlier.sum_ms && buckets.all(|(now, then)| now >= then)
+    }
+
+    /// The times that were added since this was `earlier`.
+    pub(super) fn since(&self, earlier: &Histogram) -> Histogram {
+        let counts = std::array::from_fn(|at| self.counts[at].saturating_sub(earlier.counts[at]));
+        Histogram { counts, sum_ms: self.sum_ms.saturating_sub(earlier.sum_ms) }
+    }
+
     /// How many times there are in each bucket.
     pub fn counts(&self) -> &[u64; BUCKETS] {
         &self.counts

@@ -57,6 +57,21 @@ impl Record {
         self.run.merge(&other.run);
     }
 
+    /// What was added to a total since it was `earlier`. All of it if the total has begun anew, which is so when one of its
+    /// numbers is lower.
+    pub fn since(&self, earlier: &Record) -> Record {
+        let began_anew = self.counts().iter().zip(earlier.counts()).any(|(now, then)| *now < then);
+        if began_anew || !self.wait.includes(&earlier.wait) || !self.run.includes(&earlier.run) {
+            return self.clone();
+        }
+        let (wait, run) = (self.wait.since(&earlier.wait), self.run.since(&earlier.run));
+        let mut grown = Record { wait, run, error_rate: None, ..*self };
+        for (count, before) in grown.counts_mut().into_iter().zip(earlier.counts()) {
+            *count -= before;
+        }
+        grown
+    }
+
     /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
         self.counts() == [0; 9] && self.wait.count() == 0
