@@ -144,7 +144,7 @@ impl Reader {
     }
 
     /// A line for each field of each entry; the id of an entry stands in front of its fields.
-    fn stream(&self, total: u64, entries: Vec<(String, Vec<(Bytes, Bytes)>)>) -> Read {
+    fn stream(&self, total: u64, entries: Vec<StreamEntry>) -> Read {
         let mut is_cut = total > entries.len() as u64;
         let mut lines = Vec::new();
         for (id, fields) in entries {
