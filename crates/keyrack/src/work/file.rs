@@ -1,6 +1,6 @@
 //! `keyrack work --file`: commands for many queues, in a TOML file.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, path::Path, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, path::Path};
 
 use keyrack_format as format;
 use keyrack_jobs::bee::{keys::QueueName, worker::WEIGHT_MAX};
