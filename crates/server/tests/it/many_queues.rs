@@ -1,7 +1,5 @@
 //! `/metrics` of a store with ten thousand queues.
 
-use std::time::{Duration, Instant};
-
 use futures_util::{StreamExt as _, stream};
 use keyrack_jobs::bee::{Submission, keys::QueueName};
 use keyrack_testkit::wait_until_async;
@@ -14,13 +12,10 @@ const N_QUEUES: usize = 10_000;
 const N_BUSY: usize = 5;
 const OWN: usize = 200;
 
-/// A debug build is several times slower than what is shipped.
-const ANSWER_MAX: Duration =
-    Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
 const BYTES_MAX: usize = 5_000_000;
 
 fn queue(n: usize) -> QueueName {
-    let name = if n % 100 == 0 { format!("vip/{n:05}") } else { format!("queue-{n:05}") };
+    let name = if n.is_multiple_of(100) { format!("vip/{n:05}") } else { format!("queue-{n:05}") };
     QueueName::new(name).expect("a name")
 }
 
@@ -39,7 +34,7 @@ fn sum(metrics: &str, name: &str, labels_end: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_queues_are_measured_in_time_and_in_few_bytes() {
+async fn ten_thousand_queues_are_measured_in_few_bytes() {
     let site = Site::measuring(MetricsQueues { max: OWN, prefixes: vec!["vip/".into()] }).await;
     let last = N_QUEUES - 1;
     let queues = (0..N_QUEUES).chain(std::iter::repeat_n(last, N_BUSY - 1));
@@ -49,26 +44,16 @@ async fn ten_thousand_queues_are_measured_in_time_and_in_few_bytes() {
         .fold(0, async |n, submitted| submitted.map(|_| n + 1).expect("submitted"))
         .await;
 
-    // Even before any survey an answer is quick.
-    let (took, body) = scrape(&site).await;
-    assert!(took < ANSWER_MAX, "{took:?}");
+    // All are counted before any survey.
+    let body = scrape(&site).await;
     assert_eq!(sample(&body, "keyrack_jobs_queues"), Some(N_QUEUES as u64));
     wait_until_async("all queues to be summed", async || {
-        scrape(&site).await.1.contains("keyrack_jobs_others_age_seconds")
+        scrape(&site).await.contains("keyrack_jobs_others_age_seconds")
     })
     .await;
 
-    // Of several, the quickest: other tests run beside this one.
-    let mut quickest = Duration::MAX;
-    for _ in 0..5 {
-        let (took, body) = scrape(&site).await;
-        assert!(body.len() < BYTES_MAX, "{} bytes", body.len());
-        quickest = quickest.min(took);
-    }
-    println!("{N_QUEUES} queues: {quickest:?}, {} bytes", scrape(&site).await.1.len());
-    assert!(quickest < ANSWER_MAX, "{quickest:?}");
-
-    let body = scrape(&site).await.1;
+    let body = scrape(&site).await;
+    assert!(body.len() < BYTES_MAX, "{} bytes", body.len());
     assert_eq!(sample(&body, "keyrack_jobs_queues_left_out"), Some((N_QUEUES - OWN) as u64));
     for (name, end) in
         [("keyrack_jobs_held", "place=\"queued\""), ("keyrack_jobs_submitted_total", "")]
@@ -81,9 +66,8 @@ async fn ten_thousand_queues_are_measured_in_time_and_in_few_bytes() {
     assert!(!shown(&queue(last - 1)), "one of many alike, the last by name");
 }
 
-async fn scrape(site: &Site) -> (Duration, String) {
-    let began = Instant::now();
+async fn scrape(site: &Site) -> String {
     let answer = site.get("/metrics").await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    (began.elapsed(), answer.body)
+    answer.body
 }

@@ -92,7 +92,7 @@ async fn lines_of_a_worker_that_comes_late_carry_its_attempt() {
     everywhere(async |fixture| {
         let jid = fixture.put("j").await;
         fixture.claim_one().await;
-        fixture.sweep_with(&Care::KEYRACK, &[fixture.worker.clone()]).await;
+        fixture.sweep_with(&Care::KEYRACK, std::slice::from_ref(&fixture.worker)).await;
         let other = fixture.with_worker("w2");
         assert_eq!(other.claim_one().await.attempts(), 2);
         other.write_log(&jid, 2, &["new"]).await;
