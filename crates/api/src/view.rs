@@ -1,6 +1,6 @@
 //! Jobs as they go over the wire. Data and results keep every digit: they are passed on as they are stored.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use keyrack_jobs::bee::{Job, Progress, Status};
 use serde::Serialize;
@@ -118,13 +118,23 @@ pub(super) struct ClaimedJob {
     tenant: Option<String>,
     /// The job that submitted it.
     parent: Option<String>,
+    /// The span that submitted it, if it belongs to a trace, in the form of the W3C header: the parent of the worker's span.
+    traceparent: Option<String>,
+    /// What tracing systems have added, in the form of the W3C header.
+    tracestate: Option<String>,
+    /// What its submitter wants to be known of it, by name.
+    metadata: BTreeMap<String, String>,
 }
 
 impl ClaimedJob {
     /// The job, and how long an attempt may take at jobs of its queue that do not say so.
     pub(super) fn new(job: &Job, queue_timeout_ms: Option<u64>) -> ClaimedJob {
+        let options = job.options();
         ClaimedJob {
-            timeout: job.options().timeout.or(queue_timeout_ms),
+            timeout: options.timeout.or(queue_timeout_ms),
+            traceparent: options.traceparent,
+            tracestate: options.tracestate,
+            metadata: options.metadata,
             jid: job.jid().to_owned(),
             attempt: job.attempts(),
             data: list(job.data()),

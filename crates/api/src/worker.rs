@@ -61,7 +61,7 @@ pub(super) async fn claim(
     let _permit = app.permit_to_wait()?;
     let claimed = keep(claim_unless_stopped(&app, jobs, &claim, wait).await?);
     visit.is_over = visit.is_over || !claimed.jobs.is_empty();
-    Ok(Json(ClaimedJobs::new(&claim.worker, &claimed)))
+    Ok(Json(ClaimedJobs::new(&claim.worker, &claimed, jobs.hive.now_ms())))
 }
 
 /// A worker without a name that has no jobs is forgotten with its request: nobody will hear of it again.
@@ -150,7 +150,8 @@ pub(super) async fn settle(
             caught = later;
         }
     }
-    let claimed = ClaimedJobs::new(&claim.worker, &keep(Some(caught)));
+    let now_ms = jobs.hive.now_ms();
+    let claimed = ClaimedJobs::new(&claim.worker, &keep(Some(caught)), now_ms);
     Ok(Json(Settled { verdicts, claimed }))
 }
 

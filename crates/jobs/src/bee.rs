@@ -83,6 +83,7 @@ mod tags;
 #[cfg(test)]
 mod test_support;
 pub mod times;
+mod trace;
 mod wait;
 mod why;
 pub mod worker;
@@ -113,11 +114,13 @@ pub use self::{
     stats::{Minute, SILENT_MS, Stats, WorkerStats},
     submit::{
         BackoffWish, DATA_BYTES_MAX, DELAY_MS_MAX, DEPENDENCIES_MAX, JOBS_AS_A_WHOLE_MAX,
-        LIMITS_MAX, PRIORITY_MAX, RefusedList, StoredJob, Submission, SubmissionBody,
-        SubmitOutcome, TAGS_MAX, UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest,
-        UniqueUntil, checked_priority,
+        LIMITS_MAX, METADATA_BYTES_MAX, METADATA_MAX, METADATA_NAME_BYTES_MAX, PRIORITY_MAX,
+        RefusedList, StoredJob, Submission, SubmissionBody, SubmitOutcome, TAGS_MAX,
+        UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest, UniqueUntil, checked_priority,
+        trace_context,
     },
     sweep::{Care, Swept},
+    trace::record_wait,
     wait::{Claim, ClaimGuard, Waiters, WeightedClaim},
     why::{Dependency, Reason, Why},
 };

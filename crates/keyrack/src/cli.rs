@@ -20,7 +20,7 @@ use crate::{
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, Settings},
-    store, token, top, updates, work,
+    store, token, top, trace_export, updates, work,
 };
 
 /// Job queues, progress bars, rate limits and rollups on Redis, or with no Redis at all.
@@ -174,13 +174,17 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     }
     let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(async {
-        match cli.command {
+        let exporter = trace_export::start(&globals.settings)?;
+        let ended = match cli.command {
             None => serve::run(&globals, None, WaitArgs::default()).await,
             Some(Command::Serve(args)) => serve::run(&globals, args.demo()?, args.wait).await,
             Some(Command::Demo(args)) => demo::run(args, &globals).await,
             Some(Command::Top(args)) => top::run(args, &globals).await,
             Some(Command::Work(args)) => work::run(args, &globals).await,
-            Some(Command::Jobs(args)) => jobs::run(args, &globals).await,
+            Some(Command::Jobs(args)) => {
+                let run = jobs::run(args, &globals);
+                keyrack_trace::within(trace_export::of_environment(), run).await
+            }
             Some(Command::Import(args)) => import::run(args, &globals).await,
             Some(Command::Recurring(args)) => recurring::run(args, &globals).await,
             Some(Command::Calc(args)) => calc::run(args, &globals).await,
@@ -198,7 +202,11 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(Command::Config(args)) => config::run(&args, &globals),
             Some(Command::Completions { shell }) => completions(shell),
             Some(Command::Manual { folder }) => manual(&folder),
+        };
+        if let Some(exporter) = exporter {
+            exporter.finish(trace_export::FINISH_WITHIN).await;
         }
+        ended
     });
     // A script that never ends keeps its thread; the process ends all the same.
     runtime.shutdown_background();

@@ -3,7 +3,7 @@
 //!
 //! In reading order: `cli` is what can be typed; `settings` what can be set; `globals` what every command is given;
 //! `serve`, `demo`, `top`, `work`, `jobs`, `recurring`, `progress`, `token`, `keys`, `store` and `config` are the commands; `exit` and `report` how each of them ends; `logging`
-//! what they tell on the way; `table`, `quotas`, `terminal` and `signals`
+//! what they tell on the way; `trace_export` sends traces; `table`, `quotas`, `terminal` and `signals`
 //! what several of them need.
 
 mod cli;
@@ -38,6 +38,7 @@ mod quotas;
 mod signals;
 mod table;
 mod terminal;
+mod trace_export;
 
 mod exit;
 mod logging;

@@ -90,7 +90,8 @@ const USAGE: &str = "keyrack work [OPTIONS] <QUEUE> --exec <LINE>
 
 const PROTOCOL: &str = "\
 The command reads the job as one line of JSON on stdin; its field \"data\" is the list of arguments.
-KEYRACK_JOB_ID, KEYRACK_QUEUE and KEYRACK_ATTEMPT are in its environment.
+KEYRACK_JOB_ID, KEYRACK_QUEUE and KEYRACK_ATTEMPT are in its environment, and TRACEPARENT and
+TRACESTATE if the job belongs to a trace: \"keyrack jobs submit\" makes jobs of the same trace.
 
   stdout   the result as JSON; no output means null
   stderr   a line \"progress: 40\" (any JSON) sets the job's progress; \"retry-in: 5m\" or

@@ -23,6 +23,7 @@ pub use keyrack_jobs::bee::{
     worker::{Context, Stop},
 };
 pub use keyrack_jobs::{bee::logs, hot, recurring};
+pub use keyrack_trace::TraceContext;
 
 #[cfg(feature = "tracing")]
 pub use self::log_layer::JobLogs;

@@ -92,7 +92,9 @@ impl Server {
         let mut app = App::new(self.services, self.access);
         app.reach = self.reach;
         app.metrics_queues = self.metrics_queues;
-        Arc::new(Site::new(Arc::new(app), keyrack_api::openapi))
+        let app = Arc::new(app);
+        keyrack_web::export_metrics(&app);
+        Arc::new(Site::new(app, keyrack_api::openapi))
     }
 }
 

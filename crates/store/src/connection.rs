@@ -10,6 +10,7 @@ use crate::{
     open::{RETRY_DELAY_MAX, RETRY_DELAY_MIN},
     reply,
     sentinel::Primary,
+    traced,
 };
 
 /// A connection to the store. Cheap to clone; clones share what is behind it.
@@ -45,7 +46,7 @@ impl Connection {
 
 impl ConnectionLike for Connection {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
-        match &mut self.backend {
+        traced::command(cmd, || match &mut self.backend {
             Backend::Embedded(connection) => connection.req_packed_command(cmd),
             Backend::Server(connection) => connection.req_packed_command(cmd),
             Backend::Sentinel(primary) => Box::pin(async move {
@@ -63,7 +64,7 @@ impl ConnectionLike for Connection {
                     }
                 }
             }),
-        }
+        })
     }
 
     fn req_packed_commands<'a>(
@@ -72,7 +73,7 @@ impl ConnectionLike for Connection {
         offset: usize,
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
-        let replies: RedisFuture<'a, Vec<Value>> = match &mut self.backend {
+        let replies = traced::pipeline(pipeline, || match &mut self.backend {
             Backend::Embedded(connection) => {
                 connection.req_packed_commands(pipeline, offset, count)
             }
@@ -92,7 +93,7 @@ impl ConnectionLike for Connection {
                     }
                 }
             }),
-        };
+        });
         // Of a transaction only the reply to EXEC is wanted, which is not the first.
         let is_transaction = offset > 0 && count == 1;
         Box::pin(async move {

@@ -31,6 +31,7 @@ mod script;
 mod sentinel;
 mod store;
 mod subscription;
+mod traced;
 mod url;
 
 pub use keyrack_engine::Loading;

@@ -35,7 +35,7 @@ use keyrack_keys::{Key, Layout};
 use redis::{FromRedisValue, RedisError, ToRedisArgs, Value};
 
 use self::{assemble::assemble, header::Header};
-use crate::{error::Error, store::Store};
+use crate::{error::Error, store::Store, traced};
 
 /// Room for the keys and arguments that every call of a script has.
 const USUAL_BYTES: usize = 512;
@@ -226,7 +226,8 @@ impl<'a> Call<'a> {
     /// What the script returns, as the server sends it. Boxed, so that it is compiled here once, and not wherever
     /// something else is made of the reply.
     fn reply(self) -> Pin<Box<dyn Future<Output = Result<Value, Error>> + Send + 'a>> {
-        Box::pin(async move {
+        let name = self.script.name();
+        Box::pin(traced::script(name, async move {
             let text = self.script.text(self.store.native_layout());
             let mut connection = self.store.connection();
             let by_hash = self.command("EVALSHA", &text.sha).query_async(&mut connection).await;
@@ -237,7 +238,7 @@ impl<'a> Call<'a> {
                 }
                 result => Ok(result?),
             }
-        })
+        }))
     }
 
     /// Adds the call to a transaction. The script goes along whole: nothing could load it once the rest has happened.

@@ -28,7 +28,7 @@ pub use self::{
     access::{Access, Auth, Network},
     app::{App, WAITING_MAX},
     connections::{ConnectionLimits, Tls, serve},
-    metrics::MetricsQueues,
+    metrics::{MetricsQueues, export as export_metrics},
     problem::{BrowserError, Problem, ProblemBody},
     router::{finish, router},
     starting::Starting,

@@ -4,10 +4,11 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::Method,
+    http::{Method, StatusCode},
     middleware::Next,
     response::Response,
 };
+use keyrack_trace::{Kind, Span, TraceContext};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, histogram::Histogram},
@@ -61,6 +62,9 @@ impl Requests {
     }
 }
 
+/// What is asked all the time by machines.
+const UNTRACED: [&str; 4] = ["/livez", "/readyz", "/ping", "/metrics"];
+
 /// Methods come from outside; there must not be a time series for every word somebody thinks of.
 fn known(method: &Method) -> &'static str {
     match method.as_str() {
@@ -75,13 +79,54 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
+/// The trace of a request: its own span while the server exports spans, otherwise what its headers say.
+struct RequestTrace {
+    asked: Option<TraceContext>,
+    span: Option<Span>,
+}
+
+impl RequestTrace {
+    fn begin(request: &Request, method: &'static str, route: Option<&str>) -> RequestTrace {
+        let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+        let asked = header("traceparent")
+            .and_then(|parent| TraceContext::from_headers(parent, header("tracestate")));
+        // Nobody asks what becomes of pages that do not exist, health and metrics.
+        let route = route.filter(|route| !UNTRACED.contains(route));
+        let span = route.filter(|_| keyrack_trace::is_exporting()).and_then(|route| {
+            let name = format!("{method} {route}");
+            let mut span = Span::start_in(asked.as_ref(), name, Kind::Server)?;
+            span.set("http.request.method", method);
+            span.set("http.route", route.to_owned());
+            span.set("url.path", request.uri().path().to_owned());
+            Some(span)
+        });
+        RequestTrace { asked, span }
+    }
+
+    /// In which the request is answered.
+    fn context(&self) -> Option<TraceContext> {
+        self.span.as_ref().map(|span| span.context().clone()).or_else(|| self.asked.clone())
+    }
+
+    fn end(&mut self, status: StatusCode) {
+        let Some(mut span) = self.span.take() else { return };
+        span.set("http.response.status_code", u64::from(status.as_u16()));
+        if status.is_server_error() {
+            span.set("error.type", status.as_str().to_owned());
+            span.fail(status.canonical_reason().unwrap_or_default());
+        }
+    }
+}
+
 /// Passes a request on, and notes what came of it under its route, not its path.
 pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
-    let response = next.run(request).await;
+    let mut trace = RequestTrace::begin(&request, known(&method), route.as_deref());
+    let response = keyrack_trace::within(trace.context(), next.run(request)).await;
+    trace.end(response.status());
     let (elapsed, status) = (started.elapsed(), response.status().as_u16());
     let route = route.unwrap_or_else(|| "none".into());
     app.requests.add(&method, route, status, elapsed.as_secs_f64());

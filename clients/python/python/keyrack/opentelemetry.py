@@ -2,8 +2,8 @@
 
     keyrack.opentelemetry.instrument(app)
 
-Both name the job by `messaging.message.id`. A job stores no context of a trace: its attempts are traces
-of their own.
+Both name the job by `messaging.message.id`. The context of a submission is not stored with the job: its
+attempts are traces of their own.
 """
 
 from __future__ import annotations

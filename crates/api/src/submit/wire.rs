@@ -1,6 +1,6 @@
 //! Jobs to be submitted, and what became of them, as they go over the wire.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use keyrack_jobs::bee::{
     self, BackoffKind, BackoffWish, StoredJob, Submission, SubmitOutcome, UniqueRequest,
@@ -81,6 +81,13 @@ pub(crate) struct NewJob {
     limits: Vec<String>,
     /// Which other submissions are for the same job.
     unique: Option<UniqueRequest>,
+    /// Texts that are kept with it, by name: at most 16, and 4,096 bytes in all.
+    #[serde(default)]
+    metadata: BTreeMap<String, String>,
+    /// The span that submits it, in the form of the W3C header. Default: the header `traceparent` of the request.
+    traceparent: Option<String>,
+    /// What tracing systems have added. Default: the header `tracestate`, if `traceparent` is a header.
+    tracestate: Option<String>,
 }
 
 impl NewJob {
@@ -148,6 +155,13 @@ impl NewJob {
         }
         if let Some(ttl) = self.failed_ttl {
             job = job.failed_ttl_ms(ttl);
+        }
+        for (name, value) in self.metadata {
+            job = job.metadata(name, value);
+        }
+        let trace = bee::trace_context(self.traceparent.as_deref(), self.tracestate.as_deref())?;
+        if let Some(trace) = trace {
+            job = job.trace(trace);
         }
         job.validate()?;
         Ok(job)

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{Json, extract::State};
 use keyrack_jobs::bee::{
-    Claim, ClaimGuard, WeightedClaim, errors::check_version, keys::QueueName, worker::WEIGHT_MAX,
+    Claim, ClaimGuard, WeightedClaim, errors::check_version, keys::QueueName, record_wait,
+    worker::WEIGHT_MAX,
 };
 use keyrack_web::{
     App, Problem,
@@ -103,7 +104,7 @@ pub(crate) async fn claim_several(
         guards = jobs.waiters.claim_several(&wish.worker, &claims, max, wait) => guards?,
         () = app.stopped() => Vec::new(),
     };
-    Ok(Json(ClaimedOfSeveral::new(wish.worker, guards)))
+    Ok(Json(ClaimedOfSeveral::new(wish.worker, guards, jobs.hive.now_ms())))
 }
 
 /// The queues by name, each once.
@@ -130,13 +131,14 @@ fn weighted(queues: &[ClaimedQueue]) -> Result<Vec<(QueueName, u32)>, Problem> {
 
 impl ClaimedOfSeveral {
     /// From here on nothing can keep the jobs from the client but its connection.
-    fn new(worker: String, guards: Vec<ClaimGuard>) -> ClaimedOfSeveral {
+    fn new(worker: String, guards: Vec<ClaimGuard>, now_ms: u64) -> ClaimedOfSeveral {
         let (mut jobs, mut blocked) = (Vec::new(), BTreeMap::new());
         for guard in guards {
             let queue = guard.queue().to_string();
             let claimed = guard.keep();
             let word = claimed.blocked.map(blocked_word);
             blocked.extend(word.map(|word| (queue, word)));
+            claimed.jobs.iter().for_each(|job| record_wait(job, now_ms));
             jobs.extend(claimed.jobs.iter().map(|job| ClaimedJob::new(job, claimed.timeout_ms)));
         }
         ClaimedOfSeveral { worker, jobs, blocked }

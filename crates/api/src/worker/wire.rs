@@ -1,7 +1,7 @@
 //! Requests of workers, and the answers.
 
 use keyrack_jobs::bee::{
-    Blocked, Claimed, DELAY_MS_MAX, End, Failure, Outcome, Verdict, keys::WorkerId,
+    Blocked, Claimed, DELAY_MS_MAX, End, Failure, Outcome, Verdict, keys::WorkerId, record_wait,
 };
 use keyrack_web::{Problem, error::invalid};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,8 @@ pub(crate) struct ClaimedJobs {
 }
 
 impl ClaimedJobs {
-    pub(crate) fn new(worker: &WorkerId, claimed: &Claimed) -> ClaimedJobs {
+    pub(crate) fn new(worker: &WorkerId, claimed: &Claimed, now_ms: u64) -> ClaimedJobs {
+        claimed.jobs.iter().for_each(|job| record_wait(job, now_ms));
         ClaimedJobs {
             worker: worker.to_string(),
             jobs: claimed.jobs.iter().map(|job| ClaimedJob::new(job, claimed.timeout_ms)).collect(),

@@ -5,6 +5,7 @@ mod wire;
 
 use std::sync::{Arc, LazyLock};
 
+use keyrack_trace::TraceContext;
 use redis::{FromRedisValue, ParsingError, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -243,6 +244,16 @@ impl Job {
     /// How it is to be run.
     pub fn options(&self) -> Options {
         Options::parse(self.options_json())
+    }
+
+    /// The span that submitted it, if it belongs to a trace.
+    pub fn trace(&self) -> Option<TraceContext> {
+        // Few have one, and reading JSON for each would be felt.
+        if !self.options_json().contains("\"traceparent\":") {
+            return None;
+        }
+        let Options { traceparent, tracestate, .. } = self.options();
+        TraceContext::from_headers(&traceparent?, tracestate.as_deref())
     }
 
     /// Whether its end lets no other start. When the job of a tenant ends, or one that names limits, the next of these is let in,

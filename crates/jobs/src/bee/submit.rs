@@ -5,6 +5,7 @@ mod body;
 mod check;
 mod digest;
 mod plain;
+mod traced;
 mod unique;
 mod whole;
 
@@ -12,14 +13,18 @@ use std::{collections::HashMap, time::Duration};
 
 use keyrack_keys::PartError;
 use keyrack_store::Script;
+use keyrack_trace::TraceContext;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, value::RawValue};
 use tokio::task::JoinSet;
 
-use self::batch::{Answer, Batch, Calls, take};
 pub(super) use self::check::check_time;
+use self::{
+    batch::{Answer, Batch, Calls, take},
+    traced::SubmitSpans,
+};
 pub use self::{
-    body::{BackoffWish, SubmissionBody},
+    body::{BackoffWish, SubmissionBody, trace_context},
     unique::{UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest, UniqueUntil},
     whole::{JOBS_AS_A_WHOLE_MAX, RefusedList, StoredJob, SubmitOutcome},
 };
@@ -43,6 +48,12 @@ pub const DEPENDENCIES_MAX: usize = 1000;
 pub const TAGS_MAX: usize = 64;
 /// The most limits that a job may name.
 pub const LIMITS_MAX: usize = 10;
+/// The most entries of a job's metadata.
+pub const METADATA_MAX: usize = 16;
+/// The most bytes of a name in it, and of all its names and values.
+pub const METADATA_NAME_BYTES_MAX: usize = 64;
+/// The most bytes of all its names and values.
+pub const METADATA_BYTES_MAX: usize = 4_096;
 /// The longest delay: ten years.
 pub const DELAY_MS_MAX: f64 = 10.0 * 365.0 * 86_400_000.0;
 
@@ -88,6 +99,7 @@ pub struct Submission {
     unique: Option<Unique>,
     /// Whether a digest of it is stored.
     is_remembered: bool,
+    trace: Option<TraceContext>,
 }
 
 impl Submission {
@@ -114,6 +126,7 @@ impl Submission {
             start_within_ms: None,
             unique: None,
             is_remembered: false,
+            trace: None,
         }
     }
 
@@ -206,6 +219,25 @@ impl Submission {
         if !self.options.limits.iter().any(|named| named == limit.as_str()) {
             self.options.limits.push(limit.as_str().to_owned());
         }
+        self
+    }
+
+    /// A text that is kept with the job under this name, such as the id of a request. keyrack makes nothing of it.
+    pub fn metadata(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.options.metadata.insert(name.into(), value.into());
+        self
+    }
+
+    /// The trace that it belongs to, and the span that submits it. By default that of the [current](keyrack_trace::current) task,
+    /// such as the job whose handler submits it.
+    pub fn trace(mut self, context: TraceContext) -> Self {
+        self.trace = Some(context);
+        self
+    }
+
+    /// The same if it names none.
+    pub(super) fn trace_unless_set(mut self, context: TraceContext) -> Self {
+        self.trace.get_or_insert(context);
         self
     }
 
@@ -317,7 +349,8 @@ impl Submission {
                     stored.dependencies_on_tags,
                 )
             && asked.preferred_hostname == stored.preferred_hostname
-            && asked.limits == stored.limits;
+            && asked.limits == stored.limits
+            && asked.metadata == stored.metadata;
         // A worker may change the others, and the tags.
         let is_untouched = job.attempts() == 0;
         let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();
@@ -337,6 +370,11 @@ impl Submission {
         let data = self.stored_data()?;
         self.options.dependencies = self.dependencies.iter().map(ToString::to_string).collect();
         self.options.start_by = self.start_within_ms.map(|within| now_ms + within);
+        if let Some(trace) = &self.trace {
+            // Not in the digest: a request that is sent again may well be another span.
+            self.options.traceparent = Some(trace.traceparent());
+            self.options.tracestate = trace.tracestate().map(Into::into);
+        }
         let tags: Vec<&str> = self.tags.iter().map(Tag::as_str).collect();
         Ok(Prepared {
             data,
@@ -484,6 +522,15 @@ impl Hive {
     /// As for [`Hive::submit_many`].
     pub async fn submit_each(
         &self,
+        mut jobs: Vec<Submission>,
+    ) -> Result<Vec<Result<StoredJob, Error>>, Error> {
+        let spans = SubmitSpans::begin(&mut jobs);
+        let stored = keyrack_trace::within(spans.context(), self.store_each(jobs)).await;
+        spans.end(stored)
+    }
+
+    async fn store_each(
+        &self,
         jobs: Vec<Submission>,
     ) -> Result<Vec<Result<StoredJob, Error>>, Error> {
         let mut answers: Vec<Option<Answer>> = Vec::with_capacity(jobs.len());
@@ -535,10 +582,11 @@ impl Hive {
             take(call, answers).await?;
         }
         let hive = self.clone();
-        calls.set.spawn(async move {
+        let call = async move {
             let answers = hive.submit_batch(&queue, batch.jobs).await?;
             Ok(batch.places.into_iter().zip(answers).collect())
-        });
+        };
+        calls.set.spawn(keyrack_trace::within(keyrack_trace::current(), call));
         Ok(())
     }
 

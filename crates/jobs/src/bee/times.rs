@@ -18,13 +18,15 @@ use keyrack_store::Script;
 use serde::Serialize;
 
 use self::record::Open;
+pub(super) use self::{
+    attempt::AttemptTimes, plain::PlainTimes, record::Minutes, slowest::SlowestFilter,
+};
 pub use self::{
     histogram::Histogram,
     query::{Resolution, TimesQuery},
     record::Record,
     slowest::SlowAttempt,
 };
-pub(super) use self::{plain::PlainTimes, record::Minutes, slowest::SlowestFilter};
 use super::{hive::Hive, keys::QueueName};
 use crate::Error;
 

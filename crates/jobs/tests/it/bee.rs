@@ -32,4 +32,5 @@ mod statuses;
 mod submit;
 mod sweep;
 mod times;
+mod traces;
 mod unique;

@@ -12,4 +12,5 @@ mod reservations;
 mod reshard;
 mod shares;
 mod stops;
+mod traces;
 mod wakes;

@@ -21,6 +21,12 @@ parser!(tenant, Tenant);
 parser!(limit, LimitName);
 parser!(host, Hostname);
 
+/// An entry of metadata.
+pub(crate) fn metadata(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=TEXT, such as request=r-7")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 /// A priority: at most 10.
 pub(crate) fn priority(text: &str) -> Result<f64, String> {
     let number = text.parse().map_err(|_| "not a number; use at most 10".to_owned())?;

@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    BackoffWish, Job, Status, StoredJob, Submission, SubmitOutcome, UniqueRequest,
+    self, BackoffWish, Job, Status, StoredJob, Submission, SubmitOutcome, UniqueRequest,
     keys::{Hostname, Jid, LimitName, QueueName, Tag, Tenant},
 };
 
@@ -44,6 +44,15 @@ pub(super) struct Args {
     /// Limit of the queue that counts the job (see "keyrack jobs limits --limit"); can be repeated
     #[arg(long = "limit", value_name = "NAME", value_parser = names::limit)]
     limits: Vec<LimitName>,
+    /// Text that is kept with the job, such as request=r-7; can be repeated
+    #[arg(long, value_name = "NAME=TEXT", value_parser = names::metadata)]
+    metadata: Vec<(String, String)>,
+    /// Span that submits the job, in the form of the W3C header [default: the variable TRACEPARENT]
+    #[arg(long, value_name = "CONTEXT")]
+    traceparent: Option<String>,
+    /// What tracing systems have added to --traceparent [default: the variable TRACESTATE]
+    #[arg(long, value_name = "LIST", requires = "traceparent")]
+    tracestate: Option<String>,
     /// Host whose workers are offered the job first
     #[arg(long, value_parser = names::host)]
     host: Option<Hostname>,
@@ -78,7 +87,7 @@ pub(super) struct Args {
     wait: Option<Duration>,
     /// Read jobs from a file or from stdin (-), one per line
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "args", "priority", "delay", "tags", "after", "after_tags", "parent", "tenant", "limits", "host", "retries",
+        "args", "priority", "delay", "tags", "after", "after_tags", "parent", "tenant", "limits", "metadata", "traceparent", "tracestate", "host", "retries",
         "retry_delay", "backoff", "retry_delay_max", "retry_jitter", "progressive", "timeout", "start_within", "ttl",
         "failed_ttl", "id", "wait", "unique", "unique_by", "unique_until", "unique_for", "debounce", "throttle",
     ])]
@@ -149,6 +158,13 @@ impl Args {
             job = job.tenant(tenant);
         }
         job = self.limits.iter().fold(job, Submission::limit);
+        for (name, text) in self.metadata {
+            job = job.metadata(name, text);
+        }
+        let trace = bee::trace_context(self.traceparent.as_deref(), self.tracestate.as_deref())?;
+        if let Some(trace) = trace {
+            job = job.trace(trace);
+        }
         if let Some(host) = &self.host {
             job = job.preferred_host(host);
         }

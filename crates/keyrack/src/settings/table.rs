@@ -357,6 +357,15 @@ pub(crate) static LOG: Setting = Setting {
     secret: false,
 };
 
+pub(crate) static OTLP_ENDPOINT: Setting = Setting {
+    key: "otlp-endpoint",
+    value_name: "URL",
+    help: "Send traces and metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318 (OTLP over HTTP)",
+    default: None,
+    flag: FlagScope::Every,
+    secret: false,
+};
+
 /// Every setting there is.
 pub(super) static SETTINGS: &[&Setting] = &[
     &STORE,
@@ -416,6 +425,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &RECOMMEND_BREAK_TEXT,
     &DEPLOY_SECRET,
     &DEPLOY_REPOS,
+    &OTLP_ENDPOINT,
     &LOG,
 ];
 

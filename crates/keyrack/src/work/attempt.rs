@@ -57,7 +57,7 @@ impl Attempts {
     }
 
     async fn attempt(&self, context: &Context) -> Result<Box<RawValue>, Failure> {
-        let (mut child, group) = self.start(context.job())?;
+        let (mut child, group) = self.start(context)?;
         let pipes = Pipes::of(&mut child);
         let mut talk = pin!(pipes.talk(context));
         let mut live = pin!(self.live(child, group, context));
@@ -99,8 +99,9 @@ impl Attempts {
         context.time_limit().unwrap_or(self.time_limit)
     }
 
-    fn start(&self, job: &Job) -> Result<(Child, Group), Failure> {
-        self.groups.start(self.command.of(job)).map_err(|error| {
+    fn start(&self, context: &Context) -> Result<(Child, Group), Failure> {
+        let trace = context.trace();
+        self.groups.start(self.command.of(context.job(), trace.as_ref())).map_err(|error| {
             Failure::new(format!("could not start \"{}\": {error}", self.command.name()))
         })
     }

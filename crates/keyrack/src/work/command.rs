@@ -9,6 +9,7 @@ use std::{
 };
 
 use keyrack_jobs::bee::Job;
+use keyrack_trace::TraceContext;
 use tokio::process;
 
 use crate::{Exit, Failure};
@@ -38,8 +39,14 @@ impl Command {
     }
 
     /// The command for one job, ready to be started in a process group of its own.
-    pub(super) fn of(&self, job: &Job) -> process::Command {
+    pub(super) fn of(&self, job: &Job, trace: Option<&TraceContext>) -> process::Command {
         let mut command = process::Command::new(&self.program);
+        // Those of the worker itself are not the job's.
+        command.env_remove("TRACEPARENT").env_remove("TRACESTATE");
+        if let Some(trace) = trace {
+            command.env("TRACEPARENT", trace.traceparent());
+            command.envs(trace.tracestate().map(|state| ("TRACESTATE", state)));
+        }
         command
             .args(&self.args)
             .env("KEYRACK_JOB_ID", job.jid())

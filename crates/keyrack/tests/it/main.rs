@@ -24,6 +24,7 @@ mod keys_file;
 mod keys_generated;
 mod keys_migrate;
 mod kill;
+mod otlp;
 mod pages;
 mod picture;
 mod progress;

@@ -18,14 +18,18 @@ pub(crate) fn keyrack(dir: &Path) -> Command {
     let mut command = Process::command(program());
     command.current_dir(dir).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("KEYRACK_") {
+        if ["KEYRACK_", "OTEL_", "TRACE"]
+            .iter()
+            .any(|start| name.to_string_lossy().starts_with(start))
+        {
             command.env_remove(name);
         }
     }
     command
 }
 
-fn program() -> PathBuf {
+/// Where the program is.
+pub(crate) fn program() -> PathBuf {
     let Some(named) = std::env::var_os("KEYRACK_BIN") else {
         return env!("CARGO_BIN_EXE_keyrack").into();
     };

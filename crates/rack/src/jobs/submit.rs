@@ -8,6 +8,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use keyrack_jobs::bee::{Backoff, Hive, Submission, Unique, checked_priority};
+use keyrack_trace::TraceContext;
 
 use super::{Context, Hostname, JobHandle, JobId, Jobs, LimitName, QueueName, Tag, Task, Tenant};
 use crate::{Error, Keyrack, Result, rack::unix_ms};
@@ -107,6 +108,17 @@ impl<T: Task> Submit<T> {
     /// Which other submissions are for the same job.
     pub fn unique(self, unique: Unique) -> Self {
         self.set(|job| job.unique(unique))
+    }
+
+    /// A text that is kept with the job under this name, such as the id of a request.
+    pub fn metadata(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.set(|job| job.metadata(name, value))
+    }
+
+    /// The trace that it belongs to. By default that of the job whose handler submits it, or of the request that the library's
+    /// server answers.
+    pub fn trace(self, context: TraceContext) -> Self {
+        self.set(|job| job.trace(context))
     }
 
     /// How long its result is kept; half an hour by default.

@@ -84,6 +84,7 @@ impl Snapshot {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let build = vec![("version", version), ("store", self.kind.to_string())];
         keyrack.register("build", "Version and kind of store", Labelled::new(build));
+        add_spans(keyrack.sub_registry_with_prefix("trace_spans"));
         float(keyrack, "uptime", "Time since the start", self.uptime.as_secs_f64());
         let store = keyrack.sub_registry_with_prefix("store");
         gauge(store, "up", "Whether the store takes writes", u64::from(self.ping.is_some()));
@@ -118,6 +119,14 @@ impl Snapshot {
         gauge(registry, "open_fds", "Open files and sockets", process.open_files);
         gauge(registry, "threads", "Threads", process.threads);
     }
+}
+
+/// What became of the spans that the process exports.
+fn add_spans(registry: &mut Registry) {
+    let spans = keyrack_trace::span_counts();
+    counter(registry, "sent", "Spans that the collector has taken", spans.sent);
+    counter(registry, "dropped", "Spans that were dropped", spans.dropped);
+    gauge(registry, "waiting", "Spans that wait for the collector", spans.waiting);
 }
 
 fn add_info(store: &mut Registry, info: &Info) {

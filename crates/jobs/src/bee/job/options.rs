@@ -1,6 +1,6 @@
 //! How a job is to be run.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -49,6 +49,15 @@ pub struct Options {
     /// The limits of its queue that count it, by name. Added by keyrack.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
+    /// The span that submitted it, as the W3C header `traceparent` has it. Added by keyrack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// What tracing systems have added, as the header `tracestate` has it. Added by keyrack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
+    /// What its submitter wants to be known of it, by name. keyrack only keeps it. Added by keyrack.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
 }
 
 /// How often a job is tried again after failures, unless it says otherwise.
@@ -78,6 +87,9 @@ impl Default for Options {
             timeout: None,
             start_by: None,
             limits: Vec::new(),
+            traceparent: None,
+            tracestate: None,
+            metadata: BTreeMap::new(),
         }
     }
 }
@@ -121,6 +133,7 @@ impl Options {
             _ => None,
         };
         let flag = |name: &str| stored.get(name).and_then(Json::as_bool).unwrap_or(false);
+        let text = |name: &str| stored.get(name).and_then(Json::as_str).map(Into::into);
         let at_least_zero = |name: &str| number(name).filter(|number| *number >= 0.0);
         Options {
             priority: number("priority").unwrap_or(default.priority),
@@ -147,6 +160,9 @@ impl Options {
             timeout: at_least_zero("timeout").map(|number| number as u64),
             start_by: at_least_zero("startBy").map(|number| number as u64),
             limits: texts(stored.get("limits")),
+            traceparent: text("traceparent"),
+            tracestate: text("tracestate"),
+            metadata: metadata(stored.get("metadata")),
         }
     }
 
@@ -188,6 +204,11 @@ impl Options {
     }
 }
 
+fn metadata(object: Option<&Json>) -> BTreeMap<String, String> {
+    let entries = object.and_then(Json::as_object).into_iter().flatten();
+    entries.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
 fn texts(list: Option<&Json>) -> Vec<String> {
     let items = list.and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
     items.iter().filter_map(|item| item.as_str().map(Into::into)).collect()
@@ -225,6 +246,10 @@ mod tests {
         options.set_backoff(Backoff { max_ms: Some(60_000.5), jitter: Some(0.25), ..steep });
         options.own_retries = true;
         options.limits = vec!["api.example.com".into()];
+        options.traceparent =
+            Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into());
+        options.tracestate = Some("rojo=1".into());
+        options.metadata = BTreeMap::from([("request".into(), "r-7".into())]);
         assert_eq!(Options::parse(&options.to_json()), options);
         assert!(options.progressive_delay, "for Node");
     }

@@ -20,6 +20,9 @@ pub(super) const OPTIONS: json::Schema = json::Object(&[
     ("timeout", json::Maybe(&json::Number)),
     ("startBy", json::Maybe(&json::Number)),
     ("limits", json::Maybe(&json::LuaArray(&json::String))),
+    ("traceparent", json::Maybe(&json::String)),
+    ("tracestate", json::Maybe(&json::String)),
+    ("metadata", json::Maybe(&json::Any)),
 ]);
 
 pub(super) const HISTORY: json::Schema = json::LuaArray(&json::Object(&[

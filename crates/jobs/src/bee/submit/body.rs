@@ -1,5 +1,8 @@
 //! A job to be submitted, as JSON.
 
+use std::collections::BTreeMap;
+
+use keyrack_trace::{InvalidContext, TraceContext};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -74,6 +77,12 @@ pub struct SubmissionBody {
     pub limits: Vec<String>,
     /// Which other submissions are for the same job.
     pub unique: Option<UniqueRequest>,
+    /// Texts that are kept with it, by name.
+    pub metadata: BTreeMap<String, String>,
+    /// The span that submits it, as the W3C header of that name has it.
+    pub traceparent: Option<String>,
+    /// What tracing systems have added to that.
+    pub tracestate: Option<String>,
 }
 
 impl SubmissionBody {
@@ -130,8 +139,29 @@ impl SubmissionBody {
         job.start_within_ms = self.start_within;
         job.options.ttl = self.ttl.unwrap_or(job.options.ttl);
         job.options.failed_ttl = self.failed_ttl;
+        job.options.metadata = self.metadata;
+        job.trace = trace_context(self.traceparent.as_deref(), self.tracestate.as_deref())?;
         Ok(job)
     }
+}
+
+/// The context that a body or a command names, if it does.
+///
+/// # Errors
+/// When one of the two is not valid, or there is only `tracestate`.
+pub fn trace_context(
+    traceparent: Option<&str>,
+    tracestate: Option<&str>,
+) -> Result<Option<TraceContext>, Error> {
+    let Some(traceparent) = traceparent else {
+        return match tracestate {
+            Some(_) => Err(Error::invalid("tracestate", "there is no traceparent; give both")),
+            None => Ok(None),
+        };
+    };
+    let wrong = |field| move |error: InvalidContext| Error::invalid(field, error.to_string());
+    TraceContext::parse(traceparent, None).map_err(wrong("traceparent"))?;
+    TraceContext::parse(traceparent, tracestate).map(Some).map_err(wrong("tracestate"))
 }
 
 /// What a body or a command says about the waits between retries.

@@ -1,6 +1,11 @@
 //! Whether a job makes sense by itself.
 
-use super::{DELAY_MS_MAX, DEPENDENCIES_MAX, LIMITS_MAX, Submission, TAGS_MAX};
+use std::collections::BTreeMap;
+
+use super::{
+    DELAY_MS_MAX, DEPENDENCIES_MAX, LIMITS_MAX, METADATA_BYTES_MAX, METADATA_MAX,
+    METADATA_NAME_BYTES_MAX, Submission, TAGS_MAX,
+};
 use crate::{
     Error,
     bee::{job::Options, keys::Jid},
@@ -34,6 +39,7 @@ impl Submission {
                 format!("{} of them; at most {LIMITS_MAX} are taken", options.limits.len());
             return Err(Error::invalid("limits", reason));
         }
+        check_metadata(&options.metadata)?;
         if self.dependencies.len() > DEPENDENCIES_MAX {
             let reason = format!(
                 "{} of them; at most {DEPENDENCIES_MAX} are taken, so use a tag",
@@ -88,6 +94,26 @@ impl Submission {
         }
         Ok(())
     }
+}
+
+fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), Error> {
+    let wrong = |reason| Err(Error::invalid("metadata", reason));
+    if metadata.len() > METADATA_MAX {
+        return wrong(format!("{} entries; at most {METADATA_MAX} are taken", metadata.len()));
+    }
+    for name in metadata.keys() {
+        if !(1..=METADATA_NAME_BYTES_MAX).contains(&name.len()) || name.contains(char::is_control) {
+            let shown: String = name.chars().take(METADATA_NAME_BYTES_MAX).collect();
+            return wrong(format!(
+                "the name {shown:?}; give 1 to {METADATA_NAME_BYTES_MAX} bytes without control characters"
+            ));
+        }
+    }
+    let n_bytes: usize = metadata.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if n_bytes > METADATA_BYTES_MAX {
+        return wrong(format!("{n_bytes} bytes; at most {METADATA_BYTES_MAX} are taken"));
+    }
+    Ok(())
 }
 
 /// A time that has to be some time.

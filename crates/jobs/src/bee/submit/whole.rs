@@ -1,6 +1,6 @@
 //! Submitting a list of jobs of which all are stored or none.
 
-use super::{Hive, Jid, Prepared, Submission};
+use super::{Hive, Jid, Prepared, Submission, traced::SubmitSpans};
 use crate::Error;
 
 /// The most jobs that are submitted as a whole: other clients of the store wait for so long.
@@ -63,6 +63,15 @@ impl Hive {
     /// When one of the jobs makes no sense, has an id that is taken or a parent that was canceled; when they are of several
     /// queues, or more than [`JOBS_AS_A_WHOLE_MAX`]; or when the store fails.
     pub async fn submit_whole(
+        &self,
+        mut submissions: Vec<Submission>,
+    ) -> Result<Vec<StoredJob>, RefusedList> {
+        let spans = SubmitSpans::begin(&mut submissions);
+        let stored = keyrack_trace::within(spans.context(), self.store_whole(submissions)).await;
+        spans.end_whole(stored)
+    }
+
+    async fn store_whole(
         &self,
         submissions: Vec<Submission>,
     ) -> Result<Vec<StoredJob>, RefusedList> {

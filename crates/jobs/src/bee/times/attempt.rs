@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 /// How long an attempt waited, and how long it ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct AttemptTimes {
-    pub(super) wait_ms: u64,
-    pub(super) run_ms: u64,
+pub(in super::super) struct AttemptTimes {
+    pub(in super::super) wait_ms: u64,
+    pub(in super::super) run_ms: u64,
 }
 
 #[derive(Deserialize)]
@@ -20,7 +20,7 @@ struct Entry<'a> {
 
 impl AttemptTimes {
     /// Those of the last attempt in a history, if it ended at this time. `attempt_times` in `include/times.lua` has the same rule.
-    pub(super) fn of(history: &str, ended_at: u64) -> Option<AttemptTimes> {
+    pub(in super::super) fn of(history: &str, ended_at: u64) -> Option<AttemptTimes> {
         let entries: Vec<Entry<'_>> = serde_json::from_str(history).ok()?;
         let (mut waits_since, mut last) = (None, None);
         for entry in &entries {

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use keyrack_trace::TraceContext;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -20,6 +21,7 @@ use super::{
         logs::{LogLevel, NewLogLine},
         progress::Progress,
         submit::Submission,
+        trace,
     },
     log_writer::LogWriter,
     reservations::ReservationHandle,
@@ -129,6 +131,12 @@ impl Context {
     pub fn time_limit(&self) -> Option<Duration> {
         let own = self.job().options().timeout.map(Duration::from_millis);
         own.or(self.inner.queue_timeout)
+    }
+
+    /// The span of this attempt, if it belongs to a trace: for what the handler calls over the network. Jobs that the handler
+    /// submits know it by themselves.
+    pub fn trace(&self) -> Option<TraceContext> {
+        trace::context_of(self.job())
     }
 
     /// The hive that runs it.
@@ -244,6 +252,11 @@ impl Context {
     /// When its id cannot stand in a key, which only a stray write can have caused.
     pub async fn as_parent(&self, job: Submission) -> Result<Submission, Error> {
         self.seen_running().await;
+        // In a task of its own nothing tells the trace.
+        let job = match self.trace() {
+            Some(trace) if keyrack_trace::current().is_none() => job.trace_unless_set(trace),
+            _ => job,
+        };
         Ok(job.parent(Jid::new(self.job().jid())?))
     }
 

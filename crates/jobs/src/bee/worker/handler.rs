@@ -11,7 +11,10 @@ use super::{
     context::{Context, Stop},
     job_span::{self, JOB_SPAN_TARGET as LOG_TARGET},
 };
-use crate::bee::settle::{End, Failure, Outcome, RESULT_BYTES_MAX};
+use crate::bee::{
+    settle::{End, Failure, Outcome, RESULT_BYTES_MAX},
+    trace::AttemptTrace,
+};
 
 /// The most bytes of a failure's message that are kept.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
@@ -45,7 +48,16 @@ impl Handler {
     /// Runs the job to its end, within a span that tells what is logged meanwhile apart from other jobs.
     pub(super) async fn run(&self, context: Context, settings: &Settings) -> Outcome {
         let span = job_span::new(&context);
-        let outcome = self.run_within(context.clone(), settings).instrument(span).await;
+        let trace = AttemptTrace::begin(context.job(), context.hive().now_ms());
+        let run = self.run_within(context.clone(), settings).instrument(span);
+        let outcome = match trace {
+            None => run.await,
+            Some(trace) => {
+                let outcome = keyrack_trace::within(Some(trace.context()), run).await;
+                trace.end(&outcome);
+                outcome
+            }
+        };
         // All lines are stored before the end is reported.
         context.logs_stored().await;
         outcome
