@@ -258,7 +258,7 @@ impl SubmitForm {
         if let Some(retries) = form::number("retries", &self.retries)? {
             job = job.retries(retries);
         }
-        let ms = |name, text: &str| Ok::<_, Problem>(form::seconds_as_ms(name, text)?);
+        let ms = form::seconds_as_ms;
         let wish = BackoffWish {
             kind: form::word("backoff", &self.backoff)?,
             progressive: false,
