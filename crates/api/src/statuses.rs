@@ -87,6 +87,7 @@ const MORE: &[(&str, &str, &[u16])] = &[
     ("POST", "/api/1/jobs/{jid}/fail", &[404, 409]),
     ("POST", "/api/1/jobs/{jid}/snooze", &[404, 409]),
     ("POST", "/api/1/jobs/{jid}/release", &[404, 409]),
+    ("POST", "/api/1/alerts/unmute", &[404]),
     ("POST", "/api/1/recurring", &[409]),
     ("GET", "/api/1/recurring/{name}", &[404]),
     ("PUT", "/api/1/recurring/{name}", &[404, 409]),
