@@ -1,5 +1,5 @@
 //! What somebody should look at, worst first. The only place with rules of alerts: the dashboard and `keyrack top` draw what
-//! [`alerts`] returns.
+//! [`alerts`] returns, and webhooks are told when it changes.
 //!
 //! [`AlertFacts::read`] reads the store, [`alerts`] judges without reading, so that each rule can be tested.
 
@@ -69,6 +69,23 @@ pub enum AlertKind {
     Single,
 }
 
+impl AlertKind {
+    /// Its word in the events of webhooks.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            AlertKind::NoWorker => "no-worker",
+            AlertKind::Failing => "failing",
+            AlertKind::LostWorker => "lost-worker",
+            AlertKind::Behind => "behind",
+            AlertKind::Dropped => "dropped",
+            AlertKind::Paused => "paused",
+            AlertKind::FailedHeld => "failed-held",
+            AlertKind::Poison => "poison",
+            AlertKind::Single => "service",
+        }
+    }
+}
+
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
@@ -111,6 +128,12 @@ impl Alert {
     /// How many jobs for how long: the worst of a severity comes first.
     pub fn harm(&self) -> u64 {
         self.jobs.saturating_mul(self.age_ms / 1_000)
+    }
+
+    /// What tells it from all other alerts, and stays the same while its numbers and its severity change. Of one subject, several of
+    /// one kind, such as two silent workers of a queue, are the same.
+    pub(crate) fn key(&self) -> String {
+        format!("{} {}", self.kind.word(), self.subject)
     }
 
     /// How many alerts it stands for.
@@ -225,8 +248,8 @@ pub struct AlertFacts {
     pub lint_problems: u64,
 }
 
-/// Everything that somebody should look at, the worst first. Several of one kind are one.
-pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
+/// Everything that somebody should look at, each for itself and in no order.
+pub(crate) fn single_alerts(facts: &AlertFacts) -> Vec<Alert> {
     let now_ms = facts.now_ms;
     let mut alerts: Vec<Alert> = Vec::new();
     for stats in &facts.queues {
@@ -265,7 +288,12 @@ pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
         add(Severity::Note, "keys", format!("{keys} {verb} to no family"), AlertPage::Lint);
     }
     alerts.extend(facts.poison_jobs.iter().map(|(jid, deaths)| queues::poison(jid, *deaths)));
-    let mut alerts = grouped(alerts);
+    alerts
+}
+
+/// Everything that somebody should look at, the worst first. Several of one kind are one.
+pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
+    let mut alerts = grouped(single_alerts(facts));
     alerts.sort_by(|a, b| {
         // What is broken for everything comes before what is broken for some jobs.
         let is_of_some = |alert: &Alert| alert.kind != AlertKind::Single;
