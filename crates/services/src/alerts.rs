@@ -1,5 +1,5 @@
 //! What somebody should look at, worst first. The only place with rules of alerts: the dashboard and `keyrack top` draw what
-//! [`alerts`] returns.
+//! [`alerts`] returns, and webhooks are told when it changes.
 //!
 //! [`AlertFacts::read`] reads the store, [`alerts`] judges without reading, so that each rule can be tested.
 //! `mute` sets apart what somebody has acknowledged or muted.

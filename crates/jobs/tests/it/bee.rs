@@ -19,6 +19,7 @@ mod logs;
 mod model;
 mod named_limits;
 mod outages;
+mod outbox;
 mod progress;
 mod quick;
 mod reads;

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Pages with a test of their own, which looks at what their commands print.
-const LOOKED_AT: [&str; 12] = [
+const LOOKED_AT: [&str; 13] = [
     "README.md",
     "docs/calculations.md",
     "docs/demo.md",
@@ -23,6 +23,7 @@ const LOOKED_AT: [&str; 12] = [
     "docs/progress.md",
     "docs/recommender.md",
     "docs/updates.md",
+    "docs/webhooks.md",
 ];
 
 /// What no test types: each begins with a mark beside its language.

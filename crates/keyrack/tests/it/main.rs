@@ -37,4 +37,5 @@ mod token;
 mod top;
 mod traces;
 mod updates;
+mod webhooks;
 mod work;

@@ -274,3 +274,36 @@ fn several_alerts_as_one_can_be_acted_on() {
         ("failed-held", "failed-held a")
     );
 }
+
+#[test]
+fn key_of_an_alert_stays_while_its_numbers_change_and_is_its_own() {
+    let keys = |queued, silent_ms, oldest_ms| {
+        let of_queue = |queue: &str| Stats {
+            queue: queue.into(),
+            queued,
+            failed: queued,
+            oldest_ms: Some(oldest_ms),
+            workers: vec![
+                worker(NOW - silent_ms, 2),
+                WorkerStats { worker: "x".into(), ..worker(NOW - silent_ms, 1) },
+                WorkerStats { worker: "alive".into(), ..worker(NOW, 1) },
+            ],
+            dropped: queued,
+            ..healthy()
+        };
+        let queues = ["a", "b", "c", "d"].map(of_queue).to_vec();
+        let facts = AlertFacts { queues, breaker: Some(State::Open), ..facts() };
+        let mut keys: Vec<_> = single_alerts(&facts).iter().map(Alert::key).collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    };
+    let first = keys(1, 10 * MINUTE_MS, OLD_MS);
+    assert_eq!(first, keys(22, 100 * MINUTE_MS, 90 * OLD_MS));
+    // Although the dashboard shows the queues as one.
+    let kinds = ["behind", "dropped", "failed-held", "lost-worker"];
+    let expected =
+        kinds.iter().flat_map(|kind| ["a", "b", "c", "d"].map(|q| format!("{kind} {q}")));
+    let expected: Vec<String> = expected.chain(["service entitlements".to_owned()]).collect();
+    assert_eq!(first, expected);
+}

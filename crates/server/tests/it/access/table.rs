@@ -75,6 +75,9 @@ const EDITOR: Asks = Asks::User(Role::Operator);
 const TABLE: &[(&str, &str, Asks)] = &[
     ("DELETE", "/api/1/queues/{queue}", MANAGE),
     ("GET", "/api/1/audit", MANAGE),
+    ("POST", "/api/1/webhooks", MANAGE),
+    ("POST", "/api/1/webhooks/{webhook}/change", MANAGE),
+    ("DELETE", "/api/1/webhooks/{webhook}", MANAGE),
     ("GET", "/UpdateRecommendation/", CHANGE),
     ("POST", "/api/1/users/", Asks::SignedIn),
     ("POST", "/api/1/users/tokens/", Asks::SignedIn),
@@ -148,12 +151,13 @@ const TABLE: &[(&str, &str, Asks)] = &[
 ];
 
 /// The tags of what is everybody's. Looking is for viewers, changing for operators, unless the table says otherwise.
-const EVERYBODYS: [&str; 9] = [
+const EVERYBODYS: [&str; 10] = [
     "queues",
     "jobs",
     "worker",
     "recurring",
     "alerts",
+    "webhooks",
     "audit",
     "examples",
     "files",
