@@ -34,3 +34,8 @@ pub use self::{
     token::{Created, NewToken, TOKEN_NAME_CHARS_MAX, TOKENS_MAX, Token},
     user::User,
 };
+
+/// The guide, whose example is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/access.md")]
+pub struct Guide;

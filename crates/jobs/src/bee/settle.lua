@@ -156,7 +156,7 @@ local function begin(jid, attempt)
   if job[1] == 'running' and job[2] == worker and job[3] == attempt then return true end
   -- One that was cancelled has left the reservation, and may be in the queue again.
   local is_ours = reservation and place_in(reservation, jid) and job[1] == 'queued'
-  if not (is_ours and start(jid, queue, worker)) then return false end
+  if not (is_ours and start(jid, queue, worker, true)) then return false end
   call('ZADD', locks_key(queue), now + lock_ms, jid)
   call('SADD', worker_locks_key(worker), jid)
   return true

@@ -18,6 +18,7 @@ mod limits;
 mod logs;
 mod model;
 mod named_limits;
+mod node_options;
 mod outages;
 mod outbox;
 mod progress;
