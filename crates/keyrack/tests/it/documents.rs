@@ -99,6 +99,19 @@ fn commands_that_no_test_types_say_so_and_are_few() {
     assert_eq!(found, NOT_TYPED);
 }
 
+#[test]
+fn readme_begins_with_two_commands_and_a_quick_start_in_four_languages() {
+    let text = text("README.md");
+    let first: Vec<String> = blocks(&text).into_iter().take(6).map(|(info, _)| info).collect();
+    assert_eq!(first, ["sh no-test", "sh no-test", "rust", "python", "ts", "sh"]);
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).take(2).collect();
+    assert_eq!(headings, ["# keyrack", "## Quick start"]);
+    let screen: Vec<&str> = text.lines().take(20).collect();
+    for command in ["cargo run --release", "cargo xtask test"] {
+        assert!(screen.contains(&command), "\"{command}\" is in the first screen");
+    }
+}
+
 /// The names of metrics in a text, without what kinds of metrics add to them.
 fn metrics(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
