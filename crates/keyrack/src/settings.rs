@@ -24,7 +24,7 @@ pub(crate) use self::{
         RECOMMEND_FROM, RECOMMEND_MAP, RECOMMEND_RENAME, RECOMMEND_ZONE, REPLICAS_ACKNOWLEDGE,
         RESP, RESP_PASSWORD, RESP_TLS, REVENUE_CAT_KEY, REVENUE_CAT_STRIPE_KEY, REVENUE_CAT_URL,
         STORE, STRIPE_KEY, STRIPE_PRICE, STRIPE_URL, STRIPE_WEBHOOK_SECRET, Setting, TIMINGS,
-        TLS_CERT, TLS_KEY, TRUSTED_PROXIES, URL_TOKENS,
+        TLS_CERT, TLS_KEY, TRUSTED_PROXIES, URL_TOKENS, WEBHOOKS_ALLOW_PRIVATE,
     },
 };
 use crate::{Exit, Failure};
@@ -182,6 +182,8 @@ impl ResolvedSetting {
         Some(match self.setting.key {
             _ if self.setting.secret => "***".into(),
             "store" => shown_url(value),
+            // One with a password is refused.
+            "otlp-endpoint" if value.contains('@') => "***".into(),
             _ => value.to_owned(),
         })
     }

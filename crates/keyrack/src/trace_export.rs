@@ -22,8 +22,8 @@ pub(crate) fn start(settings: &Settings) -> Result<Option<Exporter>, Failure> {
         return Ok(None);
     };
     let wrong = |reason: String| {
-        let message =
-            format!("\"{text}\" {} is no address of a collector: {reason}", endpoint.whence());
+        let (shown, whence) = (endpoint.shown().unwrap_or_default(), endpoint.whence());
+        let message = format!("\"{shown}\" {whence} is no address of a collector: {reason}");
         let hint =
             format!("write for example http://127.0.0.1:4318; set it by {}", OTLP_ENDPOINT.ways());
         Failure::new(Exit::Usage, message).hint(hint)

@@ -58,3 +58,8 @@ pub use self::{
 };
 #[cfg(feature = "sql")]
 pub use source::Sql;
+
+/// The guide, whose example is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/recommender.md")]
+pub struct Guide;

@@ -18,3 +18,8 @@ pub use self::{
     turn::UpdateLock,
     updates::{Announcement, Updates},
 };
+
+/// The guide, whose example is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/updates.md")]
+pub struct Guide;

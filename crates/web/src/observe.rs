@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{Method, StatusCode},
+    http::{HeaderMap, Method, StatusCode},
     middleware::Next,
     response::Response,
 };
@@ -87,9 +87,7 @@ struct RequestTrace {
 
 impl RequestTrace {
     fn begin(request: &Request, method: &'static str, route: Option<&str>) -> RequestTrace {
-        let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-        let asked = header("traceparent")
-            .and_then(|parent| TraceContext::from_headers(parent, header("tracestate")));
+        let asked = asked_trace(request.headers());
         // Nobody asks what becomes of pages that do not exist, health and metrics.
         let route = route.filter(|route| !UNTRACED.contains(route));
         let span = route.filter(|_| keyrack_trace::is_exporting()).and_then(|route| {
@@ -116,6 +114,15 @@ impl RequestTrace {
             span.fail(status.canonical_reason().unwrap_or_default());
         }
     }
+}
+
+/// The trace of the caller. There is one `traceparent`; a list of `tracestate` may come in several headers.
+fn asked_trace(headers: &HeaderMap) -> Option<TraceContext> {
+    let texts = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    let mut parents = texts("traceparent");
+    let parent = parents.next().filter(|_| parents.next().is_none())?;
+    let state = texts("tracestate").collect::<Vec<_>>().join(",");
+    TraceContext::from_headers(parent, Some(&state))
 }
 
 /// Passes a request on, and notes what came of it under its route, not its path.

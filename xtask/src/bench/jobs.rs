@@ -1,7 +1,7 @@
 //! keyrack's jobs against BullMQ and apalis-redis: all on one redis-server, and ours also without one.
 //!
 //! In reading order: `driver` is a contender's program seen from here, `contender` who takes part; `turn`, `cost`, `quiet`, `sent`
-//! and `delivery` measure and check what one does; then a module for each section.
+//! and `delivery` measure and check what one does, `before` compares ours with an earlier build; then a module for each section.
 
 mod contender;
 mod driver;
@@ -14,6 +14,7 @@ mod sent;
 mod turn;
 
 mod backlog;
+mod before;
 pub(super) mod clients;
 mod dependants;
 mod http;
@@ -53,8 +54,17 @@ struct Bench {
     jobs: u32,
     rounds: u32,
     quiet: Quiet,
-    /// An earlier program to compare with.
+    /// An earlier `keyrack` to compare with; the example `contender` of the same build is beside it.
     before: Option<PathBuf>,
+}
+
+impl Bench {
+    /// The same with the earlier program in place of this one, if there is one.
+    fn of_before(&self) -> Result<Option<Bench>> {
+        let Some(keyrack) = &self.before else { return Ok(None) };
+        let programs = self.programs.of_before(keyrack)?;
+        Ok(Some(Bench { programs, before: None, ..*self }))
+    }
 }
 
 /// Measures all sections, or the one named; fails at the end when a limit was missed.

@@ -34,6 +34,8 @@ end
 
 local queue, tenant = job[QUEUE], job[TENANT]
 local place, score = place_of(queue, tenant)
+-- Another queue has limits of its own.
+local is_held = place == 'delayed' and named_limits.place(jid, job)
 local hash_key = job[HASH] and (data ~= '' or to ~= '') and hashes_key(queue, job[HASH])
 
 -- Why the job cannot be changed, if so.
@@ -115,7 +117,7 @@ local function place_anew()
   elseif due ~= '' then
     local happened = delay_by(jid, queue, math.max(tonumber(due) - now, 0))
     return place == 'delayed' and job[STATUS] or 'new', happened
-  elseif place == 'delayed' then
+  elseif place == 'delayed' and not is_held then
     delay_by(jid, queue, score - now)
   else
     local options = table_of(job[OPTIONS])

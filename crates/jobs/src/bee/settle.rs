@@ -137,7 +137,7 @@ impl Outcome {
             attempt: Some(job.attempts()),
             options: None,
             end,
-            told: job.ends_alone().then(|| job.clone()),
+            told: Some(job.clone()),
         }
     }
 

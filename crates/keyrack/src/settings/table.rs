@@ -426,6 +426,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &DEPLOY_SECRET,
     &DEPLOY_REPOS,
     &OTLP_ENDPOINT,
+    &WEBHOOKS_ALLOW_PRIVATE,
     &LOG,
 ];
 

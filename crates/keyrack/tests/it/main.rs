@@ -38,4 +38,5 @@ mod token;
 mod top;
 mod traces;
 mod updates;
+mod webhooks;
 mod work;

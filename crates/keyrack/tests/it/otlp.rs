@@ -249,8 +249,7 @@ fn a_worker_over_http_gets_the_context_and_without_an_exporter_it_is_passed_on_a
 #[test]
 fn what_is_no_context_or_too_much_metadata_is_refused_by_its_field() {
     let world = World::new();
-    let many = "--metadata n=1 ".repeat(1)
-        + &(0..16).map(|n| format!("--metadata k{n}=1 ")).collect::<String>();
+    let many: String = (0..17).map(|n| format!("--metadata k{n}=1 ")).collect();
     for (options, field, allowed) in [
         ("--traceparent x", "traceparent: ", "write 00-TRACE-SPAN-FLAGS"),
         (many.as_str(), "metadata: 17 entries", "at most 16"),
@@ -278,7 +277,7 @@ fn an_address_that_is_none_is_refused() {
     ] {
         let run = Run::line(&format!("jobs list --otlp-endpoint {address}"));
         let (error, hint) = run.failure();
-        assert!(error.contains(reason), "{error}");
+        assert!(error.contains(reason) && !error.contains("secret"), "{error}");
         assert!(hint.expect("a hint").contains("KEYRACK_OTLP_ENDPOINT"), "{hint:?}");
         assert_eq!(run.code, Some(2));
     }

@@ -6,6 +6,7 @@ use super::super::compare::median;
 use super::super::report::{Bound, Limit, Section, Table, tenths, whole};
 use super::super::server::Server;
 use super::Bench;
+use super::before;
 use super::contender::Contender;
 use super::cost::measured;
 use super::driver::{Driver, Jobs};
@@ -51,6 +52,12 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
             measured: many.cpu_us() / few.cpu_us(),
             bound: Bound::AtMost(RATIO_MAX),
         });
+    }
+    for contender in CONTENDERS {
+        let take = |bench: &Bench| Queue::fill(bench, contender, FEW)?.turn(bench.jobs);
+        let pairs = before::pairs(bench, take, |turn| turn.others)?;
+        let name = format!("{} with {} waiting", contender.name(), whole(f64::from(FEW)));
+        limits.extend(pairs.iter().flat_map(|pairs| before::rates(&name, pairs)));
     }
     Ok(Section { title: "Backlog", words: words(bench), table, limits })
 }

@@ -1,9 +1,9 @@
 //! Who takes part, and how each is built and started.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::super::server::{Role, Server, pinned};
 use super::driver::Driver;
@@ -40,6 +40,13 @@ pub(super) enum Contender {
 }
 
 impl Contender {
+    /// Ours, which earlier programs can be compared with.
+    pub(super) const OURS: [Contender; 2] = [Contender::OnRedis, Contender::Embedded];
+
+    pub(super) fn is_ours(self) -> bool {
+        Contender::OURS.contains(&self)
+    }
+
     /// The name for tables.
     pub(super) fn name(self) -> String {
         match self {
@@ -79,6 +86,17 @@ pub(super) struct Programs {
 impl Programs {
     pub(super) fn build() -> Result<Programs> {
         Ok(Programs { bullmq: bullmq()?, apalis: apalis()?, ours: ours()? })
+    }
+
+    /// The same with ours as it was built before, beside an earlier `keyrack`.
+    pub(super) fn of_before(&self, keyrack: &Path) -> Result<Programs> {
+        let ours = keyrack.with_file_name("examples").join("contender");
+        ensure!(
+            ours.is_file(),
+            "\"{}\" is missing; build it with \"cargo build --release --package keyrack-jobs --example contender\" there",
+            ours.display()
+        );
+        Ok(Programs { bullmq: self.bullmq.clone(), apalis: self.apalis.clone(), ours })
     }
 
     /// Starts a contender on a server, which an embedded one does not look at.

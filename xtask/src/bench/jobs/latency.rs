@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use super::super::report::{Bound, Limit, Section, Table};
 use super::super::server::Server;
 use super::Bench;
+use super::before::{self, Pairs};
 use super::contender::Contender;
 use super::cost::{Cost, measured};
 
@@ -37,6 +38,13 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
             limits.push(Limit { what, measured: p50, bound: Bound::AtMost(P50_MAX_MS) });
         }
     }
+    for contender in Contender::OURS {
+        let take = |bench: &Bench| take_turn(bench, &server, contender);
+        let Some(pairs) = before::pairs(bench, take, |(_, cost)| cost.others())? else { continue };
+        let pairs = Pairs { now: medians(pairs.now)?, before: medians(pairs.before)? };
+        let what = format!("{}, p50, times as quick as before", contender.name());
+        limits.push(before::time(what, &pairs));
+    }
     let words = format!(
         "{} jobs one by one, each submitted when the worker has been idle for some milliseconds; from the call that submits it to the \
          start of its handler, in one process.",
@@ -49,6 +57,15 @@ fn take_turn(bench: &Bench, server: &Server, contender: Contender) -> Result<(Ve
     server.ask(&["FLUSHALL"])?;
     let mut driver = bench.programs.start(contender, server)?;
     measured(server, &mut driver, |driver| driver.latency(JOBS_PER_ROUND))
+}
+
+/// The p50 of each turn.
+fn medians(turns: Vec<(Vec<f64>, Cost)>) -> Result<Vec<f64>> {
+    let p50 = |(mut delays, _): (Vec<f64>, Cost)| {
+        delays.sort_by(f64::total_cmp);
+        quantile(&delays, 0.5).context("no delays came back")
+    };
+    turns.into_iter().map(p50).collect()
 }
 
 /// The smallest value that this share of all values does not exceed.

@@ -13,7 +13,7 @@ pub(super) struct Options<'a> {
     pub(super) only: Option<&'a str>,
     pub(super) jobs: u32,
     pub(super) rounds: u32,
-    /// An earlier `keyrack` that is measured beside this one where a section can.
+    /// An earlier `keyrack`, with its `examples/contender` beside it, that is measured beside this one where a section can.
     pub(super) before: Option<&'a str>,
     /// Whether the results replace those in `docs/benchmarks.md`.
     pub(super) write: bool,

@@ -2,19 +2,21 @@
 
 use anyhow::Result;
 
-use super::super::report::{Section, Table, whole};
+use super::super::report::{Bound, Limit, Section, Table, whole};
 use super::super::server::Server;
 use super::Bench;
 use super::contender::Contender;
 use super::delivery::by_urgency;
 use super::driver::Jobs;
-use super::turn::{Figures, in_and_out};
+use super::turn::{Figures, in_and_out, ratio};
 
 /// apalis-redis has no priorities.
 const CONTENDERS: [Contender; 3] =
     [Contender::BullMq { tuned: true }, Contender::OnRedis, Contender::Embedded];
 const LEVELS: u32 = 10;
 const WARM_UP_JOBS: u32 = 5_000;
+/// The share of the rate without priorities that ours have to keep.
+const SHARE_MIN: f64 = 0.8;
 
 /// Measures with and without priorities, in turns.
 pub(super) fn run(bench: &Bench) -> Result<Section> {
@@ -48,13 +50,26 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
             percent(mixed.drain_rate, plain.drain_rate),
         ]);
     }
+    let ours = CONTENDERS.iter().zip(&turns).filter(|(contender, _)| contender.is_ours());
+    let limits = ours.flat_map(|(contender, [plain, mixed])| limits(*contender, plain, mixed));
+    let limits = limits.collect();
     let words = format!(
         "{} jobs of {LEVELS} priorities, mixed. In BullMQ an urgent job passes all others; keyrack's documented score lets it pass \
          them by a share of the time that they have waited, so that none waits forever. Each priority's jobs have to be started before \
          those of the next, on average.",
         whole(f64::from(bench.jobs)),
     );
-    Ok(Section { title: "Ten priorities", words, table, limits: Vec::new() })
+    Ok(Section { title: "Ten priorities", words, table, limits })
+}
+
+/// What ours has to reach, as the median of the rounds' ratios.
+fn limits(contender: Contender, plain: &[Figures], mixed: &[Figures]) -> [Limit; 2] {
+    let limit = |what: &str, figure: fn(&Figures) -> f64| Limit {
+        what: format!("{}, {what}, of its rate without priorities", contender.name()),
+        measured: ratio(mixed, plain, figure),
+        bound: Bound::AtLeast(SHARE_MIN),
+    };
+    [limit("submit", |turn| turn.submit_rate), limit("drain", |turn| turn.drain_rate)]
 }
 
 /// The same number of jobs without priorities and with them.

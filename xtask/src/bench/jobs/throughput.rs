@@ -2,14 +2,14 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::compare::median;
 use super::super::report::{Bound, Limit, Section, Table, tenths, whole};
 use super::super::server::Server;
 use super::Bench;
+use super::before;
 use super::contender::Contender;
 use super::driver::Jobs;
 use super::sent;
-use super::turn::{Figures, InAndOut, in_and_out};
+use super::turn::{Figures, InAndOut, in_and_out, ratio};
 
 const CONTENDERS: [Contender; 7] = [
     Contender::BullMq { tuned: false },
@@ -51,7 +51,13 @@ pub(super) fn run(bench: &Bench) -> Result<Section> {
         let n_sent = n_sent.transpose()?;
         table.add(row(*contender, &middle, n_sent));
     }
-    Ok(Section { title: "Throughput", words: words(bench), table, limits: limits(&turns) })
+    let mut limits = limits(&turns);
+    for contender in Contender::OURS {
+        let take = |bench: &Bench| take_turn(bench, &server, contender);
+        let pairs = before::pairs(bench, take, |turn| turn.others)?;
+        limits.extend(pairs.iter().flat_map(|pairs| before::rates(&contender.name(), pairs)));
+    }
+    Ok(Section { title: "Throughput", words: words(bench), table, limits })
 }
 
 /// A contender's line; one without a server has nothing to tell of it.
@@ -111,11 +117,6 @@ fn limits(
             Bound::AtLeast(2.0),
         ),
     ]
-}
-
-fn ratio(subject: &[Figures], reference: &[Figures], figure: impl Fn(&Figures) -> f64) -> f64 {
-    let rounds = subject.iter().zip(reference);
-    median(&rounds.map(|(ours, theirs)| figure(ours) / figure(theirs)).collect::<Vec<f64>>())
 }
 
 /// One contender's share of a round: all jobs in, all jobs out.

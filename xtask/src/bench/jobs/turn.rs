@@ -103,6 +103,16 @@ impl fmt::Display for Figures {
     }
 }
 
+/// How many times the reference's figure the subject's is: the median of the ratios within each round.
+pub(super) fn ratio(
+    subject: &[Figures],
+    reference: &[Figures],
+    figure: impl Fn(&Figures) -> f64,
+) -> f64 {
+    let rounds = subject.iter().zip(reference);
+    median(&rounds.map(|(ours, theirs)| figure(ours) / figure(theirs)).collect::<Vec<f64>>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -114,8 +114,9 @@ function isolation.put_back_skipped(queue)
 end
 
 -- Marks one job as running on the worker. Returns what the worker gets, or nothing when there is no such job, since only a
--- submission writes its data, or when its tenant may not start one, or a limit that it names does not let it.
-local function start(jid, queue, worker)
+-- submission writes its data, or when its tenant may not start one, or a limit that it names does not let it. A reserved job
+-- was taken when no such limit was set, and does not count.
+local function start(jid, queue, worker, was_reserved)
   local key = job_key(jid)
   local fields = call('HMGET', key, 'data', 'options', 'submitted', 'retries', 'tags', 'history', 'parent', 'hash', 'attempts',
     'deaths', 'tenant', 'dependants')
@@ -131,7 +132,7 @@ local function start(jid, queue, worker)
     return
   end
   local limits = named_limits.of(fields[CLAIM_OPTIONS])
-  local full, again_at = named_limits.full(queue, limits)
+  local full, again_at = named_limits.full(queue, was_reserved and {} or limits)
   if full then
     local happened = named_limits.hold(jid, queue, limits, full, again_at)
     call('HSET', key, 'status', 'new', 'history', with_entry(fields[CLAIM_HISTORY], happened))
@@ -158,7 +159,7 @@ local function start(jid, queue, worker)
     if rules.rate_max then spend_rate(tenant_rate_key(queue, tenant, rules.rate_ms), rules.rate_ms, 1) end
     feed(queue, tenant)
   end
-  named_limits.began(jid, queue, limits)
+  named_limits.began(jid, queue, limits, was_reserved)
   return fields
 end
 

@@ -126,10 +126,10 @@ function named_limits.put_first(jid, queue, options)
   end
 end
 
--- A job that names limits begins to run.
-function named_limits.began(jid, queue, names)
+-- A job that names limits begins to run. One that was reserved does not count.
+function named_limits.began(jid, queue, names, was_reserved)
   for _, name in ipairs(names) do
-    local rules = named_limits.rules_of(queue, name)
+    local rules = was_reserved and {} or named_limits.rules_of(queue, name)
     call('ZREM', limit_held_key(queue, name), jid)
     if rules.concurrency then call('SADD', limit_running_key(queue, name), jid) end
     if rules.rate_max and rules.rate_ms then spend_rate(limit_rate_key(queue, name, rules.rate_ms), rules.rate_ms, 1) end

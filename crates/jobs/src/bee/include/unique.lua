@@ -51,7 +51,10 @@ end
 local function take_over(job, data, due)
   local jid, queue = job[JID], job[QUEUE]
   call('HSET', job_key(jid), 'data', data)
+  if due <= now and named_limits.place(jid, job) then return end
   if call('ZSCORE', delayed_key(queue), jid) then
+    -- One that a limit holds waits for its time first, whatever has room before.
+    named_limits.withdrawn(job)
     delay_by(jid, queue, math.max(due - now, 0))
   elseif due > now then
     withdraw(job)

@@ -164,7 +164,8 @@ impl Plain<'_> {
         let history = told.history_json().strip_suffix(']');
         let history = history.filter(|entries| entries.ends_with('}'))?;
         let is_of_it = told.jid() == outcome.jid && told.queue() == queue.as_str();
-        let is_plain = is_of_it && !told.is_awaited() && history.len() <= HISTORY_BYTES_MAX;
+        let is_alone = told.ends_alone() && !told.is_awaited();
+        let is_plain = is_of_it && is_alone && history.len() <= HISTORY_BYTES_MAX;
         is_plain.then_some(Plain { attempt, result, ttl_ms: *ttl_ms, history })
     }
 }

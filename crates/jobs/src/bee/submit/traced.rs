@@ -37,7 +37,9 @@ impl SubmitSpans {
         }
         let Some(&first) = others.first() else { return spans };
         spans.shared = Span::start("submit", Kind::Producer);
-        let Some(context) = spans.context() else { return spans };
+        // Not the span of a job with a trace of its own, which `context` may tell.
+        let shared = spans.shared.as_ref().map(|span| span.context().clone());
+        let Some(context) = shared.or_else(keyrack_trace::current) else { return spans };
         if let Some(span) = &mut spans.shared {
             describe(span, &jobs[first].queue, others.len());
             spans.only = Some(first).filter(|_| others.len() == 1);
@@ -61,7 +63,7 @@ impl SubmitSpans {
             Ok(answers) => answers[place].as_ref(),
             Err(error) => Err(error),
         };
-        self.note(each);
+        self.note(answers.as_ref().err(), each);
         answers
     }
 
@@ -74,22 +76,33 @@ impl SubmitSpans {
             Ok(stored) => Ok(&stored[place]),
             Err(refused) => Err(&refused.error),
         };
-        self.note(each);
+        self.note(answer.as_ref().err().map(|refused| &refused.error), each);
         answer
     }
 
-    fn note<'a>(self, answer: impl Fn(usize) -> Result<&'a StoredJob, &'a Error>) {
-        let shared = self.shared.zip(self.only).map(|(span, place)| (place, span));
-        for (place, mut span) in self.own.into_iter().chain(shared) {
+    fn note<'a>(
+        self,
+        failed: Option<&Error>,
+        answer: impl Fn(usize) -> Result<&'a StoredJob, &'a Error>,
+    ) {
+        let mut spans = self.own;
+        match (self.shared, self.only, failed) {
+            (Some(span), Some(place), _) => spans.push((place, span)),
+            (Some(mut span), None, Some(error)) => fail(&mut span, error),
+            _ => {}
+        }
+        for (place, mut span) in spans {
             match answer(place) {
                 Ok(stored) => span.set("messaging.message.id", stored.jid.to_string()),
-                Err(error) => {
-                    span.set("error.type", error.info().code);
-                    span.fail(error.to_string());
-                }
+                Err(error) => fail(&mut span, error),
             }
         }
     }
+}
+
+fn fail(span: &mut Span, error: &Error) {
+    span.set("error.type", error.info().code);
+    span.fail(error.to_string());
 }
 
 fn describe(span: &mut Span, queue: &QueueName, n_jobs: usize) {
