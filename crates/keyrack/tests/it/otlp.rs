@@ -275,7 +275,7 @@ fn an_address_that_is_none_is_refused() {
         ("http://me:secret@example.com", "a user or a password"),
         ("collector", "relative URL without a base"),
     ] {
-        let run = Run::line(&format!("jobs list --otlp-endpoint {address}"));
+        let run = Run::line(&format!("jobs list q --otlp-endpoint {address}"));
         let (error, hint) = run.failure();
         assert!(error.contains(reason) && !error.contains("secret"), "{error}");
         assert!(hint.expect("a hint").contains("KEYRACK_OTLP_ENDPOINT"), "{hint:?}");
