@@ -137,6 +137,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("store check", "keyrack store check ./keyrack-data"),
     ("store repair", "keyrack store repair ./keyrack-data"),
     ("store stats", "keyrack store stats"),
+    ("store copy", "keyrack store copy embedded:keyrack-data redis://127.0.0.1:6379"),
+    ("store verify", "keyrack store verify redis://127.0.0.1:6379 redis+cluster://127.0.0.1:7000"),
     ("health", "keyrack health"),
     ("config", "keyrack config show --origin"),
     ("config show", "keyrack config show --origin"),

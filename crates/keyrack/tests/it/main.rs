@@ -34,6 +34,7 @@ mod recurring;
 mod runaway;
 mod serve;
 mod store;
+mod store_copy;
 mod token;
 mod top;
 mod traces;
