@@ -145,12 +145,7 @@ impl Caller {
     }
 
     /// Sends spans until the collector has said what it makes of them. At the end of the program it is asked once.
-    async fn send(
-        &self,
-        queue: &Queue,
-        batch: &[Box<Record>],
-        stopping: &mut watch::Receiver<bool>,
-    ) {
+    async fn send(&self, queue: &Queue, batch: &[Record], stopping: &mut watch::Receiver<bool>) {
         let (url, body) =
             (self.endpoint.at("v1/traces"), spans_request(&self.resource, batch).encode_to_vec());
         let mut pause = PAUSE_MIN;
@@ -221,7 +216,7 @@ impl Caller {
 }
 
 /// Counts what became of spans.
-fn note(queue: &Queue, batch: &[Box<Record>], answer: &Answer) {
+fn note(queue: &Queue, batch: &[Record], answer: &Answer) {
     let counter = match answer {
         Answer::Taken => &queue.sent,
         Answer::Refused(_) | Answer::NotNow(_) => &queue.dropped,

@@ -1,8 +1,11 @@
 //! Finished spans that wait for the exporter.
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use parking_lot::Mutex;
@@ -48,7 +51,7 @@ pub fn span_counts() -> SpanCounts {
 /// The spans of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    spans: Mutex<Vec<Box<Record>>>,
+    spans: Mutex<VecDeque<Record>>,
     pub(crate) sent: AtomicU64,
     pub(crate) dropped: AtomicU64,
     /// A call's worth of spans waits.
@@ -65,20 +68,20 @@ pub(crate) fn open() -> &'static Queue {
 }
 
 /// Takes a span if anybody wants it, and never waits for a place.
-pub(crate) fn push(span: Box<Record>) {
+pub(crate) fn push(span: Record) {
     let Some(queue) = QUEUE.get() else { return };
     queue.push(span);
 }
 
 impl Queue {
-    fn push(&self, span: Box<Record>) {
+    fn push(&self, span: Record) {
         let mut spans = self.spans.lock();
         if spans.len() >= SPANS_MAX {
             drop(spans);
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        spans.push(span);
+        spans.push_back(span);
         #[cfg(feature = "otlp")]
         if spans.len() == SPANS_PER_CALL {
             self.is_full.notify_one();
@@ -87,7 +90,7 @@ impl Queue {
 
     /// The oldest spans, as many as go into one call.
     #[cfg(feature = "otlp")]
-    pub(crate) fn take(&self) -> Vec<Box<Record>> {
+    pub(crate) fn take(&self) -> Vec<Record> {
         let mut spans = self.spans.lock();
         let n_taken = spans.len().min(SPANS_PER_CALL);
         spans.drain(..n_taken).collect()

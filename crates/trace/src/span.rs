@@ -75,8 +75,8 @@ pub(crate) struct Record {
 
 #[cfg(test)]
 impl Record {
-    pub(crate) fn example() -> Box<Record> {
-        Box::new(Record {
+    pub(crate) fn example() -> Record {
+        Record {
             name: "run emails".into(),
             kind: Kind::Consumer,
             id: TraceParent::fresh(),
@@ -87,7 +87,7 @@ impl Record {
             attributes: vec![("messaging.system", "keyrack".into()), ("n", 3u64.into())],
             links: vec![TraceParent::fresh()],
             error: Some("it failed".into()),
-        })
+        }
     }
 }
 
@@ -200,7 +200,7 @@ impl Drop for Span {
             let elapsed = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
             record.end_ns = record.start_ns.saturating_add(elapsed);
         }
-        queue::push(record);
+        queue::push(*record);
     }
 }
 

@@ -136,8 +136,8 @@ impl Scope {
 }
 
 /// The message that brings these spans.
-pub(super) fn spans_request(resource: &Resource, spans: &[Box<Record>]) -> SpansRequest {
-    let spans = spans.iter().map(|span| span_message(span)).collect();
+pub(super) fn spans_request(resource: &Resource, spans: &[Record]) -> SpansRequest {
+    let spans = spans.iter().map(span_message).collect();
     let scope_spans = vec![ScopeSpans { scope: Some(Scope::keyrack()), spans }];
     let resource_spans = ResourceSpans { resource: Some(resource.clone()), scope_spans };
     SpansRequest { resource_spans: vec![resource_spans] }
