@@ -1,6 +1,9 @@
 //! What workers do: take jobs, tell of duplicates, give signs of life, settle, leave and die.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use keyrack_jobs::bee::{
     Checked, End, Failure, Job, Settled, Status, Verdict, WorkerInfo,
@@ -11,6 +14,7 @@ use super::{
     check::same,
     facts::Place,
     limits::STOP_MS,
+    named::LimitedClaim,
     reservations::{Reservation, SettleCall, split},
     steps::{Ending, QUEUES},
     world::{Checks, START_MS, World, failed, queue_name},
@@ -99,6 +103,9 @@ impl World {
             self.forget(at, |claim| claim.jid == job.jid());
             self.workers[at].claims.push(Claim::new(&id, queue, job.clone(), locked_until));
         }
+        if let Some(claim) = self.limited.take() {
+            self.facts.check_limited(&claim, &self.seen)?;
+        }
         let finds_duplicates = self.finds_duplicates;
         if finds_duplicates { self.find_duplicates(at, &got.claimed.jobs).await } else { Ok(()) }
     }
@@ -120,7 +127,13 @@ impl World {
             self.seen.map("tenants", name).into_iter().map(|(tenant, jids)| {
                 (tenant, jids.split_whitespace().filter(stands).count() as u64)
             });
-        let expected = self.facts.claims(queue, max, &standing.collect());
+        let standing = standing.collect();
+        let expected = self.facts.claims(queue, max, &standing);
+        if self.facts.has_named_limits(queue, &self.seen) {
+            same("what is reserved beside limits", &0, &reserved.len())?;
+            self.limited = Some(LimitedClaim { queue, max: expected, claimed: claimed.into() });
+            return Ok(());
+        }
         let reserves = call.reserve.is_some() && self.facts.may_reserve(queue);
         same(
             &format!("how many of {max} jobs are claimed from {name}, and how many reserved"),
@@ -264,7 +277,11 @@ impl World {
 pub(super) fn end_of(end: Ending) -> End {
     match end {
         Ending::Complete { ttl } => End::Completed { result: "1".into(), ttl_ms: ttl },
-        Ending::Fail { retry, delay } => End::Failed(Failure {
+        Ending::Fail { retry, delay: Some(delay), exact: true } => {
+            let failure = Failure::new("no luck").retry_in(Duration::from_millis(delay));
+            End::Failed(Failure { retry, ..failure })
+        }
+        Ending::Fail { retry, delay, .. } => End::Failed(Failure {
             retry,
             retry_delay: delay.map(|delay| delay as f64),
             ..Failure::new("no luck")
