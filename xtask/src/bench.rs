@@ -12,6 +12,7 @@ mod journeys;
 mod lint;
 mod live;
 mod noise;
+mod pages;
 mod recommend;
 mod search;
 mod watch;
@@ -67,6 +68,11 @@ const BENCHES: &[(&str, &str, Run)] = &[
         live::run,
     ),
     ("noise", "redis-server against itself: how far from 1.00 a ratio strays here", noise::run),
+    (
+        "pages",
+        "how long each page of the dashboard takes at ten thousand queues and a million jobs",
+        pages::run,
+    ),
     ("search", "how long the dashboard searches a million jobs", search::run),
     (
         "recommend",

@@ -26,7 +26,8 @@ pub(crate) fn test(build: &str) -> Result<()> {
     step("python: types", || {
         let cache = folder.join("mypy");
         let cache = cache.to_string_lossy();
-        run_in_package("mypy", &["--strict", "--cache-dir", &cache, "python/keyrack"])?;
+        let checked = ["python/keyrack", "tests/types"];
+        run_in_package("mypy", &[&["--strict", "--cache-dir", &*cache][..], &checked].concat())?;
         let mut pyright = Command::new(npm_package().join("node_modules/.bin/pyright"));
         pyright.arg("--pythonpath").arg(folder.join("bin/python")).current_dir(package());
         run(&mut pyright)

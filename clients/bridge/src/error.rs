@@ -1,9 +1,12 @@
 //! Why a call failed, in the words of `ts/errors.ts` and `keyrack/_errors.py`.
 
+use keyrack_calculations::Error as CalculationError;
 use keyrack_entitlements::Error as LimitError;
+use keyrack_files::Error as FileError;
 use keyrack_jobs::{Error as JobError, recurring::Error as ScheduleError};
 use keyrack_keys::PartError;
 use keyrack_progress::Error as ProgressError;
+use keyrack_recommender::Error as RecommenderError;
 use keyrack_store::{Class, Error as StoreError, ServiceError};
 use serde::Serialize;
 
@@ -99,5 +102,32 @@ impl From<ProgressError> for Failure {
 impl From<LimitError> for Failure {
     fn from(error: LimitError) -> Failure {
         Failure::of(&error, false)
+    }
+}
+
+impl From<CalculationError> for Failure {
+    fn from(error: CalculationError) -> Failure {
+        match error {
+            CalculationError::Store(error) => error.into(),
+            error => Failure::of(&error, error.is_transient()),
+        }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Failure {
+        match error {
+            FileError::Store(error) => error.into(),
+            error => Failure::of(&error, error.is_transient()),
+        }
+    }
+}
+
+impl From<RecommenderError> for Failure {
+    fn from(error: RecommenderError) -> Failure {
+        match error {
+            RecommenderError::Store(error) => error.into(),
+            error => Failure::of(&error, matches!(error, RecommenderError::Busy)),
+        }
     }
 }

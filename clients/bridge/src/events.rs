@@ -40,21 +40,26 @@ struct EventRecord<'a> {
     job: Option<&'a Job>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<&'a serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
 }
 
 fn told(heard: &StreamItem) -> String {
     match heard {
         StreamItem::Gap => {
-            to_json(&EventRecord { r#type: "gap", id: "", queue: "", job: None, progress: None })
+            let (id, queue) = ("", "");
+            let (job, progress, message) = (None, None, None);
+            to_json(&EventRecord { r#type: "gap", id, queue, job, progress, message })
         }
         StreamItem::Event(event) => {
-            let Event { kind, jid, queue, job, progress, .. } = &**event;
+            let Event { kind, jid, queue, job, progress, message } = &**event;
             to_json(&EventRecord {
                 r#type: kind.as_str(),
                 id: jid,
                 queue,
                 job: job.as_ref(),
                 progress: progress.as_ref(),
+                message: message.as_deref(),
             })
         }
     }

@@ -5,6 +5,7 @@ use keyrack_jobs::{
     bee::{
         Hive, Limits, StoredJob, Submission, SubmissionBody, SubmitOutcome,
         keys::{Jid, QueueName},
+        logs::LOG_LINES_MAX,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,33 @@ async fn repeated(hive: &Hive, jid: String, asked: &Submission) -> Result<Submit
         "the job \"{jid}\" was submitted with this idempotency key and other arguments or options; use a new key"
     );
     Err(Failure::new("conflict", message))
+}
+
+/// Lines of a job's log, from a number on.
+#[derive(Deserialize)]
+pub(crate) struct Logs<'a> {
+    id: std::borrow::Cow<'a, str>,
+    from: u64,
+}
+
+impl Logs<'_> {
+    /// The lines that are there.
+    pub(crate) async fn read(self, hive: &Hive) -> Result<String, Failure> {
+        let jid = Jid::new(self.id.as_ref())?;
+        let page = hive.log(&jid, self.from, LOG_LINES_MAX).await?;
+        if page.next == 0 && page.dropped == 0 {
+            // A job without a log, or no job.
+            hive.job(&jid).await?;
+        }
+        Ok(to_json(&page))
+    }
+
+    /// Waits for lines; null once the job has ended and there are no more.
+    pub(crate) async fn follow(self, hive: &Hive) -> Result<String, Failure> {
+        let jid = Jid::new(self.id.as_ref())?;
+        hive.job(&jid).await?;
+        Ok(to_json(&hive.follow_log(&jid, self.from).await?.next().await?))
+    }
 }
 
 #[derive(Deserialize)]

@@ -6,16 +6,20 @@
 //! milliseconds.
 //!
 //! In reading order: `parts` is an opened store, `call` lists the calls, `jobs`, `schedules`, `events`,
-//! `limits` and `progress` have what they do. `work` is for workers, `clock` for tests. `error` says why something failed.
+//! `limits`, `progress`, `calculations`, `entitlements`, `files` and `recommendations` have what they do. `work` is for workers, `clock` for tests. `error` says why something failed.
 
+mod calculations;
 mod call;
 mod clock;
+mod entitlements;
 mod error;
 mod events;
+mod files;
 mod jobs;
 mod limits;
 mod parts;
 mod progress;
+mod recommendations;
 mod schedules;
 mod work;
 
@@ -25,5 +29,5 @@ pub use self::{
     error::Failure,
     parts::{Parts, milliseconds, runtime, to_json},
     schedules::run_beside,
-    work::{Next, care},
+    work::{Next, care, log, report},
 };

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use keyrack_engine::Listener;
+use keyrack_entitlements::Entitlements;
 use keyrack_jobs::bee::Hive;
 use keyrack_progress::Progress;
 use keyrack_store::{Options, Store, StoreUrl};
@@ -12,6 +13,7 @@ use crate::{
     clock::TestClock,
     error::Failure,
     events::Streams,
+    files::Uploads,
     progress::{self, Runs},
 };
 
@@ -28,6 +30,9 @@ pub struct Parts {
     pub(crate) progress: Progress,
     pub(crate) runs: Runs,
     pub(crate) streams: Streams,
+    pub(crate) uploads: Uploads,
+    /// What users have paid for, once somebody has asked.
+    pub(crate) entitlements: tokio::sync::OnceCell<Entitlements>,
     pub(crate) clock: Option<Arc<TestClock>>,
     /// The port for clients of Redis, once somebody has asked for it.
     port: tokio::sync::Mutex<Option<Listener>>,
@@ -52,6 +57,8 @@ impl Parts {
             store,
             runs: Runs::default(),
             streams: Streams::default(),
+            uploads: Uploads::default(),
+            entitlements: tokio::sync::OnceCell::new(),
             clock,
             port: tokio::sync::Mutex::default(),
         })

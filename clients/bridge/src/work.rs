@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use keyrack_jobs::bee::{self, Care};
+use keyrack_jobs::bee::{self, Care, logs::LogLevel, worker::Context};
+use serde_json::value::RawValue;
 
 use crate::error::Failure;
 
@@ -58,4 +59,31 @@ impl Next {
             },
         }
     }
+}
+
+/// Reports the progress of a job, with a message or without.
+///
+/// # Errors
+/// When it is too long, or when the store fails.
+pub async fn report(
+    context: &Context,
+    progress: Box<RawValue>,
+    message: Option<String>,
+) -> Result<(), Failure> {
+    match message {
+        None => context.progress(progress).await?,
+        Some(message) => context.progress_with(progress, message).await?,
+    }
+    Ok(())
+}
+
+/// Adds a line to the log of a job, without waiting.
+///
+/// # Errors
+/// For a level that there is not.
+pub fn log(context: &Context, level: &str, text: String) -> Result<(), Failure> {
+    let level: LogLevel =
+        level.parse().map_err(|reason: String| Failure::invalid(format!("level: {reason}")))?;
+    context.log(level, text);
+    Ok(())
 }

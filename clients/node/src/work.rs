@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use keyrack_bridge::{Failure, Next, care, milliseconds, run_beside, to_json};
+use keyrack_bridge::{Failure, Next, care, log, milliseconds, report, run_beside, to_json};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -132,6 +132,8 @@ struct Served {
     concurrency: usize,
     time_limit: f64,
     skips_duplicates: bool,
+    /// Its weight among the queues of the worker.
+    weight: u32,
 }
 
 /// What became of jobs, each by its place.
@@ -162,6 +164,7 @@ impl Worker {
         drain: f64,
         stop_grace: f64,
         lease: Option<f64>,
+        shared_concurrency: Option<u32>,
         wake: Function<'_, (), ()>,
     ) -> napi::Result<Worker> {
         let (opening, runtime) = rack.opening().map_err(thrown)?;
@@ -179,6 +182,7 @@ impl Worker {
                 } else {
                     Duplicates::Run
                 },
+                weight: queue.weight,
                 ..Settings::default()
             };
             registrations.push((QueueName::new(queue.queue).map_err(thrown)?, settings));
@@ -194,6 +198,9 @@ impl Worker {
                 Err(failure) => return ending.result = Some(Err(failure)),
             };
             let mut worker = worker::Worker::new(&parts.hive).care(care).drain(milliseconds(drain));
+            if let Some(shared) = shared_concurrency {
+                worker = worker.shared_concurrency(shared as usize);
+            }
             for (place, (queue, settings)) in registrations.into_iter().enumerate() {
                 let lane = work.clone();
                 worker =
@@ -225,9 +232,25 @@ impl Worker {
         Ok(told(&taken))
     }
 
-    /// Tells listeners how far the job at a place is. The answer comes under the number.
+    /// Adds a line to the log of the job at a place. Waits for nothing.
     #[napi]
-    pub fn report(&self, rack: &Rack, number: u32, place: u32, progress: String) {
+    pub fn log(&self, place: u32, level: String, text: String) -> napi::Result<()> {
+        let Some(ticket) = self.lane.at(place) else {
+            return Err(thrown(Failure::new("conflict", "the job has ended")));
+        };
+        log(&ticket.context, &level, text).map_err(thrown)
+    }
+
+    /// Tells how far the job at a place is, with a message or without. The answer comes under the number.
+    #[napi]
+    pub fn report(
+        &self,
+        rack: &Rack,
+        number: u32,
+        place: u32,
+        progress: String,
+        message: Option<String>,
+    ) {
         let reply = rack.reply(number);
         let Some(ticket) = self.lane.at(place) else {
             return reply.send(Err(Failure::new("conflict", "the job has ended")));
@@ -237,10 +260,10 @@ impl Worker {
         handle.spawn(async move {
             reply.send(match raw(progress) {
                 Err(failure) => Err(failure),
-                Ok(progress) => match ticket.context.progress(progress).await {
-                    Ok(()) => Ok("null".to_owned()),
-                    Err(error) => Err(error.into()),
-                },
+                Ok(progress) => {
+                    let reported = report(&ticket.context, progress, message).await;
+                    reported.map(|()| "null".to_owned())
+                }
             });
         });
     }

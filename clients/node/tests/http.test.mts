@@ -7,7 +7,7 @@ import { before, test } from "node:test";
 
 import { connect, type HttpClient } from "keyrack/http";
 
-import { folder, program, SOON } from "./support.mjs";
+import { serve, SOON } from "./support.mjs";
 import { Specification } from "./openapi.mjs";
 
 const path = join(String(process.env["KEYRACK_REPOSITORY"]), "docs/openapi.json");
@@ -28,21 +28,9 @@ let server = "";
 let client: HttpClient;
 
 before(async () => {
-  const args = ["serve", "--resp", "off", "--http", "127.0.0.1:0", "--store", "embedded:memory"];
-  const serve = program(String(process.env["KEYRACK_PROGRAM"]), args, { cwd: folder() });
-  let said = "";
-  server = await new Promise<string>((resolve, reject) => {
-    const hear = (text: Buffer): void => {
-      said += String(text);
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
-      if (url !== null && said.includes("ready; ")) resolve(url[0]);
-    };
-    serve.stdout?.on("data", hear);
-    serve.stderr?.on("data", hear);
-    serve.once("exit", () => reject(new Error(`the server did not start:\n${said}`)));
-  });
-  // Limits are a caller's own, so they need a token even from this machine.
-  const token = String(/ep_ut_\w\S*/.exec(said)?.[0]);
+  const started = await serve();
+  server = started.url;
+  const { token } = started;
   client = connect(`${server}/`, { token, fetch: checkedFetch });
 });
 

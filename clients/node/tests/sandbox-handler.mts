@@ -11,6 +11,10 @@ export default async function handle(way: string, job: Job): Promise<unknown> {
     case "report":
       await job.report(50);
       return [job.id, job.attempt, job.queue];
+    case "log":
+      job.console.warn("%d left", 2);
+      await job.report(99, "nearly");
+      return null;
     case "retry":
       if (job.attempt === 1) throw new Retry({ delay: 0 });
       return job.attempt;

@@ -1,6 +1,7 @@
 /** Progress bars, rate limits and test helpers, on every store. */
 
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -62,6 +63,39 @@ onEveryStore("a limit is shared by all who take from it", async (app) => {
   assert.deepEqual([steady.allowed, steady.remaining], [true, 1]);
   await assert.rejects(app.limits.take("search", "me", { max: 0, period: 60_000 }), InvalidError);
   await assert.rejects(app.limits.take("search", "me", { max: 1.5, period: 60_000 }), InvalidError);
+});
+
+test("a job runs when it is submitted", async () => {
+  await using app = testApp({ inline: true, context: () => "context" });
+  const runs: unknown[] = [];
+  const child = app.task("child", (n: number, job) => runs.push([n, job.context]));
+  const parent = app.task("parent", async (n: number, job) => {
+    await child.submit(n + 1, { parent: job });
+    runs.push(n);
+  });
+  await parent.submit(1);
+  assert.deepEqual(runs, [[2, "context"], 1]);
+  const failing = app.task("fails", () => assert.fail("no"), { retries: 3, retryDelay: 60_000 });
+  const handle = await failing.submit(null);
+  assert.deepEqual([await handle.status(), (await handle.info()).attempts], ["retried", 1], "it is tried again later");
+  const later = await child.submit(5, { delay: 1000 });
+  assert.equal(await later.status(), "new");
+  const many = await child.submitMany([7, 8, 9]);
+  assert.deepEqual(await Promise.all(many.map((each) => each.status())), Array(3).fill("completed"));
+  assert.equal(await (await app.queue("nobody's").submit(1)).status(), "queued");
+});
+
+test("a test store is a server for clients of Redis", async () => {
+  await using app = testApp();
+  const { hostname, port } = new URL(await app.redisUrl());
+  const socket = connect(Number(port), hostname);
+  socket.write("PING\r\n");
+  const answer = await new Promise<string>((resolve) => socket.once("data", (data) => resolve(String(data))));
+  socket.destroy();
+  assert.equal(answer, "+PONG\r\n");
+  await using other = new App(await app.redisUrl());
+  const submitted = await other.queue<number>("shared").submit(1);
+  assert.equal(await app.job(submitted.id).status(), "queued", "both are one store");
 });
 
 test("a test moves the time of its store", async () => {

@@ -122,3 +122,25 @@ export function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) =
   const promise = new Promise<T>((ends) => (resolve = ends));
   return { promise, resolve };
 }
+
+/** A server with a store in memory: its address, that of its store, and its admin token. */
+export async function serve(): Promise<{ url: string; resp: string; token: string }> {
+  const args = ["serve", "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--store", "embedded:memory"];
+  const child = program(String(process.env["KEYRACK_PROGRAM"]), args, { cwd: folder() });
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    const hear = (text: Buffer): void => {
+      said += String(text);
+      if (said.includes("ready; ")) resolve();
+    };
+    child.stdout?.on("data", hear);
+    child.stderr?.on("data", hear);
+    child.once("exit", () => reject(new Error(`the server did not start:\n${said}`)));
+  });
+  const found = (pattern: RegExp): string => String(pattern.exec(said)?.[1]);
+  return {
+    url: found(/(http:\/\/127\.0\.0\.1:\d+)/),
+    resp: `redis://${found(/resp +(127\.0\.0\.1:\d+)/)}`,
+    token: found(/(ep_ut_\w\S*)/),
+  };
+}

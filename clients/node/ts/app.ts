@@ -2,13 +2,18 @@
 
 import { join } from "node:path";
 
+import type { ContextOptions } from "./context";
 import { batched, type BatchHandler, type BatchOptions } from "./batch";
+import { Entitlements } from "./entitlements";
 import { InvalidError } from "./errors";
 import { EventStream } from "./events";
+import { Files } from "./files";
 import { Handle } from "./handle";
 import { Limits } from "./limits";
 import { Queue, type Handler, type QueueOptions, type ServeOptions } from "./queue";
 import { Rack } from "./rack";
+import { Recommendations } from "./recommendations";
+import { Rollups } from "./rollups";
 import { track, type TrackOptions } from "./track";
 import type { Schedule } from "./types";
 import { Worker, type WorkerOptions } from "./worker";
@@ -31,7 +36,7 @@ function storeUrl(store: string | undefined): string {
 }
 
 /** How a store is opened. */
-export interface OpenOptions {
+export interface OpenOptions<Context = undefined> extends ContextOptions<Context> {
   /** A file whose first line is the server's password; `KEYRACK_PASSWORD_FILE` by default. */
   passwordFile?: string;
 }
@@ -45,21 +50,29 @@ export interface TaskOptions<Input, Output> extends QueueOptions<Input, Output>,
  * The store is opened by the first call. So a module can make an App when it is imported; whoever wants
  * to know at once whether the address is right awaits `ready()`.
  */
-export class App {
+export class App<Context = undefined> {
   readonly #store: string | undefined;
   readonly #passwordFile: string | undefined;
   readonly #hasTestClock: boolean;
+  readonly #context: ContextOptions<Context>;
   readonly #queues = new Map<string, Queue>();
   readonly #workers = new Set<Worker>();
   #rack: Rack | undefined;
 
   /** Rate limits that all processes on the store share. */
   readonly limits = new Limits(() => this.rack);
+  /** What users have paid for. */
+  readonly entitlements = new Entitlements(() => this.rack);
+  /** Uploads that leave no file that nobody knows. */
+  readonly files = new Files(() => this.rack);
+  /** What to show to whom. */
+  readonly recommendations = new Recommendations(() => this.rack);
 
-  constructor(store?: string, options: OpenOptions & { testClock?: boolean } = {}) {
+  constructor(store?: string, options: OpenOptions<Context> & { testClock?: boolean } = {}) {
     this.#store = store;
     this.#passwordFile = options.passwordFile;
     this.#hasTestClock = options.testClock ?? false;
+    this.#context = options;
   }
 
   /** The open store, for the other parts of the package. */
@@ -84,11 +97,11 @@ export class App {
   queue<Input = unknown, Output = unknown>(
     name: string,
     options: QueueOptions<Input, Output> = {},
-  ): Queue<Input, Output> {
+  ): Queue<Input, Output, Context> {
     if (this.#queues.has(name)) {
       throw new InvalidError(`there is a queue "${name}" already; use that one, or another name`);
     }
-    const queue = new Queue<Input, Output>(this, name, options);
+    const queue = new Queue<Input, Output, Context>(this, name, options);
     this.#queues.set(name, queue as unknown as Queue);
     return queue;
   }
@@ -96,14 +109,15 @@ export class App {
   /** A queue with its handler, which has the types. */
   task<Input, Output>(
     name: string,
-    handler: Handler<Input, Output>,
+    handler: Handler<Input, Output, Context>,
     options: TaskOptions<Input, Output> = {},
-  ): Queue<Input, Output> {
-    const { concurrency, timeLimit, skipDuplicates, ...rest } = options;
+  ): Queue<Input, Output, Context> {
+    const { concurrency, timeLimit, skipDuplicates, weight, ...rest } = options;
     const serve: ServeOptions = {};
     if (concurrency !== undefined) serve.concurrency = concurrency;
     if (timeLimit !== undefined) serve.timeLimit = timeLimit;
     if (skipDuplicates !== undefined) serve.skipDuplicates = skipDuplicates;
+    if (weight !== undefined) serve.weight = weight;
     return this.queue<Input, Output>(name, rest).handle(handler, serve);
   }
 
@@ -112,7 +126,7 @@ export class App {
     name: string,
     handler: BatchHandler<Input, Output>,
     options: BatchOptions<Input, Output> = {},
-  ): Queue<Input, Output> {
+  ): Queue<Input, Output, Context> {
     const { size = 100, wait = 10, ...rest } = options;
     // The next calls fill up while one is under way.
     return this.task(name, batched(handler, size, wait), { ...rest, concurrency: 4 * size });
@@ -125,7 +139,8 @@ export class App {
 
   /** Starts a worker. `await using worker = app.worker()` stops it at the end of the block. */
   worker(options: WorkerOptions = {}): Worker {
-    const worker = new Worker(this, this.#served(options), options);
+    const context = this.#context as ContextOptions<unknown>;
+    const worker = new Worker(this.rack, this.#served(options), options, context);
     this.#workers.add(worker);
     const forget = (): void => void this.#workers.delete(worker);
     worker.ended.then(forget, forget);
@@ -174,6 +189,11 @@ export class App {
     return track(() => this.rack, items, name, options);
   }
 
+  /** The rollups of a project of an account: sums, counts, trends and more of event values. */
+  rollups(account: string, project: string): Rollups {
+    return new Rollups(() => this.rack, account, project);
+  }
+
   /** All schedules of the store, by name: those of queues, and those that others have made. */
   schedules(): Promise<Schedule[]> {
     return this.rack.call("schedules", {});
@@ -197,6 +217,14 @@ export class App {
   /** Queues the job of a schedule now. Its times stay as they are. */
   async runSchedule(name: string): Promise<void> {
     await this.rack.call("runSchedule", { name });
+  }
+
+  /** For the other parts of the package: jobs of a queue were submitted. Tests do more here. */
+  submitted(_queue: string, _ids: () => readonly string[]): void | Promise<void> {}
+
+  /** Whether workers of this program serve a queue. */
+  serves(queue: string): boolean {
+    return this.#queues.get(queue)?.handler !== undefined;
   }
 
   /** Stops the workers and closes the store. Calls that are under way are rejected. */
@@ -235,6 +263,9 @@ function nameOf(queue: string | { readonly name: string }): string {
  * A store: of a URL, in a folder, in `"memory"`, or as `KEYRACK_STORE` says. It is opened by the first
  * call, or by `await app.ready()`.
  */
-export function open(store?: string, options: OpenOptions = {}): App {
+export function open<Context = undefined>(
+  store?: string,
+  options: OpenOptions<Context> = {},
+): App<Context> {
   return new App(store, options);
 }

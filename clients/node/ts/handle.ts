@@ -2,7 +2,7 @@
 
 import { notInTime, resultOf } from "./ended";
 import type { Rack } from "./rack";
-import type { JobStatus, StoredJob, SubmitOutcome, WaitOptions } from "./types";
+import type { JobStatus, LogLine, StoredJob, SubmitOutcome, WaitOptions } from "./types";
 import { validate, type StandardSchema } from "./schema";
 
 const FOREVER_MS = 1e12;
@@ -60,6 +60,22 @@ export class Handle<Output = unknown> {
   /** Lets a job that failed or was canceled run again from the start. */
   async retry(): Promise<void> {
     await this.#rack().call("retry", { id: this.id });
+  }
+
+  /** What the job has logged, oldest line first: the newest 1,000 lines. */
+  async logs(): Promise<LogLine[]> {
+    return (await this.#rack().call("logs", { id: this.id, from: 0 })).lines;
+  }
+
+  /** What the job has logged and logs from now on, until it has ended. */
+  async *followLogs(): AsyncGenerator<LogLine, void, undefined> {
+    let from = 0;
+    for (;;) {
+      const page = await this.#rack().call("followLogs", { id: this.id, from });
+      if (page === null) return;
+      from = page.next;
+      yield* page.lines;
+    }
   }
 
   /** Why the job does not run, as `keyrack jobs why` has it. */

@@ -11,6 +11,8 @@ import type {
   JobEvent,
   JobStatus,
   LimitOptions,
+  LogLine,
+  LogPage,
   QueueLimits,
   StoredJob,
   SubmitOutcome,
@@ -244,6 +246,11 @@ export class HttpHandle<Output = unknown> {
     return (await this.info()).status;
   }
 
+  /** What the job has logged, oldest line first: the newest 1,000 lines. */
+  async logs(): Promise<LogLine[]> {
+    return ((await this.#client.request("GET", `${this.#path}/logs`)) as LogPage).lines;
+  }
+
   /** Cancels the job and the jobs it has submitted; returns their ids, the job's own last. */
   async cancel(): Promise<string[]> {
     const canceled = (await this.#client.request("DELETE", this.#path)) as { canceled: string[] };
@@ -274,11 +281,14 @@ const CLASSES: Record<number, ErrorClass> = {
 };
 
 async function problem(response: Response): Promise<Error> {
-  const errorClass = CLASSES[response.status] ?? "internal";
+  let errorClass = CLASSES[response.status] ?? "internal";
   const text = await response.text();
   let message = `the server answered ${response.status}`;
   try {
-    message = (JSON.parse(text) as { message: string }).message;
+    const told = JSON.parse(text) as { message: string; field?: string | null; type?: string };
+    message = told.field ? `${told.field}: ${told.message}` : told.message;
+    // As of a store that is open in this process.
+    if (told.type === "idempotency_key_reused") errorClass = "conflict";
   } catch {
     // Something between us and the server has answered.
   }

@@ -1,6 +1,9 @@
 /** The job that runs, as its handler sees it. */
 
+import { format } from "node:util";
+
 import { encode } from "./json";
+import type { LogLevel } from "./types";
 
 /** Why a handler should stop: `lost` is to another worker. */
 export type StopReason = "canceled" | "lost" | "shutdown" | "timeout";
@@ -18,11 +21,15 @@ export class JobStopped extends Error {
 
 /** What the worker does for a job. */
 export interface JobHost {
-  report(place: number, progress: string): Promise<null>;
+  report(place: number, progress: string, message?: string): Promise<null>;
+  log(place: number, level: LogLevel, text: string): void;
 }
 
+/** Writes to the log of a job in the manner of `console`: values are formatted as there. */
+export type JobConsole = Record<"log" | LogLevel, (...values: unknown[]) => void>;
+
 /** A running job. */
-export class Job {
+export class Job<Context = unknown> {
   readonly #host: JobHost;
   readonly #place: number;
   #controller: AbortController | undefined;
@@ -44,6 +51,8 @@ export class Job {
     readonly tenant: string | undefined,
     /** The job that has submitted it. */
     readonly parent: string | undefined,
+    /** What the worker has opened for its handlers: the `context` of `open`. */
+    readonly context: Context,
   ) {
     this.#host = host;
     this.#place = place;
@@ -66,9 +75,30 @@ export class Job {
     return this.#stopReason;
   }
 
-  /** Tells listeners how far the job is: any JSON, usually a number up to 100. */
-  async report(progress: unknown): Promise<void> {
-    await this.#host.report(this.#place, encode(progress));
+  /** Tells how far the job is: any JSON, usually a number up to 100. The last one is stored. */
+  async report(progress: unknown, message?: string): Promise<void> {
+    await this.#host.report(this.#place, encode(progress), message);
+  }
+
+  /** Adds a line to the job's log, without waiting. The newest 1,000 lines are kept as long as the job. */
+  log(text: string, level: LogLevel = "info"): void {
+    this.#host.log(this.#place, level, text);
+  }
+
+  /** Writes to the log of the job in the manner of `console`: `job.console.warn("only %d left", n)`. */
+  get console(): JobConsole {
+    const write =
+      (level: LogLevel) =>
+      (...values: unknown[]): void =>
+        this.log(format(...values), level);
+    return {
+      log: write("info"),
+      trace: write("trace"),
+      debug: write("debug"),
+      info: write("info"),
+      warn: write("warn"),
+      error: write("error"),
+    };
   }
 
   /** For the worker. The first reason stays. */

@@ -2,9 +2,13 @@
 
 import { join } from "node:path";
 
+import type { EntitlementQuery, LinkQuery, StoredEntitlement } from "./entitlements";
 import type { NativeFailure } from "./errors";
+import type { WaitingFile } from "./files";
 import type { QueueStats } from "./queue";
-import type { JobEvent, QueueLimits, Schedule, ScheduleDefinition, StoredJob, Verdict } from "./types";
+import type { RecommendationOptions, StoredPage } from "./recommendations";
+import type { ResultQuery, StoredEvent } from "./rollups";
+import type { JobEvent, LogPage, QueueLimits, Schedule, ScheduleDefinition, StoredJob, Verdict } from "./types";
 
 /** The calls of a store: arguments and answer of each. */
 export interface Calls {
@@ -15,6 +19,8 @@ export interface Calls {
   cancel: [{ id: string }, string[]];
   retry: [{ id: string }, null];
   why: [{ id: string }, unknown];
+  logs: [{ id: string; from: number }, LogPage];
+  followLogs: [{ id: string; from: number }, LogPage | null];
   pause: [{ queue: string }, null];
   resume: [{ queue: string }, null];
   stats: [{ queue: string }, QueueStats];
@@ -35,6 +41,21 @@ export interface Calls {
   ];
   beginRun: [{ user: string; name: string; step: string; iterations?: number }, [number, number]];
   endRun: [{ number: number; isDone: boolean; timeout: number }, null];
+  recordEvents: [{ account: string; project: string; events: readonly StoredEvent[] }, null];
+  readResult: [ResultQuery, Record<string, string>];
+  readSeries: [ResultQuery, { bucket: string; value: string | null }[]];
+  entitlement: [EntitlementQuery, StoredEntitlement];
+  linkCustomer: [LinkQuery, null];
+  recommend: [{ user: string } & RecommendationOptions, StoredPage];
+  postsShown: [{ user: string; posts: readonly number[] }, null];
+  hidePosts: [{ user: string; posts: readonly number[] }, null];
+  loadRecommendations: [{ folder: string }, number];
+  beginUpload: [{ bucket: string; key: string; hint?: string }, number];
+  holdUpload: [{ upload: number }, null];
+  saveUpload: [{ upload: number }, null];
+  abandonUpload: [{ upload: number }, null];
+  deleteFile: [{ bucket: string; key: string; hint?: string }, null];
+  waitingFiles: [{ max: number }, (Omit<WaitingFile, "at"> & { at: number })[]];
   /** The address on which an embedded store speaks Redis' protocol. */
   listenRedis: [Record<string, never>, string];
   advance: [{ ms: number }, null];
@@ -57,8 +78,10 @@ export interface NativeRack {
 export interface NativeWorker {
   /** Hands back what became of jobs, as JSON, and takes the next. */
   poll(ended: string): string;
-  /** Tells listeners how far a job is. The answer comes under the number. */
-  report(rack: NativeRack, number: number, place: number, progress: string): void;
+  /** Adds a line to the log of a job. */
+  log(place: number, level: string, text: string): void;
+  /** Tells how far a job is, with a message or without. The answer comes under the number. */
+  report(rack: NativeRack, number: number, place: number, progress: string, message?: string): void;
   /** Finishes running jobs and takes no more. */
   stop(): void;
 }
@@ -77,6 +100,7 @@ export interface Native {
     drain: number,
     stopGrace: number,
     lease: number | null,
+    sharedConcurrency: number | null,
     wake: () => void,
   ) => NativeWorker;
 }

@@ -72,6 +72,8 @@ export interface SubmitOptions {
   tenant?: string;
   /** The host whose workers hear of it first. */
   host?: string;
+  /** Limits of the queue that count the job, by name: `queue.setLimits({ named: … })`. */
+  limits?: readonly string[];
 }
 
 const idOf = (job: JobRef): string => (typeof job === "string" ? job : job.id);
@@ -98,6 +100,7 @@ const WORDS: Record<Exclude<keyof SubmitOptions, "key">, string> = {
   parent: "parent",
   tenant: "tenant",
   host: "preferredHostname",
+  limits: "limits",
 };
 
 /** Options in the words of a stored job, without the key. */

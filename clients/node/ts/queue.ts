@@ -11,9 +11,9 @@ import { toDefinition } from "./schedules";
 import type { QueueLimits, ScheduleTimes, SubmitOutcome } from "./types";
 
 /** Does the work of a job. What it returns is the job's result, unless it says how to go on. */
-export type Handler<Input, Output> = (
+export type Handler<Input, Output, Context = unknown> = (
   input: Input,
-  job: Job,
+  job: Job<Context>,
 ) => Output | Next | Promise<Output | Next>;
 
 /** How workers serve a queue. */
@@ -24,6 +24,8 @@ export interface ServeOptions {
   timeLimit?: number;
   /** A job with the input of an earlier one, whose result is still kept, ends as its duplicate. */
   skipDuplicates?: boolean;
+  /** How many of its jobs start for one of a queue of weight 1, if the queues of a worker share its places. */
+  weight?: number;
 }
 
 /** A queue: validators, and the options of all jobs that are submitted to it. */
@@ -68,17 +70,17 @@ export interface QueueStats {
 /** What became of a submission: the id of a new job, or of the one that stands for it. */
 type Told = string | [id: string, outcome: SubmitOutcome];
 
-/** A queue of a store. */
-export class Queue<Input = unknown, Output = unknown> {
-  readonly #app: App;
+/** A queue of a store. A type that leaves out the context is for queues with any. */
+export class Queue<Input = unknown, Output = unknown, Context = any> {
+  readonly #app: Pick<App, "rack" | "submitted">;
   readonly #options: QueueOptions<Input, Output>;
   readonly #defaults: SubmitOptions;
   readonly #defaultsJson: string;
-  #handler: Handler<Input, Output> | undefined;
+  #handler: Handler<Input, Output, Context> | undefined;
   #serve: ServeOptions = {};
 
   constructor(
-    app: App,
+    app: Pick<App, "rack" | "submitted">,
     /** The queue's name. */
     readonly name: string,
     options: QueueOptions<Input, Output>,
@@ -119,7 +121,7 @@ export class Queue<Input = unknown, Output = unknown> {
   }
 
   /** Says how jobs of this queue are done by the workers of this program. */
-  handle(handler: Handler<Input, Output>, options: ServeOptions = {}): this {
+  handle(handler: Handler<Input, Output, Context>, options: ServeOptions = {}): this {
     if (this.#handler !== undefined) {
       throw new InvalidError(`the queue "${this.name}" has a handler already`);
     }
@@ -159,7 +161,7 @@ export class Queue<Input = unknown, Output = unknown> {
   }
 
   /** What workers call; undefined without a handler. */
-  get handler(): Handler<Input, Output> | undefined {
+  get handler(): Handler<Input, Output, Context> | undefined {
     return this.#handler;
   }
 
@@ -169,18 +171,18 @@ export class Queue<Input = unknown, Output = unknown> {
   }
 
   /** Runs the handler on the arguments of a job. Without validators, nothing here waits. */
-  run(args: unknown[], job: Job): Output | Next | Promise<Output | Next> {
+  run(args: unknown[], job: Job<Context>): Output | Next | Promise<Output | Next> {
     const { input, output, positional } = this.#options;
     const value = (positional === true ? args : args[0]) as Input;
-    const handler = this.#handler as Handler<Input, Output>;
+    const handler = this.#handler as Handler<Input, Output, Context>;
     if (input === undefined && output === undefined) return handler(value, job);
     return this.#runChecked(handler, value, job);
   }
 
   async #runChecked(
-    handler: Handler<Input, Output>,
+    handler: Handler<Input, Output, Context>,
     value: Input,
-    job: Job,
+    job: Job<Context>,
   ): Promise<Output | Next> {
     const { input, output } = this.#options;
     const checked = input === undefined ? value : await validate(input, value, "the input");
@@ -205,12 +207,18 @@ export class Queue<Input = unknown, Output = unknown> {
     return `[${lists.join(",")}]`;
   }
 
-  #submit(jobs: string, options: SubmitOptions | undefined): Promise<Told[]> {
+  async #submit(jobs: string, options: SubmitOptions | undefined): Promise<Told[]> {
     const all = options === undefined ? this.#defaults : { ...this.#defaults, ...options };
     const json = options === undefined ? this.#defaultsJson : encode(toStored(all));
     const key = all.key === undefined ? "" : `,"key":${encode(all.key)}`;
     const text = `{"queue":${encode(this.name)},"jobs":${jobs},"options":${json}${key}}`;
-    return this.#app.rack.callWith<Told[]>("submit", text);
+    return this.#submitted(await this.#app.rack.callWith<Told[]>("submit", text));
+  }
+
+  #submitted(told: Told[]): Told[] | Promise<Told[]> {
+    const ids = (): string[] => told.map((one) => (typeof one === "string" ? one : one[0]));
+    const done = this.#app.submitted(this.name, ids);
+    return done === undefined ? told : done.then(() => told);
   }
 
   #handle(told: Told): Handle<Output> {

@@ -4,6 +4,7 @@ import { KeepAlive } from "./alive";
 import { ClosedError, checked, errorOf, type NativeFailure } from "./errors";
 import { decode, encode } from "./json";
 import { native, type Calls, type NativeRack } from "./native";
+import { Wake } from "./wake";
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -18,13 +19,16 @@ const OPEN = new Set<Rack>();
 export class Rack {
   readonly native: NativeRack;
   readonly alive = new KeepAlive();
+  // Made where nothing else is in reach, so that it holds nothing but the store.
+  static readonly #takeOf = (rack: Rack): void => rack.#take();
+  readonly #wake = new Wake<Rack>(this, Rack.#takeOf);
   #waiting = new Map<number, Waiting>();
   #last = 0;
   #isClosed = false;
 
   constructor(url: string, passwordFile: string | undefined, hasTestClock: boolean) {
     this.native = checked(
-      () => new native.Rack(url, passwordFile, hasTestClock, () => this.#take()),
+      () => new native.Rack(url, passwordFile, hasTestClock, this.#wake.wake),
     );
     OPEN.add(this);
   }
@@ -58,6 +62,7 @@ export class Rack {
     this.#isClosed = true;
     OPEN.delete(this);
     await closing;
+    this.#wake.cut();
     this.alive.end();
   }
 
@@ -68,6 +73,7 @@ export class Rack {
     OPEN.delete(this);
     this.native.close();
     this.#take();
+    this.#wake.cut();
     this.alive.end();
   }
 

@@ -11,6 +11,7 @@ import { Worker as Thread } from "node:worker_threads";
 import { Fatal, Retry, Cancel, Snooze } from "./errors";
 import type { Job, StopReason } from "./job";
 import type { Handler } from "./queue";
+import type { LogLevel } from "./types";
 
 /** How handlers run in threads. */
 export interface SandboxOptions {
@@ -31,6 +32,8 @@ export interface ThreadRequest {
 export interface ThreadReply {
   result?: unknown;
   progress?: unknown;
+  message?: string;
+  log?: [level: LogLevel, text: string];
   error?: { kind: "error" | "fatal" | "retry" | "snooze" | "cancel"; message: string; stack?: string; delay?: number };
 }
 
@@ -38,7 +41,7 @@ const STOP_GRACE_MS = 5000;
 
 /**
  * A handler that runs the default export of a module in a thread: `(input, job) => result`, as other
- * handlers. Inputs and results are copied.
+ * handlers. Inputs and results are copied. A thread has no `job.context`: it opens what it needs itself.
  */
 export function sandbox<Input, Output>(
   module: string | URL,
@@ -75,6 +78,7 @@ class Pool {
   #runIn(thread: Thread, input: unknown, job: Job): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
+      let reported: Promise<unknown> = Promise.resolve();
       const stop = (): void => {
         const { stopReason } = job;
         if (stopReason !== undefined) thread.postMessage({ stop: stopReason } satisfies ThreadRequest);
@@ -87,8 +91,18 @@ class Pool {
         act();
       };
       const hear = (reply: ThreadReply): void => {
-        if ("progress" in reply) return void job.report(reply.progress).catch(() => undefined);
-        settle(() => (reply.error === undefined ? resolve(reply.result) : reject(errorOf(reply.error))));
+        if (reply.log !== undefined) {
+          const [level, text] = reply.log;
+          return job.log(text, level);
+        }
+        if ("progress" in reply) {
+          reported = job.report(reply.progress, reply.message).catch(() => undefined);
+          return;
+        }
+        const { error, result } = reply;
+        // Only a job that runs still can store its progress.
+        const end = (): void => (error === undefined ? resolve(result) : reject(errorOf(error)));
+        settle(() => void reported.then(end));
         this.#give(thread);
       };
       let cause: Error | undefined;

@@ -6,6 +6,7 @@ import { Cancel, Fatal, isNext, Retry, Snooze } from "./errors";
 import { Job, type StopReason } from "./job";
 import { decode } from "./json";
 import type { Handler } from "./queue";
+import type { LogLevel } from "./types";
 import type { ThreadReply, ThreadRequest } from "./sandbox";
 
 const port = parentPort;
@@ -34,13 +35,14 @@ port.on("message", ({ input, job, stop }: ThreadRequest) => {
   if (stop !== undefined) running?.stop(stop as StopReason);
   if (job === undefined) return;
   const host = {
-    report: (_: number, progress: string): Promise<null> => {
-      reply({ progress: decode(progress) });
+    report: (_: number, progress: string, message?: string): Promise<null> => {
+      reply({ progress: decode(progress), ...(message === undefined ? {} : { message }) });
       return Promise.resolve(null);
     },
+    log: (_: number, level: LogLevel, text: string): void => reply({ log: [level, text] }),
   };
   const { id, queue, attempt, retries, args, tags, tenant, parent } = job;
-  running = new Job(host, 0, id, queue, attempt, retries, args, tags, tenant, parent);
+  running = new Job(host, 0, id, queue, attempt, retries, args, tags, tenant, parent, undefined);
   void run(input, running);
 });
 

@@ -21,6 +21,42 @@ export interface HistoryEntry {
   [more: string]: unknown;
 }
 
+/** What the handler of a job reported. */
+export interface JobProgress {
+  /** Any JSON, usually a number up to 100. */
+  value: unknown;
+  message: string | null;
+  /** Unix milliseconds. */
+  at: number;
+  /** In which attempt. */
+  attempt: number;
+}
+
+/** How important a line is. */
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error";
+
+/** A line of a job's log. */
+export interface LogLine {
+  /** Its number: 0 for the first line of the job. */
+  n: number;
+  /** Unix milliseconds. */
+  at: number;
+  level: LogLevel;
+  /** The attempt that wrote it. */
+  attempt: number;
+  text: string;
+}
+
+/** Some lines of a job's log. */
+export interface LogPage {
+  lines: LogLine[];
+  /** The number of the line after these. */
+  next: number;
+  more: boolean;
+  /** How many lines were dropped. */
+  dropped: number;
+}
+
 /** A job as it is stored, in the words that HTTP and the CLI use too. */
 export interface StoredJob {
   jid: string;
@@ -40,6 +76,10 @@ export interface StoredJob {
   duplicate: string | null;
   result: unknown;
   failedReason: string | null;
+  /** The group of failures that its last failure belongs to. */
+  errorGroup: string | null;
+  /** What its handler reported last. */
+  progress: JobProgress | null;
   dependants: string[];
   history: HistoryEntry[];
 }
@@ -81,6 +121,8 @@ export interface JobEvent {
   job?: StoredJob;
   /** What its handler told with `job.report`. */
   progress?: unknown;
+  /** What it said about that. */
+  message?: string;
 }
 
 /** A limit, and how much of it to take. Times are in milliseconds. */
@@ -163,6 +205,15 @@ export interface QueueLimits {
   tenant_concurrency?: number | null;
   /** The same for tenants who have a limit of their own, by name. */
   tenants?: Record<string, number>;
+  /** How many jobs of one tenant may start in some time; for some, by name, another rate. */
+  tenant_rate?: { max: number; per_ms: number } | null;
+  tenant_rates?: Record<string, { max: number; per_ms: number }>;
+  /** How many turns a tenant has for one of others, by name; 1 by default, 100 at most. */
+  tenant_weights?: Record<string, number>;
+  /** Tenants of whom no more jobs start. */
+  paused_tenants?: string[];
+  /** Limits that jobs name, by name. They count the jobs that name them, besides the limits above. */
+  named?: Record<string, { concurrency?: number | null; rate?: { max: number; per_ms: number } | null }>;
   /** How many completed and failed jobs are kept; 100,000 by default. */
   completed_max?: number | null;
   failed_max?: number | null;
@@ -178,4 +229,6 @@ export interface QueueLimits {
   } | null;
   /** How long an attempt may take. */
   timeout_ms?: number | null;
+  /** The time within which 95 % of the jobs should start; 60,000 by default. */
+  wait_target_ms?: number | null;
 }

@@ -5,7 +5,7 @@
  * arguments and gives batches of results back, in one call for both.
  */
 
-import type { App } from "./app";
+import { closed, type ContextOptions } from "./context";
 import {
   Cancel,
   checked,
@@ -21,6 +21,9 @@ import { Job, type JobHost, type StopReason } from "./job";
 import { decode, encode } from "./json";
 import { native, type NativeWorker } from "./native";
 import type { Queue } from "./queue";
+import type { Rack } from "./rack";
+import type { LogLevel } from "./types";
+import { Wake } from "./wake";
 
 /** Jobs of a queue that run at once, unless the queue or the worker says otherwise. */
 const CONCURRENCY = 100;
@@ -40,6 +43,11 @@ export interface WorkerOptions {
   stopGrace?: number;
   /** How long a worker may be silent before others get its jobs; 10 s by default. All workers of a queue should agree. */
   lease?: number;
+  /**
+   * How many jobs of all queues run at once: queues that have jobs take turns by their weights. Without it, each
+   * queue has its own places only.
+   */
+  sharedConcurrency?: number;
 }
 
 type Given = [
@@ -57,9 +65,15 @@ type Polled = [jobs: Given[], stops: [number, StopReason][], end: true | NativeF
 
 /** Runs the jobs of some queues from when it is made until `stop`. */
 export class Worker implements JobHost {
-  readonly #app: App;
+  readonly #rack: Rack;
   readonly #queues: Queue[];
-  readonly #native: NativeWorker;
+  readonly #options: WorkerOptions;
+  readonly #contextOptions: ContextOptions<unknown>;
+  // Made where nothing else is in reach, so that it holds nothing but the worker.
+  static readonly #take = (worker: Worker): void => worker.#poll();
+  readonly #wake = new Wake<Worker>(this, Worker.#take);
+  #native: NativeWorker | undefined;
+  #context: unknown;
   readonly #running = new Map<number, Job>();
   readonly #ended: Promise<void>;
   #end: { resolve(): void; reject(error: Error): void } | undefined;
@@ -68,20 +82,73 @@ export class Worker implements JobHost {
   #canceled: number[] = [];
   #isFlushing = false;
   #isOver = false;
+  #isStopping = false;
 
-  constructor(app: App, queues: Queue[], options: WorkerOptions) {
-    this.#app = app;
+  constructor(
+    rack: Rack,
+    queues: Queue[],
+    options: WorkerOptions,
+    contextOptions: ContextOptions<unknown>,
+  ) {
+    this.#rack = rack;
     this.#queues = queues;
-    const served = queues.map((queue) => toServe(queue, options.concurrency));
-    const { drain = DRAIN_MS, stopGrace = STOP_GRACE_MS, lease = null } = options;
-    const wake = (): void => this.#poll();
-    this.#native = checked(
-      () => new native.Worker(app.rack.native, encode(served), drain, stopGrace, lease, wake),
-    );
-    app.rack.alive.add();
+    this.#options = options;
+    this.#contextOptions = contextOptions;
+    const open = contextOptions.context;
+    // Without a context, jobs run at once, and options that are wrong are thrown here.
+    if (open === undefined) this.#start();
+    rack.alive.add();
     this.#ended = new Promise((resolve, reject) => (this.#end = { resolve, reject }));
     // Whoever stops the worker, or waits for its end, gets the error.
     this.#ended.catch(() => undefined);
+    if (open !== undefined) void this.#open(open);
+  }
+
+  /** Opens the context, and takes jobs then. */
+  async #open(open: () => unknown): Promise<void> {
+    try {
+      this.#context = await open();
+    } catch (error) {
+      return this.#settle(error);
+    }
+    if (this.#isStopping) return this.#close();
+    try {
+      this.#start();
+    } catch (error) {
+      await this.#close(error);
+    }
+  }
+
+  /** Closes the context, and says that the worker has ended. */
+  async #close(error?: unknown): Promise<void> {
+    try {
+      await closed(this.#contextOptions, this.#context);
+      this.#settle(error);
+    } catch (ofClose) {
+      this.#settle(error ?? ofClose);
+    }
+  }
+
+  #settle(error?: unknown): void {
+    this.#isOver = true;
+    this.#wake.cut();
+    this.#rack.alive.remove();
+    if (error === undefined) this.#end?.resolve();
+    else this.#end?.reject(error as Error);
+  }
+
+  #start(): void {
+    const { drain = DRAIN_MS, stopGrace = STOP_GRACE_MS, lease = null } = this.#options;
+    const { concurrency, sharedConcurrency: shared = null } = this.#options;
+    if (shared !== null && (!Number.isInteger(shared) || shared < 1)) {
+      throw new InvalidError(`sharedConcurrency: ${shared}; give a whole number from 1 on`);
+    }
+    const served = encode(this.#queues.map((queue) => toServe(queue, concurrency)));
+    const { wake } = this.#wake;
+    const rack = this.#rack.native;
+    this.#native = checked(
+      () => new native.Worker(rack, served, drain, stopGrace, lease, shared, wake),
+    );
   }
 
   /** The names of the queues that it serves. */
@@ -96,7 +163,8 @@ export class Worker implements JobHost {
 
   /** Takes no more jobs, and resolves when the running ones have ended. */
   stop(): Promise<void> {
-    this.#native.stop();
+    this.#isStopping = true;
+    this.#native?.stop();
     return this.#ended;
   }
 
@@ -105,13 +173,21 @@ export class Worker implements JobHost {
   }
 
   /** For jobs. */
-  report(place: number, progress: string): Promise<null> {
-    const rack = this.#app.rack;
-    return rack.start((number) => this.#native.report(rack.native, number, place, progress));
+  report(place: number, progress: string, message?: string): Promise<null> {
+    const rack = this.#rack;
+    return rack.start((number) =>
+      this.#native?.report(rack.native, number, place, progress, message),
+    );
+  }
+
+  /** For jobs. */
+  log(place: number, level: LogLevel, text: string): void {
+    checked(() => this.#native?.log(place, level, text));
   }
 
   #poll(): void {
     this.#isFlushing = false;
+    if (this.#native === undefined) return;
     const [jobs, stops, end] = decode(this.#native.poll(this.#takeEnded())) as Polled;
     for (const job of jobs) this.#run(job);
     for (const [place, reason] of stops) this.#running.get(place)?.stop(reason);
@@ -142,6 +218,7 @@ export class Worker implements JobHost {
       tags,
       tenant ?? undefined,
       parent ?? undefined,
+      this.#context,
     );
     this.#running.set(place, job);
     try {
@@ -195,9 +272,9 @@ export class Worker implements JobHost {
   #finish(end: true | NativeFailure): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#app.rack.alive.remove();
-    if (end === true) this.#end?.resolve();
-    else this.#end?.reject(errorOf(end));
+    const error = end === true ? undefined : errorOf(end);
+    if (this.#contextOptions.context === undefined) this.#settle(error);
+    else void this.#close(error);
   }
 }
 
@@ -206,8 +283,11 @@ function toServe(queue: Queue, ofWorker: number | undefined): object {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new InvalidError(`concurrency: ${concurrency}; give a whole number from 1 on`);
   }
-  const { timeLimit = TIME_LIMIT_MS, skipDuplicates = false } = options;
-  return { queue: queue.name, concurrency, timeLimit, skipsDuplicates: skipDuplicates };
+  const { timeLimit = TIME_LIMIT_MS, skipDuplicates = false, weight = 1 } = options;
+  if (!Number.isInteger(weight) || weight < 1 || weight > 100) {
+    throw new InvalidError(`weight: ${weight}; give a whole number from 1 to 100`);
+  }
+  return { queue: queue.name, concurrency, timeLimit, skipsDuplicates: skipDuplicates, weight };
 }
 
 /** The error in one line, then its stack and the stacks of its causes. */

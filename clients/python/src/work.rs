@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use keyrack_bridge::{Failure, Next, care, run_beside};
+use keyrack_bridge::{Failure, Next, care, log, report, run_beside};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -199,19 +199,26 @@ impl RunningJob {
         (!word.is_empty()).then_some(word)
     }
 
-    /// Tells listeners how far the job is, as JSON.
-    fn report_json(&self, py: Python<'_>, progress: &str) -> PyResult<()> {
+    /// Adds a line to the log of the job. Waits for nothing.
+    fn log(&self, level: &str, text: String) -> PyResult<()> {
+        check_process(self.pid).map_err(raised)?;
+        log(&self.ticket.context, level, text).map_err(raised)
+    }
+
+    /// Tells how far the job is, as JSON, with a message or without.
+    #[pyo3(signature = (progress, message=None))]
+    fn report_json(&self, py: Python<'_>, progress: &str, message: Option<String>) -> PyResult<()> {
         check_process(self.pid).map_err(raised)?;
         let progress: Box<RawValue> = serde_json::from_str(progress)
             .map_err(|error| raised(Failure::invalid(format!("progress: {error}"))))?;
         let context = &self.ticket.context;
-        py.detach(|| self.runtime.block_on(context.progress(progress))).map_err(raised)
+        py.detach(|| self.runtime.block_on(report(context, progress, message))).map_err(raised)
     }
 }
 
 /// A queue to serve: its name, how many of its jobs run at once, seconds that one may take, whether its
-/// handler is a coroutine, and whether duplicates are left out.
-type Served = (String, usize, f64, bool, bool);
+/// handler is a coroutine, whether duplicates are left out, and its weight among the queues of the worker.
+type Served = (String, usize, f64, bool, bool, u32);
 
 /// What a job failed with: the job, the reason, what is to become of it, and after how many seconds.
 type Failed<'py> = (PyRef<'py, RunningJob>, String, PyBackedStr, Option<f64>);
@@ -286,14 +293,18 @@ impl Worker {
         drain: f64,
         stop_grace: f64,
         lease: Option<f64>,
+        shared_concurrency: Option<usize>,
     ) -> PyResult<Worker> {
         let opened = rack.opened().map_err(raised)?;
         let care = care(lease.map(seconds)).map_err(raised)?;
         let (plain, coroutines) =
             (Arc::new(Lane::new(None)), Arc::new(Lane::new(Some(Signal::new()?))));
         let mut worker = worker::Worker::new(&opened.parts().hive).care(care).drain(seconds(drain));
+        if let Some(shared) = shared_concurrency {
+            worker = worker.shared_concurrency(shared);
+        }
         let mut threads_max = 0;
-        for (task, (name, concurrency, time_limit, is_coroutine, skips)) in
+        for (task, (name, concurrency, time_limit, is_coroutine, skips, weight)) in
             queues.into_iter().enumerate()
         {
             let settings = Settings {
@@ -301,6 +312,7 @@ impl Worker {
                 time_limit: seconds(time_limit),
                 stop_grace: seconds(stop_grace),
                 duplicates: if skips { Duplicates::ByData } else { Duplicates::Run },
+                weight,
                 ..Settings::default()
             };
             threads_max += if is_coroutine { 0 } else { concurrency };

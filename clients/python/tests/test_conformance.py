@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import threading
@@ -71,6 +72,7 @@ class Runner:
             "wait": lambda step: self.job(step["wait"]).wait(step["timeout"] / 1000),
             "limits": self.limits,
             "take": self.take,
+            "logs": self.compare_logs,
             "progress": self.compare_progress,
         }
         (act,) = (verb for name, verb in verbs.items() if name in step)
@@ -119,7 +121,8 @@ class Runner:
             listening = threading.Thread(target=self.listen, args=(events,))
             listening.start()
             with self.app.worker(concurrency=asked.get("concurrency", 100)):
-                handles = [self.app.job(id) for id in self.ids.values()]
+                left = {self.id(name) for name in asked.get("except", [])}
+                handles = [self.app.job(id) for id in self.ids.values() if id not in left]
                 ends = self.app.gather(handles, timeout=20, return_exceptions=True)
             assert not [end for end in ends if isinstance(end, keyrack.WaitTimeout)]
         listening.join()
@@ -136,6 +139,9 @@ class Runner:
                 continue
             if name == "reason":
                 assert wanted in (info.reason or "")
+            elif name == "reported":
+                reported = dataclasses.asdict(info.progress) if info.progress else None
+                assert wanted == (reported and {key: reported[key] for key in wanted})
             elif name == "parent":
                 assert info.parent == self.id(wanted)
             elif name == "duplicate":
@@ -162,6 +168,10 @@ class Runner:
         )
         assert (verdict.allowed, verdict.remaining) == (step["allowed"], step["remaining"])
 
+    def compare_logs(self, step: dict[str, Any]) -> None:
+        lines = self.job(step["logs"]).logs()
+        assert [[line.level, line.text, line.attempt] for line in lines] == step["lines"]
+
     def compare_progress(self, step: dict[str, Any]) -> None:
         id = self.id(step["progress"])
         until(lambda: len(self.progress.get(id, [])) == len(step["values"]))
@@ -173,6 +183,12 @@ class Runner:
         match instruction["do"]:
             case "return":
                 return instruction["value"]
+            case "log":
+                for level, text in instruction["lines"]:
+                    job.log(text, level)
+                if job.attempt <= instruction["times"]:
+                    raise RuntimeError(instruction["message"])
+                return job.attempt
             case "fail" if job.attempt <= instruction["times"]:
                 raise RuntimeError(instruction["message"])
             case "fatal":
@@ -186,8 +202,9 @@ class Runner:
             case "cancel":
                 raise keyrack.Cancel
             case "report":
-                for value in instruction["values"]:
-                    job.report(value)
+                messages = instruction.get("messages", [None] * len(instruction["values"]))
+                for value, message in zip(instruction["values"], messages):
+                    job.report(value, message)
                 return None
         raise keyrack.Fatal(f"no such instruction: {instruction}")
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -134,6 +135,53 @@ cost(ours, 1000), cost(other, 1000)
 best = [min(cost(each) for _ in range(3)) for each in (ours, other, bare)]
 print((best[0] - best[2]) / (best[1] - best[2]))
 """
+
+
+class Cell:
+    """The output of a notebook's cell: what stands at each of its places, one after the other."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shown: list[list[str]] = []
+
+        class Handle:
+            def __init__(self, place: list[str]) -> None:
+                self.place = place
+
+            def update(self, html: str) -> None:
+                self.place.append(html)
+
+        def display(html: str, display_id: bool) -> Handle:
+            assert display_id
+            self.shown.append([html])
+            return Handle(self.shown[-1])
+
+        # The class by which programs know a notebook from a terminal.
+        shell = type("ZMQInteractiveShell", (), {})()
+        ipython, module = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+        vars(ipython).update(get_ipython=lambda: shell, display=module)
+        vars(module).update(HTML=str, display=display)
+        monkeypatch.setitem(sys.modules, "IPython", ipython)
+        monkeypatch.setitem(sys.modules, "IPython.display", module)
+
+
+def test_in_a_notebook_a_bar_is_drawn_in_its_cell(
+    keyrack_app: keyrack.App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = Cell(monkeypatch)
+    assert list(tqdm(range(4), "load <b>", app=keyrack_app)) == [0, 1, 2, 3]
+    (place,) = cell.shown
+    assert place[0].startswith('<progress value="0" max="4"></progress> <code>load &lt;b&gt;')
+    assert place[-1].startswith('<progress value="4" max="4"></progress>') and "4/4" in place[-1]
+    list(tqdm(range(2), leave=False, app=keyrack_app))
+    assert cell.shown[1][-1] == "", "one that is not left goes away"
+    bar = tqdm(app=keyrack_app)
+    bar.update()
+    bar.close()
+    assert "max" not in cell.shown[2][-1], "of an unknown number"
+    assert capsys.readouterr() == ("", "")
+    screen = io.StringIO()
+    list(tqdm(range(2), file=screen, app=keyrack_app))
+    assert len(cell.shown) == 3 and "2/2" in screen.getvalue(), "a file is a file in a notebook too"
 
 
 def test_an_iteration_costs_at_most_twice_that_of_tqdm() -> None:

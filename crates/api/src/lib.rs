@@ -3,7 +3,8 @@
 //! One module for each noun, with its routes and what goes over the wire. Every handler says in an attribute what the
 //! description at `/openapi.json` says about it, and a route cannot be added without. In reading order: `queues` and
 //! `jobs` are what people look at, `times` and `errors` how long jobs took and why they failed; `submit`, `bulk` and `search` work on many jobs; `worker` is how any program can run
-//! jobs; `events` streams what happens, `logs` are what jobs have logged; `recurring` is what runs by the calendar; `audit` tells who has changed what.
+//! jobs; `events` streams what happens, `logs` are what jobs have logged; `recurring` is what runs by the calendar; `alerts` is what
+//! needs attention; `webhooks` are where events are sent; `audit` tells who has changed what.
 //! `routes` holds routes with their permissions; `statuses` adds the statuses of errors to the description.
 //!
 //! Then there are the progress bars and what belongs to them: `auth` says who is calling, `users` and `usages` are about the
@@ -14,6 +15,7 @@
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
 
+mod alerts;
 mod audit;
 mod auth;
 mod bulk;
@@ -45,6 +47,7 @@ mod users;
 mod view;
 mod wait;
 mod watch;
+mod webhooks;
 mod websocket;
 mod worker;
 
@@ -85,6 +88,8 @@ use self::{routes::Routes, watch::TraceBroadcasts};
         (name = "jobs", description = "Submit, inspect, search, cancel and retry jobs"),
         (name = "worker", description = "Run jobs in any language"),
         (name = "recurring", description = "Jobs that run by the calendar"),
+        (name = "alerts", description = "What needs attention, and who has acknowledged or muted it"),
+        (name = "webhooks", description = "Events sent to other servers"),
         (name = "audit", description = "The audit log: who changed what"),
         (name = "users", description = "The calling user and their tokens; send `Authorization: bearer TOKEN`"),
         (name = "progress bars", description = "Progress bars of the calling user, and their steps"),
@@ -223,7 +228,9 @@ fn shared_routes() -> Routes {
         .add(Permission::unaudited_change(Operator), routes!(progress::examples::start))
         .add(Permission::read(Viewer), routes!(progress::examples::result))
         .merge(errors::router())
+        .merge(alerts::router())
         .merge(recurring::router())
+        .merge(webhooks::router())
         .merge(recommendations::router())
 }
 

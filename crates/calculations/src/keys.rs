@@ -266,6 +266,12 @@ keys! {
         origin = Original, removed = "never: events are the record", known_by = KnownBy::Content(&[]),
         example = "2:job-skills:python:set";
 
+    /// The latest output events of the account, oldest first, for those who hand them on.
+    said() in account: Account = "list:said"
+        => list(Text.means("the number of the event, its type, and its fields as a JSON list of names and values")),
+        origin = Added, removed = "the newest 10,000 are kept",
+        example = "list:said";
+
     /// The number of the last rule of the account.
     rule_counter() in account: Account = "rules-primary-key"
         => string(POSITIVE.means("the number")),

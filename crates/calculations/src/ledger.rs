@@ -38,6 +38,7 @@ pub use self::{
     read::{Direction, POINTS_MAX, Point, Trend},
     record::EventResults,
     rules::OutputEvent,
+    said::Said,
 };
 use crate::{
     keys::{Account, Dimension, DimensionKey, Project},

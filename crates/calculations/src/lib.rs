@@ -40,7 +40,7 @@ pub use self::{
     keys::FAMILIES,
     ledger::{
         Changed, Difference, Direction, EventResults, KeyId, Ledger, Live, OutputEvent, POINTS_MAX,
-        Point, Trend, Verdict,
+        Point, Said, Trend, Verdict,
     },
     line::Line,
     moments::{Prediction, StraightLine},

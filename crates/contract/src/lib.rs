@@ -26,7 +26,7 @@ pub fn declare(families: &[&[&'static Family]]) {
 }
 
 /// All families and channels of keyrack, service by service.
-pub fn own() -> [&'static [&'static Family]; 13] {
+pub fn own() -> [&'static [&'static Family]; 14] {
     [
         keyrack_jobs::bee::keys::FAMILIES,
         keyrack_jobs::hot::keys::FAMILIES,
@@ -38,6 +38,7 @@ pub fn own() -> [&'static [&'static Family]; 13] {
         keyrack_journeys::FAMILIES,
         keyrack_recommender::FAMILIES,
         keyrack_updates::FAMILIES,
+        keyrack_webhooks::FAMILIES,
         keyrack_identity::FAMILIES,
         keyrack_demo::FAMILIES,
         keyrack_store::FAMILIES,

@@ -18,10 +18,26 @@ function follow() {
     const sent = new DOMParser().parseFromString(event.data, "text/html").body;
     become(live, sent);
     tell("");
+    grey(false);
+    show("live");
   });
   stream.addEventListener("trouble", (event) => tell(event.data));
+  // The numbers are those of before: they stay, but nobody takes them for those of now.
+  stream.addEventListener("away", (event) => {
+    tell(event.data);
+    grey(true);
+    show("store away");
+  });
   stream.onopen = () => show("live");
-  stream.onerror = () => show("waiting");
+  stream.onerror = () => {
+    grey(true);
+    show("waiting");
+  };
+}
+
+function grey(isOld) {
+  live.classList.toggle("stale", isOld);
+  live.setAttribute("aria-busy", String(isOld));
 }
 
 function leave() {

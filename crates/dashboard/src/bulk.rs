@@ -15,14 +15,17 @@ use axum::{
     response::Response,
 };
 use keyrack_format as format;
-use keyrack_jobs::bee::{Bulk, Filter, Hive, Place, keys::QueueName};
+use keyrack_jobs::bee::{Bulk, Change, Filter, Hive, Place, keys::QueueName};
 use keyrack_web::{Problem, access::Subject};
 use serde::Deserialize;
 
 use self::run::BulkRun;
 pub(crate) use self::run::BulkRuns;
 use super::{
-    Frame, Visit, assets, form,
+    Frame, Visit, assets,
+    change::ChangeForm,
+    field::Field,
+    form,
     frame::{go, go_and_tell},
     link,
     live::{View, live_page, show, still},
@@ -35,6 +38,9 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Whoever changes more jobs than this types how many there are.
 const TYPED_ABOVE: u64 = 1_000;
+
+/// The word for a change of jobs that wait.
+const CHANGE: &str = "change";
 
 /// What is wanted, as it stands in the address and in the form.
 #[derive(Debug, Clone, Deserialize)]
@@ -78,13 +84,18 @@ struct BulkPage {
     typed: Option<String>,
     /// Whether what a change ends cannot be had back.
     is_destructive: bool,
+    /// What can be changed, if that is asked for.
+    fields: Vec<Field>,
     problem: String,
     back: String,
 }
 
 /// `GET /bulk`
 pub(crate) async fn ask(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    let asked = async { confirmation(&site, &visit, visit.query()?, String::new()).await };
+    let asked = async {
+        let changes = ChangeForm::default();
+        confirmation(&site, &visit, visit.query()?, &changes, String::new()).await
+    };
     match asked.await {
         Ok(page) => still(&page, &visit.frame, StatusCode::OK),
         Err(problem) => problem.for_reader(&visit.headers),
@@ -96,9 +107,10 @@ async fn confirmation(
     site: &Site,
     visit: &Visit,
     mut wanted: BulkQuery,
+    changes: &ChangeForm,
     problem: String,
 ) -> Result<BulkPage, Problem> {
-    let plan = wanted.plan()?;
+    let plan = wanted.plan(Change::default())?;
     let hive = &site.services.jobs().await?.hive;
     hive.check_queue(&plan.queue).await?;
     let (count, is_all) = count(hive, &plan).await?;
@@ -110,6 +122,10 @@ async fn confirmation(
         is_none: count == 0,
         typed: (count > TYPED_ABOVE).then(|| format::count(count)),
         is_destructive: matches!(plan.what, Bulk::Cancel),
+        fields: match plan.what {
+            Bulk::Change(_) => changes.fields(None),
+            _ => Vec::new(),
+        },
         problem,
         back: wanted.list_link(),
         wanted,
@@ -127,10 +143,16 @@ fn typed_number(text: &str) -> Option<u64> {
 /// `POST /bulk`
 pub(crate) async fn start(State(site): State<Arc<Site>>, visit: Visit, body: Bytes) -> Response {
     let started = async {
-        let wanted: BulkQuery = form::read(&body)?;
-        let plan = wanted.plan()?;
+        let (wanted, changes): (BulkQuery, ChangeForm) = (form::read(&body)?, form::read(&body)?);
         let hive = &site.services.jobs().await?.hive;
-        hive.check_queue(&plan.queue).await?;
+        let plan = match wanted.checked_plan(hive, &changes).await {
+            Ok(plan) => plan,
+            Err(problem) if wanted.what == CHANGE => {
+                let told = problem.message().to_owned();
+                return Ok(Err(confirmation(&site, &visit, wanted, &changes, told).await?));
+            }
+            Err(problem) => return Err(problem),
+        };
         let (total, _) = count(hive, &plan).await?;
         // There may be fewer or more by now than the page has shown.
         let shown = if wanted.counted > TYPED_ABOVE { wanted.counted } else { total };
@@ -140,7 +162,7 @@ pub(crate) async fn start(State(site): State<Arc<Site>>, visit: Visit, body: Byt
                 "Type the number of jobs: more than {} would be changed.",
                 format::count(TYPED_ABOVE)
             );
-            return Ok(Err(confirmation(&site, &visit, wanted, told).await?));
+            return Ok(Err(confirmation(&site, &visit, wanted, &changes, told).await?));
         }
         let subject = plan.told();
         let id = site.bulk_runs.start(site.clone(), hive.clone(), plan, total)?;
@@ -238,11 +260,26 @@ fn verb(what: &Bulk) -> &'static str {
 }
 
 impl BulkQuery {
-    fn plan(&self) -> Result<Plan, Problem> {
+    /// What is to be done, if all of it makes sense before the first job is changed.
+    async fn checked_plan(&self, hive: &Hive, changes: &ChangeForm) -> Result<Plan, Problem> {
+        let change = match self.what.as_str() {
+            CHANGE => changes.change()?,
+            _ => Change::default(),
+        };
+        let plan = self.plan(change)?;
+        hive.check_queue(&plan.queue).await?;
+        Ok(Plan { what: hive.ready_for_many(&plan.what).await?, ..plan })
+    }
+
+    fn plan(&self, change: Change) -> Result<Plan, Problem> {
         let what = match self.what.as_str() {
             "cancel" => Bulk::Cancel,
             "retry" => Bulk::Retry,
-            other => return Err(form::wrong("what", &format!("\"{other}\"; use cancel or retry"))),
+            CHANGE => Bulk::Change(Box::new(change)),
+            other => {
+                let told = format!("\"{other}\"; use cancel, retry or change");
+                return Err(form::wrong("what", &told));
+            }
         };
         let place: Place =
             self.place.parse().map_err(|reason: String| form::wrong("place", &reason))?;
@@ -278,6 +315,9 @@ impl Plan {
             if let Some(value) = value {
                 told.push_str(&format!(" {name}={value}"));
             }
+        }
+        if let Bulk::Change(change) = &self.what {
+            told.push_str(&format!(": {}", change.names().join(", ")));
         }
         told
     }

@@ -64,6 +64,7 @@ struct FindPage {
     next: Option<String>,
     retry: Option<String>,
     cancel: Option<String>,
+    change: Option<String>,
     without_error: String,
     problem: String,
 }
@@ -154,6 +155,7 @@ pub(crate) async fn find(State(site): State<Arc<Site>>, visit: Visit) -> Respons
         found,
         retry: wanted.bulk_link("retry"),
         cancel: wanted.bulk_link("cancel"),
+        change: wanted.bulk_link("change"),
         without_error: FindQuery { error: String::new(), ..wanted.clone() }.link("/find", &[]),
         frame: visit.frame,
         wanted,
@@ -186,6 +188,9 @@ impl FindQuery {
         let place = self.place().ok()??;
         let is_possible = match what {
             "retry" => place == Place::Failed,
+            "change" => {
+                matches!(place, Place::Waiting | Place::Delayed | Place::Parked | Place::Queued)
+            }
             _ => place != Place::Ended,
         };
         (is_possible && !self.queue.is_empty()).then(|| self.link("/bulk", &[("what", what)]))

@@ -1,6 +1,6 @@
 //! Reading forms.
 
-use std::str::FromStr;
+use std::{str::FromStr, time::Duration};
 
 use axum::http::StatusCode;
 use keyrack_web::Problem;
@@ -23,6 +23,36 @@ pub(super) fn number<T: FromStr>(field: &'static str, text: &str) -> Result<Opti
             Ok(number) => Ok(Some(number)),
             Err(_) => Err(wrong(field, &format!("\"{text}\" is no number that fits here"))),
         },
+    }
+}
+
+/// A time that is typed in seconds, and may be left out.
+pub(super) fn seconds(name: &'static str, text: &str) -> Result<Option<Duration>, Problem> {
+    let Some(seconds) = number::<f64>(name, text)? else { return Ok(None) };
+    let time = Duration::try_from_secs_f64(seconds);
+    let wrong = |_| wrong(name, &format!("\"{}\"; give a number of seconds above 0", text.trim()));
+    time.map(Some).map_err(wrong)
+}
+
+/// The same in milliseconds.
+pub(super) fn seconds_as_ms(name: &'static str, text: &str) -> Result<Option<u64>, Problem> {
+    let time = seconds(name, text)?;
+    Ok(time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// Milliseconds as somebody would type them in seconds.
+pub(super) fn in_seconds(ms: f64) -> String {
+    (ms / 1_000.0).to_string()
+}
+
+/// One of the words of a field, which may be left out.
+pub(super) fn word<T: FromStr<Err = String>>(
+    field: &'static str,
+    text: &str,
+) -> Result<Option<T>, Problem> {
+    match text.trim() {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|reason: String| wrong(field, &reason)),
     }
 }
 

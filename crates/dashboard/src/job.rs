@@ -4,21 +4,19 @@ use std::{collections::HashMap, sync::Arc};
 
 use askama::Template;
 use axum::{
-    body::Bytes,
     extract::{Path, State},
     response::Response,
 };
 use keyrack_format::{self as format, Zone};
 use keyrack_jobs::bee::{
-    Backoff, Change, HistoryEntry, Hive, Job, Progress, Status,
+    Backoff, HistoryEntry, Hive, Job, Progress, Status,
     keys::Jid,
     logs::{LogLine, LogPage},
 };
 use keyrack_web::Problem;
-use serde::Deserialize;
 
 use super::{
-    Frame, Visit, assets, form,
+    Frame, Visit, assets,
     frame::go_and_tell,
     graph::{Graph, Neighbour, Role},
     link,
@@ -27,7 +25,7 @@ use super::{
 use crate::Site;
 
 /// The most of a text that is shown at once: a megabyte of data makes a page that nobody can use.
-const TEXT_BYTES_MAX: usize = 20_000;
+pub(super) const TEXT_BYTES_MAX: usize = 20_000;
 /// The most lines of its log that are shown.
 const LOG_LINES_SHOWN: usize = 200;
 /// The most neighbours that are looked up.
@@ -58,7 +56,6 @@ pub(super) struct JobPage {
     can_cancel: bool,
     can_retry: bool,
     can_change: bool,
-    priority: f64,
 }
 live_page!(JobPage);
 
@@ -109,7 +106,6 @@ impl View for OneJob {
             can_cancel: !matches!(status, Status::Canceled | Status::Expired),
             can_retry: matches!(status, Status::Failed | Status::Canceled | Status::Expired),
             can_change: waits,
-            priority: job.options().priority,
             frame,
         })
     }
@@ -166,55 +162,6 @@ pub(crate) async fn retry(State(site): State<Arc<Site>>, Path(jid): Path<String>
     .await;
     match done {
         Ok(()) => go_and_tell(&to, true, "It runs again from the start."),
-        Err(problem) => go_and_tell(&to, false, problem.message()),
-    }
-}
-
-/// What the form of a job that waits holds.
-#[derive(Debug, Deserialize)]
-struct ChangeForm {
-    /// "1" when the job is to run now.
-    #[serde(default)]
-    run_now: String,
-    #[serde(default)]
-    priority: String,
-    /// In seconds.
-    #[serde(default)]
-    delay: String,
-}
-
-impl ChangeForm {
-    fn change(&self) -> Result<Change, Problem> {
-        let delay: Option<f64> = form::number("delay", &self.delay)?;
-        let change = Change {
-            run_now: self.run_now == "1",
-            priority: form::number("priority", &self.priority)?,
-            delay: delay.map(|seconds| (seconds * 1_000.0).round()),
-            ..Change::default()
-        };
-        match change.is_empty() {
-            true => Err(form::wrong("priority", "nothing is given that is to be different")),
-            false => Ok(change),
-        }
-    }
-}
-
-/// `POST /jobs/{jid}/change`
-pub(crate) async fn change(
-    State(site): State<Arc<Site>>,
-    Path(jid): Path<String>,
-    body: Bytes,
-) -> Response {
-    let to = link::job(&jid);
-    let done: Result<_, Problem> = async {
-        let change = form::read::<ChangeForm>(&body)?.change()?;
-        let jid = job_id(jid)?;
-        Ok(site.services.jobs().await?.hive.change_job(&jid, &change).await?)
-    }
-    .await;
-    match done {
-        Ok(true) => go_and_tell(&to, true, "Changed."),
-        Ok(false) => go_and_tell(&to, true, "It is so already."),
         Err(problem) => go_and_tell(&to, false, problem.message()),
     }
 }

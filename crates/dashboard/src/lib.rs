@@ -1,10 +1,10 @@
 //! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
 //!
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
-//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `history`, `errors`, `find`, `job`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
+//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `queue_settings`, `history`, `errors`, `find`, `job`, `change`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
 //! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `axes`, `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
-//! `link` and `form` are small tools. Pages change nothing that the API cannot.
+//! `link`, `field` and `form` are small tools. Pages change nothing that the API cannot.
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
 
@@ -16,12 +16,14 @@ mod alerts;
 mod overview;
 
 mod bulk;
+mod change;
 mod errors;
 mod find;
 mod history;
 mod job;
 mod queue;
 mod queue_limits;
+mod queue_settings;
 mod queues;
 mod recurring;
 mod submit;
@@ -51,6 +53,7 @@ mod graph;
 mod plot;
 mod sampler;
 
+mod field;
 mod form;
 mod link;
 
@@ -136,11 +139,15 @@ impl Site {
 fn pages() -> Routes<Arc<Site>> {
     Routes::default()
         .get("/", Permission::read(Viewer), overview::overview)
+        .get("/alerts/mute", Permission::unaudited_change(Operator), alerts::ask)
+        .post("/alerts/mute", Permission::change(Operator, "alert_muted"), alerts::mute)
+        .post("/alerts/unmute", Permission::change(Operator, "alert_unmuted"), alerts::unmute)
         .get("/jobs", Permission::read(Viewer), queues::queues)
         .get("/jobs/{jid}", Permission::read(Viewer), job::job)
         .post("/jobs/{jid}/cancel", Permission::change(Operator, "job_canceled"), job::cancel)
         .post("/jobs/{jid}/retry", Permission::change(Operator, "job_retried"), job::retry)
-        .post("/jobs/{jid}/change", Permission::change(Operator, "job_changed"), job::change)
+        .get("/jobs/{jid}/change", Permission::unaudited_change(Operator), change::ask)
+        .post("/jobs/{jid}/change", Permission::change(Operator, "job_changed"), change::change)
         .get("/queues/{queue}", Permission::read(Viewer), queue::queue)
         .post("/queues/{queue}/pause", Permission::change(Operator, "queue_paused"), queue::pause)
         .post(
@@ -151,7 +158,7 @@ fn pages() -> Routes<Arc<Site>> {
         .post(
             "/queues/{queue}/limits",
             Permission::change(Operator, "queue_limited"),
-            queue::limits,
+            queue_settings::limits,
         )
         .post(
             "/queues/{queue}/tenant",

@@ -119,6 +119,9 @@ impl<V: View> Source for Follower<V> {
                     tracing::error!(%error, "could not render a page");
                     return None;
                 }
+                Err(problem) if problem.status() == StatusCode::SERVICE_UNAVAILABLE => {
+                    ("away", format!("{}. Trying again every second.", problem.message()))
+                }
                 Err(problem) => ("trouble", problem.message().to_owned()),
             };
             if text != self.sent {

@@ -5,7 +5,7 @@ mod services;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::{extract::State, response::Response};
+use axum::{extract::State, http::StatusCode, response::Response};
 use keyrack_format as format;
 use keyrack_services::alerts::AlertFacts;
 use keyrack_store::{Info, Kind};
@@ -31,6 +31,8 @@ pub(super) struct OverviewPage {
     alerts: Vec<AlertRow>,
     /// How many alerts are not shown.
     more_alerts: usize,
+    /// Alerts that somebody has muted.
+    muted: Vec<AlertRow>,
     kind: Kind,
     url: String,
     /// What the store runs; empty when it does not tell.
@@ -50,13 +52,20 @@ struct Card {
 }
 
 /// What the page shows.
-struct Overview;
+struct Overview {
+    /// Whether somebody follows it, who has numbers to look at already.
+    is_followed: bool,
+}
 
 impl View for Overview {
     type Page = OverviewPage;
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<OverviewPage, Problem> {
         let ping = site.app.probe().await;
+        if let (Err(reason), true) = (&ping, self.is_followed) {
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
+                .detail(format!("The store does not answer: {reason}")));
+        }
         // A store that does not answer a PING would only hold up the rest.
         let (info, mut facts, glance) = match &ping {
             Ok(_) => {
@@ -70,11 +79,13 @@ impl View for Overview {
         };
         facts.lint_problems = site.lint.problems();
         let counts = ping.as_ref().ok().and_then(|_| site.services.census.known());
-        let (alerts, more_alerts) = AlertRow::all(&facts);
+        let (alerts, more_alerts) = AlertRow::all(&facts, &frame.zone);
+        let muted = AlertRow::muted(&facts, &frame.zone);
         Ok(OverviewPage {
             frame,
             alerts,
             more_alerts,
+            muted,
             kind: site.services.store.kind(),
             url: site.services.store.to_string(),
             runs: info.as_ref().map(|info| info.version.clone()).unwrap_or_default(),
@@ -87,7 +98,8 @@ impl View for Overview {
 
 /// `GET /`
 pub(crate) async fn overview(State(site): State<Arc<Site>>, visit: Visit) -> Response {
-    show(site, visit, Overview).await
+    let is_followed = visit.is_stream;
+    show(site, visit, Overview { is_followed }).await
 }
 
 /// Samples the store for the lines of this page, whether or not somebody looks at it, for as long as it is polled.

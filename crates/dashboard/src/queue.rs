@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{
-    body::Bytes,
     extract::{Path, State},
     response::Response,
 };
@@ -15,17 +14,17 @@ use keyrack_jobs::bee::{
     keys::QueueName,
 };
 use keyrack_web::Problem;
-use serde::Deserialize;
 
 use super::{
     Frame, Visit, assets,
     errors::ErrorRow,
-    form,
+    field::Field,
     frame::go_and_tell,
     history::{History, HistorySection, SlowRow, Span, SpanQuery, slowest},
     link,
     live::{View, live_page, show},
-    queue_limits::{in_words, named_in_words, rate},
+    queue_limits::{in_words, named_in_words},
+    queue_settings::SettingsForm,
     queues::Worker,
 };
 use crate::Site;
@@ -47,13 +46,8 @@ pub(super) struct QueuePage {
     /// Charts and the slowest jobs of the last hour. They are not followed: the page's script asks for them now and then.
     history: Option<(HistorySection, Vec<SlowRow>)>,
     workers: Vec<Worker>,
-    /// What the form begins with; empty where nothing is limited.
-    concurrency: String,
-    rate_max: String,
-    rate_s: String,
-    tenant_concurrency: String,
-    completed_max: String,
-    failed_max: String,
+    /// What the form begins with, in groups.
+    settings: Vec<(&'static str, Vec<Field>)>,
     /// What single tenants may, or may not, a line for each.
     tenants: Vec<String>,
     /// The limits that jobs name, likewise.
@@ -119,8 +113,6 @@ fn page(
     errors: Vec<ErrorRow>,
     history: Option<(HistorySection, Vec<SlowRow>)>,
 ) -> QueuePage {
-    let text = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
-    let rate = stats.limits.rate;
     QueuePage {
         frame,
         name: stats.queue.clone(),
@@ -134,12 +126,7 @@ fn page(
         errors,
         history,
         workers: stats.workers.iter().map(|worker| Worker::of(worker, &stats.queue, now)).collect(),
-        concurrency: text(stats.limits.concurrency),
-        rate_max: text(rate.map(|rate| rate.max)),
-        rate_s: rate.map(|rate| (rate.per_ms as f64 / 1000.0).to_string()).unwrap_or_default(),
-        tenant_concurrency: text(stats.limits.tenant_concurrency),
-        completed_max: text(stats.limits.completed_max),
-        failed_max: text(stats.limits.failed_max),
+        settings: SettingsForm::of(&stats.limits).fields(),
         tenants: tenants(&stats.limits),
         named_limits: named_in_words(&stats.limits),
         dropped: (stats.dropped > 0).then(|| format::counted(stats.dropped, "ended job")),
@@ -220,54 +207,6 @@ pub(crate) async fn delete(State(site): State<Arc<Site>>, Path(name): Path<Strin
     match done {
         Ok(()) => go_and_tell("/jobs", true, &format!("Queue \"{name}\" deleted.")),
         Err(problem) => go_and_tell(&link::queue(&name), false, problem.message()),
-    }
-}
-
-/// The limits as the form has them.
-#[derive(Debug, Deserialize)]
-struct LimitsForm {
-    #[serde(default)]
-    concurrency: String,
-    #[serde(default)]
-    rate_max: String,
-    #[serde(default)]
-    rate_s: String,
-    #[serde(default)]
-    tenant_concurrency: String,
-    #[serde(default)]
-    completed_max: String,
-    #[serde(default)]
-    failed_max: String,
-}
-
-/// `POST /queues/{queue}/limits`
-pub(crate) async fn limits(
-    State(site): State<Arc<Site>>,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Response {
-    let done = async {
-        let queue = queue_name(name.clone())?;
-        let wanted: LimitsForm = form::read(&body)?;
-        let hive = &site.services.jobs().await?.hive;
-        hive.check_queue(&queue).await?;
-        let present = hive.limits(&queue).await?;
-        Ok(hive.set_limits(&queue, &wanted.into_limits(present)?).await?)
-    };
-    answer(&name, done.await, "The limits are in force.")
-}
-
-impl LimitsForm {
-    /// The limits of the form. What it does not show stays as it is.
-    fn into_limits(self, present: Limits) -> Result<Limits, Problem> {
-        Ok(Limits {
-            concurrency: form::number("concurrency", &self.concurrency)?,
-            rate: rate(&self.rate_max, &self.rate_s)?,
-            tenant_concurrency: form::number("tenant concurrency", &self.tenant_concurrency)?,
-            completed_max: form::number("completed jobs kept", &self.completed_max)?,
-            failed_max: form::number("failed jobs kept", &self.failed_max)?,
-            ..present
-        })
     }
 }
 

@@ -198,7 +198,7 @@ impl View for QueuesQuery {
 fn told(chosen: usize, all: usize, skipped: usize, shown: usize) -> String {
     let count = |n: usize| format::count(n as u64);
     let of = if chosen < all { format!(" of {}", count(all)) } else { String::new() };
-    let queues = format!("{}{of} {}", count(chosen), if chosen == 1 { "queue" } else { "queues" });
+    let queues = format!("{}{of} {}", count(chosen), if all == 1 { "queue" } else { "queues" });
     match shown {
         shown if shown < chosen => {
             format!("{queues}, {} to {} shown", count(skipped + 1), count(skipped + shown))

@@ -9,8 +9,9 @@ use std::{fmt, time::Duration};
 use keyrack_store::Script;
 use tokio::time::{Instant, sleep};
 
+#[cfg(feature = "buckets")]
+use crate::buckets::Buckets;
 use crate::{
-    buckets::Buckets,
     error::{Error, SaveError},
     file::File,
     files::{Files, refused},
@@ -56,6 +57,7 @@ impl Upload {
     ///
     /// # Errors
     /// When the bucket does not take it, or when the file cannot be held in the meantime.
+    #[cfg(feature = "buckets")]
     pub async fn put(&self, buckets: &Buckets, content: Vec<u8>) -> Result<(), Error> {
         self.during(buckets.put(&self.file, content)).await?
     }
@@ -103,7 +105,11 @@ impl Upload {
         Ok(saved)
     }
 
-    async fn hold(&self) -> Result<(), Error> {
+    /// Makes sure that the file has not been swept, and will not be within the next minutes. [`Upload::save`] does it first.
+    ///
+    /// # Errors
+    /// When the file was swept, or when the store fails.
+    pub async fn hold(&self) -> Result<(), Error> {
         let now = self.files.now();
         let call = HOLD.call(self.files.store()).key("purgatory", &keys::purgatory());
         let call = call.key("claims", &keys::claims()).arg("member", self.file.member());
@@ -111,8 +117,12 @@ impl Upload {
         call.run().await.map_err(refused(&self.file))
     }
 
-    /// Takes the file out; as long as it is held there is time to try again.
-    async fn release(&self) -> Result<(), Error> {
+    /// Takes the file out of purgatory, because it is on record. [`Upload::save`] does it last. As long as it is held there is
+    /// time to try again.
+    ///
+    /// # Errors
+    /// When the file was swept, or when the store fails for minutes.
+    pub async fn release(&self) -> Result<(), Error> {
         let give_up_at = Instant::now() + RENEW_EVERY;
         let member = self.file.member();
         let mut lost = false;

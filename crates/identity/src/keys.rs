@@ -22,6 +22,15 @@ const CHANGE: json::Schema = json::Object(&[
     ("failed", json::Maybe(&json::String)),
 ]);
 
+/// That somebody has acknowledged or muted an alert.
+const ALERT_MUTE: json::Schema = json::Object(&[
+    ("kind", json::String),
+    ("reason", json::String),
+    ("actor", json::String),
+    ("at", json::Number),
+    ("ends_at", json::Number),
+]);
+
 keys! {
     owner = "identity", origin = Added, shard = Shard::Word("identity"), secret = true;
 
@@ -84,4 +93,16 @@ keys! {
         => list(Json(&CHANGE).means("when, who, what, to what, from which address, and why it failed if it did")),
         removed = "the newest 10,000 are kept",
         example = "identity:audit";
+
+    /// Alerts that somebody has acknowledged or muted, by the kind of the alert and what it is about, or by the kind alone for all
+    /// of the kind. Times are unix milliseconds.
+    alert_mutes() = "identity:alert-mutes"
+        => map(
+            Text.means("the alert, such as `no-worker emails`"),
+            Json(&ALERT_MUTE).means("whether it is acknowledged or muted, why, by whom, since when and until when"),
+        ),
+        secret = false,
+        ttl = Ttl::Within(2_592_000),
+        removed = "what has ended leaves when somebody mutes another; all expire 30 days after the last",
+        example = "identity:alert-mutes";
 }

@@ -1,9 +1,10 @@
 //! Identity: who is calling, by user token or by a token that an identity provider signed.
 //!
 //! [`Identity`] is the service. In reading order: [`role`](Role) says what somebody may do and [`reach`](Reach) to what; `user` and `token` are what is
-//! stored, with the scripts that change it beside them; `session` is for people with a browser, and for the first of them; `audit` remembers who changed what; `authenticate` turns what stands
+//! stored, with the scripts that change it beside them; `session` is for people with a browser, and for the first of them; `audit` remembers who changed what, and `alert_mute` which alerts somebody has acknowledged or muted; `authenticate` turns what stands
 //! in a request into a [`Principal`]; `jwt` checks signed tokens, by keys that its `jwks` fetches and keeps.
 
+mod alert_mute;
 mod audit;
 mod authenticate;
 mod error;
@@ -18,6 +19,9 @@ mod token;
 mod user;
 
 pub use self::{
+    alert_mute::{
+        ALERT_MUTE_S_MAX, ALERT_MUTES_MAX, ALERT_REASON_CHARS_MAX, AlertMute, AlertMuteKind,
+    },
     audit::{AUDIT_MAX, Actor, Change},
     authenticate::{Credential, Principal},
     error::Error,

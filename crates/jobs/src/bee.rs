@@ -5,7 +5,7 @@
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
 //! sweep, progress, read. [`logs`] are what jobs have logged. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue,
-//! stats and counts; times how long it took; errors why it failed; scaling says how many workers a queue needs; events tell what happens, outcome waits for the end of a job. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
+//! stats and counts; times how long it took; errors why it failed; scaling says how many workers a queue needs; events tell what happens, outcome waits for the end of a job, outbox keeps ends until webhooks have them. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -18,6 +18,7 @@ macro_rules! bee_script {
             "include/call.lua",
             "include/keys.lua",
             "include/history.lua",
+            "include/outbox.lua",
             "include/events.lua",
             "include/rate.lua",
             "include/tenants.lua",
@@ -67,6 +68,7 @@ pub mod keys;
 mod list;
 pub mod logs;
 mod move_time;
+mod outbox;
 mod outcome;
 mod progress;
 mod quarantine;
@@ -102,6 +104,7 @@ pub use self::{
     },
     keeper::Keeper,
     list::{Filter, PAGE_MAX, Page, Place},
+    outbox::{JobEnd, OUTBOX_STATUSES, OutboxKinds, OutboxPage},
     progress::{PROGRESS_BYTES_MAX, Progress},
     queue::{
         Limits, NAMED_LIMITS_MAX, NamedLimit, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX,

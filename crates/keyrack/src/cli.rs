@@ -20,7 +20,7 @@ use crate::{
     report::Report,
     serve,
     settings::{File, Flags, GLOBAL, GlobalFlags, Settings},
-    store, token, top, updates, work,
+    store, token, top, updates, webhooks, work,
 };
 
 /// Job queues, progress bars, rate limits and rollups on Redis, or with no Redis at all.
@@ -88,6 +88,8 @@ enum Command {
     Recommend(recommend::Args),
     /// Run a command on every host when a repository is updated
     Updates(updates::Args),
+    /// Send events to other servers, and see what came of it
+    Webhooks(webhooks::Args),
     /// Look up declared Redis keys, and check a database against them
     Keys(keys::Args),
     /// Inspect, check and repair the store
@@ -191,6 +193,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(Command::Files(args)) => files::run(args, &globals).await,
             Some(Command::Journeys(args)) => journeys::run(args, &globals).await,
             Some(Command::Updates(args)) => updates::run(args, &globals).await,
+            Some(Command::Webhooks(args)) => webhooks::run(args, &globals).await,
             Some(Command::Recommend(args)) => recommend::run(args, &globals).await,
             Some(Command::Keys(args)) => keys::run(args, &globals).await,
             Some(Command::Store(args)) => store::run(args, &globals).await,

@@ -29,6 +29,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+pub(crate) use self::progress::Bar;
+
 use crate::{Exit, Globals};
 
 /// The arguments of `keyrack keys`.

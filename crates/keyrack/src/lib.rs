@@ -29,6 +29,7 @@ mod store;
 mod token;
 mod top;
 mod updates;
+mod webhooks;
 mod work;
 
 mod import;

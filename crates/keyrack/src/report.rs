@@ -13,6 +13,7 @@ use keyrack_progress as progress;
 use keyrack_recommender as recommender;
 use keyrack_store::{self as store, ServiceError};
 use keyrack_updates as updates;
+use keyrack_webhooks as webhooks;
 
 use crate::{Exit, Failure};
 
@@ -80,7 +81,7 @@ fn verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
 type Cast = for<'a> fn(&'a (dyn Error + 'static)) -> Option<&'a dyn ServiceError>;
 
 /// Every error that says its own class.
-const CASTS: [Cast; 13] = [
+const CASTS: [Cast; 15] = [
     cast::<jobs::Error>,
     cast::<jobs::hot::Error>,
     cast::<jobs::recurring::Error>,
@@ -92,6 +93,8 @@ const CASTS: [Cast; 13] = [
     cast::<journeys::Error>,
     cast::<recommender::Error>,
     cast::<updates::Error>,
+    cast::<webhooks::Error>,
+    cast::<keyrack_services::SourceError>,
     cast::<store::Error>,
     cast::<log::Error>,
 ];

@@ -10,6 +10,7 @@ mod rules;
 mod secrets;
 mod sign_in;
 mod start;
+mod webhooks;
 
 use std::{sync::Arc, time::Duration};
 
@@ -68,6 +69,7 @@ pub(crate) async fn run(
     let sweeper = Sweeper::from_settings(&globals.settings)?;
     let deploys = secrets::deploys(&globals.settings)?;
     let tickets = secrets::tickets(&globals.settings)?;
+    let webhook_settings = crate::webhooks::settings(&globals.settings)?;
     let tls = limits::tls(&globals.settings)?;
     let resp_tls = limits::resp_tls(&globals.settings, tls.as_ref())?;
     let quotas = quotas(&globals.settings)?;
@@ -140,14 +142,22 @@ pub(crate) async fn run(
             billing,
             buckets: files::named_buckets(&globals.settings)?,
             recommendations: Some(recommendations),
+            webhooks: webhook_settings,
         },
     );
+    let services = Arc::new(services);
+    let (telling, stop_telling) =
+        (webhooks::deliver_forever(services.clone()), stopped(stopping.clone()));
+    // It may be stopped at any moment: what was on its way is sent again.
+    tokio::spawn(async move {
+        tokio::select! { () = telling => {}, () = stop_telling => {} }
+    });
     if let Some(rate) = lint_rate {
         let (watch, stop) = (services.lint.clone(), stopped(stopping.clone()));
         tokio::spawn(lint_watch::run(watch, store.clone(), rate, stop));
     }
     let server = Server {
-        services: Arc::new(services),
+        services,
         access,
         limits: http_limits,
         tls,

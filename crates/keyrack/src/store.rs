@@ -4,10 +4,18 @@ mod check;
 mod repair;
 mod stats;
 
+mod copy;
+mod verify;
+
+mod reader;
+mod side;
+mod tally;
+mod value;
+
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use keyrack_store::StoreUrl;
+use keyrack_store::{Store, StoreUrl};
 
 use crate::{Exit, Failure, Globals, globals::must_be_there};
 
@@ -35,6 +43,10 @@ enum Command {
     },
     /// Print the kind, version and size of the store
     Stats,
+    /// Copy everything from one store to another, of the same kind or not
+    Copy(copy::Args),
+    /// Compare what two stores hold, family by family
+    Verify(verify::Args),
 }
 
 /// Runs `keyrack store`.
@@ -43,6 +55,8 @@ pub(crate) async fn run(args: Args, globals: &Globals) -> anyhow::Result<Exit> {
         Command::Check { dir } => check::run(&folder(dir, globals)?, globals),
         Command::Repair { dir, yes } => repair::run(&folder(dir, globals)?, yes, globals),
         Command::Stats => stats::run(globals).await,
+        Command::Copy(args) => copy::run(&args, globals).await,
+        Command::Verify(args) => verify::run(&args, globals).await,
     }
 }
 
@@ -54,6 +68,15 @@ fn folder(dir: Option<PathBuf>, globals: &Globals) -> anyhow::Result<PathBuf> {
     };
     must_be_there(&dir)?;
     Ok(dir)
+}
+
+/// Opens a store that an argument names; a data folder has to be there.
+async fn open_existing(url: &str) -> anyhow::Result<Store> {
+    let parsed: StoreUrl = url.parse().map_err(keyrack_store::Error::from)?;
+    if let Some(folder) = parsed.folder() {
+        must_be_there(folder)?;
+    }
+    Ok(Store::open(url).await?)
 }
 
 fn folder_of_store(url: &str) -> anyhow::Result<PathBuf> {

@@ -38,4 +38,4 @@ pub use memory::{Measure, MemoryGroup, MemoryOptions, MemoryReport, Spread, memo
 pub use recognise::Recogniser;
 pub use report::{Report, Tally};
 pub use rule::{Rule, Severity};
-pub use walk::{WalkRate, walk_keys};
+pub use walk::{WalkBatch, WalkRate, walk_keys, walk_keys_from};

@@ -3,8 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use futures_util::Stream;
-use futures_util::stream;
+use futures_util::{Stream, TryStreamExt as _, stream};
 use keyrack_store::{Error, Keyspace};
 use tokio::time::Instant;
 
@@ -33,7 +32,26 @@ pub fn walk_keys<'a>(
     pattern: Option<&'a str>,
     pace: WalkRate,
 ) -> impl Stream<Item = Result<Vec<Vec<u8>>, Error>> + 'a {
-    let start = Walk { cursor: Some(0), n_keys: 0, started: Instant::now() };
+    walk_keys_from(keyspace, pattern, pace, 0).map_ok(|batch| batch.keys)
+}
+
+/// Some keys of a walk, and where it goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WalkBatch {
+    /// The keys, each once.
+    pub keys: Vec<Vec<u8>>,
+    /// The cursor after them; 0 at the end.
+    pub next: u64,
+}
+
+/// The same from a cursor that an earlier walk has reached. A cursor is good for as long as the server runs.
+pub fn walk_keys_from<'a>(
+    keyspace: &'a Keyspace,
+    pattern: Option<&'a str>,
+    pace: WalkRate,
+    cursor: u64,
+) -> impl Stream<Item = Result<WalkBatch, Error>> + 'a {
+    let start = Walk { cursor: Some(cursor), n_keys: 0, started: Instant::now() };
     stream::try_unfold(start, move |mut walk| async move {
         let Some(cursor) = walk.cursor else { return Ok(None) };
         tokio::time::sleep_until(walk.started + pace.duration(walk.n_keys)).await;
@@ -46,7 +64,7 @@ pub fn walk_keys<'a>(
         keys.dedup();
         walk.n_keys += keys.len() as u64;
         walk.cursor = Some(next).filter(|next| *next != 0);
-        Ok(Some((keys, walk)))
+        Ok(Some((WalkBatch { keys, next }, walk)))
     })
 }
 

@@ -101,6 +101,11 @@ pub mod prelude {
 #[doc = include_str!("../../../docs/rust.md")]
 pub struct Guide;
 
+/// The quick start, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct QuickStart;
+
 /// The guides of services, likewise.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/calculations.md")]

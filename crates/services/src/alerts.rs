@@ -1,9 +1,11 @@
 //! What somebody should look at, worst first. The only place with rules of alerts: the dashboard and `keyrack top` draw what
-//! [`alerts`] returns.
+//! [`alerts`] returns, and webhooks are told when it changes.
 //!
 //! [`AlertFacts::read`] reads the store, [`alerts`] judges without reading, so that each rule can be tested.
+//! `mute` sets apart what somebody has acknowledged or muted.
 
 mod group;
+mod mute;
 mod queues;
 mod read;
 mod rules;
@@ -12,6 +14,7 @@ use std::cmp::Reverse;
 
 use keyrack_entitlements::State;
 use keyrack_format as format;
+use keyrack_identity::AlertMute;
 use keyrack_jobs::bee::{QueueCounts, Stats};
 
 use self::group::grouped;
@@ -69,6 +72,23 @@ pub enum AlertKind {
     Single,
 }
 
+impl AlertKind {
+    /// Its word in the events of webhooks.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            AlertKind::NoWorker => "no-worker",
+            AlertKind::Failing => "failing",
+            AlertKind::LostWorker => "lost-worker",
+            AlertKind::Behind => "behind",
+            AlertKind::Dropped => "dropped",
+            AlertKind::Paused => "paused",
+            AlertKind::FailedHeld => "failed-held",
+            AlertKind::Poison => "poison",
+            AlertKind::Single => "service",
+        }
+    }
+}
+
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
@@ -90,6 +110,8 @@ pub struct Alert {
     pub action: Option<AlertAction>,
     /// Those it stands for; none if it stands for itself.
     pub members: Vec<Alert>,
+    /// Who has acknowledged or muted it, why, and until when.
+    pub mute: Option<AlertMute>,
 }
 
 impl Alert {
@@ -105,12 +127,19 @@ impl Alert {
             age_ms: 0,
             action: None,
             members: Vec::new(),
+            mute: None,
         }
     }
 
     /// How many jobs for how long: the worst of a severity comes first.
     pub fn harm(&self) -> u64 {
         self.jobs.saturating_mul(self.age_ms / 1_000)
+    }
+
+    /// What tells it from all other alerts, and stays the same while its numbers and its severity change. Of one subject, several of
+    /// one kind, such as two silent workers of a queue, are the same.
+    pub(crate) fn key(&self) -> String {
+        format!("{} {}", self.kind.word(), self.subject)
     }
 
     /// How many alerts it stands for.
@@ -128,6 +157,10 @@ pub enum AlertAction {
     Retry(String),
     /// To look at the jobs that wait in a queue.
     ShowJobs(String),
+    /// To look at the queues in a state.
+    ShowQueues(QueueState),
+    /// To look at why jobs of all queues failed.
+    ShowCauses,
 }
 
 /// Which queues a list shows.
@@ -223,10 +256,12 @@ pub struct AlertFacts {
     pub undeclared_keys: u64,
     /// Problems that the last lint of this process found.
     pub lint_problems: u64,
+    /// What somebody has acknowledged or muted.
+    pub mutes: Vec<AlertMute>,
 }
 
-/// Everything that somebody should look at, the worst first. Several of one kind are one.
-pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
+/// Everything that somebody should look at, each for itself and in no order.
+pub(crate) fn single_alerts(facts: &AlertFacts) -> Vec<Alert> {
     let now_ms = facts.now_ms;
     let mut alerts: Vec<Alert> = Vec::new();
     for stats in &facts.queues {
@@ -265,6 +300,23 @@ pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
         add(Severity::Note, "keys", format!("{keys} {verb} to no family"), AlertPage::Lint);
     }
     alerts.extend(facts.poison_jobs.iter().map(|(jid, deaths)| queues::poison(jid, *deaths)));
+    alerts
+}
+
+/// Everything that somebody should look at, the worst first, and what somebody looks after already behind it. Several of one kind
+/// are one. What is muted is left out.
+pub fn alerts(facts: &AlertFacts) -> Vec<Alert> {
+    let [open, acknowledged, _] = mute::sorted_out(facts);
+    [open, acknowledged].into_iter().flat_map(worst_first).collect()
+}
+
+/// What is muted, the worst first.
+pub fn muted_alerts(facts: &AlertFacts) -> Vec<Alert> {
+    let [.., muted] = mute::sorted_out(facts);
+    worst_first(muted)
+}
+
+fn worst_first(alerts: Vec<Alert>) -> Vec<Alert> {
     let mut alerts = grouped(alerts);
     alerts.sort_by(|a, b| {
         // What is broken for everything comes before what is broken for some jobs.

@@ -45,6 +45,11 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         Ok(value)
     }
 
+    /// Has everything read anew: whoever changed something sees the change.
+    pub fn clear(&self) {
+        self.entries.lock().clear();
+    }
+
     fn entry(&self, key: K) -> Arc<Entry<V>> {
         let mut entries = self.entries.lock();
         if entries.len() >= ENTRIES_MAX && !entries.contains_key(&key) {
@@ -86,6 +91,14 @@ mod tests {
         assert_eq!(ask(&cache, 2, 20, 0).await, 20);
         advance(Duration::from_secs(1)).await;
         assert_eq!(ask(&cache, 1, 12, 0).await, 12);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_changed_is_read_again() {
+        let cache = Cache::new(Duration::from_secs(1));
+        assert_eq!(ask(&cache, 1, 10, 0).await, 10);
+        cache.clear();
+        assert_eq!(ask(&cache, 1, 11, 0).await, 11);
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //!
 //! [`Services`] is built once from settings and handed to the API, the dashboard, workers and commands. [`census`] counts the
 //! keys of each family without being a burden to the store. [`alerts`] has the rules of what somebody should look at,
-//! and [`LintWatch`] checks the store all the time if it is asked to.
+//! [`Forwarder`] hands to webhooks what happens to jobs, rules and alerts, and [`LintWatch`] checks the store all the time if it is asked to.
 
 mod services;
 
@@ -13,10 +13,12 @@ pub mod census;
 mod lint_watch;
 mod queue_list;
 mod recommendations;
+mod webhooks;
 
 pub use self::{
     cache::Cache,
     lint_watch::{LintWatch, Walked},
     recommendations::{AppTables, Recommendations, TablesFuture},
     services::{Billing, Deploys, Jobs, Options, Quotas, RECURRING_ORIGIN, Services},
+    webhooks::{Forwarder, SourceError},
 };

@@ -17,6 +17,7 @@ use keyrack_progress::Progress;
 use keyrack_recommender::{self as recommender, Recommender};
 use keyrack_store::Store;
 use keyrack_updates::{Secret, keys::Repo};
+use keyrack_webhooks::Webhooks;
 use tokio::sync::OnceCell;
 
 use crate::{
@@ -53,6 +54,8 @@ pub struct Services {
     pub buckets: Option<Buckets>,
     /// What to show to whom.
     pub recommendations: Recommendations,
+    /// Where events are sent.
+    pub webhooks: Webhooks,
     /// How many keys of each family there are.
     pub census: Census,
     /// Whether they are as declared, if somebody looks.
@@ -83,6 +86,8 @@ pub struct Options {
     pub buckets: Option<Buckets>,
     /// A recommender with settings or tables of its own.
     pub recommendations: Option<Recommendations>,
+    /// How webhooks are delivered.
+    pub webhooks: keyrack_webhooks::Settings,
 }
 
 /// The job queues.
@@ -142,6 +147,7 @@ impl Services {
             billing,
             buckets,
             recommendations,
+            webhooks,
         } = options;
         let journeys = Journeys::new(store.clone()).with_sessions_quota(quotas.sessions);
         let progress = Progress::open(store.clone(), hot::keys::hot());
@@ -160,6 +166,7 @@ impl Services {
                 let settings = recommender::Settings::default();
                 Recommendations::new(Recommender::new(store.clone(), settings))
             }),
+            webhooks: Webhooks::new(store.clone(), webhooks),
             census: Census::new(store.clone()),
             lint: LintWatch::default(),
             alerts: AlertReader::default(),

@@ -103,6 +103,14 @@ impl Keyspace {
         self.db
     }
 
+    /// What tells it from the other parts of the store: the database, or the primary's address.
+    pub fn name(&self) -> String {
+        match &self.way {
+            Way::Database(_) => format!("db {}", self.db),
+            Way::Primary { host, port, .. } => format!("{host}:{port}"),
+        }
+    }
+
     /// How many keys it held when it was listed.
     pub fn keys(&self) -> u64 {
         self.keys

@@ -12,7 +12,7 @@ use crate::shell::{command, run, succeeds, workspace};
 const PYTHON_PACKAGE: &str = "redis==8.*";
 
 /// What tests and packs our own Python package, and what it works with if it is there.
-const PACKAGE_TOOLS: &str = "django-tasks==0.12.0 mypy==2.4.1 opentelemetry-sdk==1.45.2 \
+const PACKAGE_TOOLS: &str = "django-tasks==0.12.0 gunicorn==27.0.1 mypy==2.4.1 opentelemetry-sdk==1.45.2 \
                              pydantic==2.14.3 pytest==9.2.0 tqdm==4.* wheel==0.48.*";
 
 /// The newest majors that still run on the Node of Debian 12.

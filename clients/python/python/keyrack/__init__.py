@@ -1,6 +1,7 @@
 """Job queues, progress bars and rate limits, on Redis or with no Redis at all."""
 
 from ._app import App, open
+from ._entitlements import Entitlement, Entitlements, RevenueCat
 from ._errors import (
     Cancel,
     ClosedError,
@@ -20,11 +21,15 @@ from ._errors import (
     WaitTimeout,
 )
 from ._events import Event, EventStream
-from ._handle import Handle, JobInfo, Status, SubmitOutcome
+from ._files import Files, Upload, WaitingFile
+from ._handle import Handle, JobInfo, Progress, Status, SubmitOutcome
 from ._job import Job, current_job
-from ._limits import Limits, QueueLimits, Verdict
+from ._limits import Limits, NamedLimit, QueueLimits, Verdict
+from ._logs import LogHandler, LogLevel, LogLine
 from ._options import Options, Unique
 from ._progress import track
+from ._recommendations import Recommendation, RecommendationPage, Recommendations
+from ._rollups import Point, RollupEvent, Rollups
 from ._schedules import Schedule, Times
 from ._task import AsyncTask, Call, PlainTask, Task
 from ._tqdm import tqdm, trange
@@ -38,10 +43,13 @@ __all__ = [
     "ClosedError",
     "ConflictError",
     "DeniedError",
+    "Entitlement",
+    "Entitlements",
     "Error",
     "Event",
     "EventStream",
     "Fatal",
+    "Files",
     "ForkError",
     "Handle",
     "InvalidError",
@@ -51,11 +59,23 @@ __all__ = [
     "JobFailed",
     "JobInfo",
     "Limits",
+    "LogHandler",
+    "LogLevel",
+    "LogLine",
+    "NamedLimit",
     "NotFoundError",
     "Options",
     "PlainTask",
+    "Point",
+    "Progress",
     "QueueLimits",
+    "Recommendation",
+    "RecommendationPage",
+    "Recommendations",
     "Retry",
+    "RevenueCat",
+    "RollupEvent",
+    "Rollups",
     "Schedule",
     "Snooze",
     "Status",
@@ -64,8 +84,10 @@ __all__ = [
     "Times",
     "UnavailableError",
     "Unique",
+    "Upload",
     "Verdict",
     "WaitTimeout",
+    "WaitingFile",
     "Worker",
     "current_job",
     "open",

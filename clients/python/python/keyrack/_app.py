@@ -6,15 +6,20 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from ._codec import decode, encode
+from ._context import ContextFactory
+from ._entitlements import Entitlements
 from ._errors import ForkError, InvalidError
 from ._events import EventStream
+from ._files import Files
 from ._handle import Handle, outcomes, outcomes_async
 from ._keyrack import Rack
 from ._limits import Limits, QueueLimits
 from ._options import Options, check_options
+from ._recommendations import Recommendations
+from ._rollups import Rollups
 from ._schedules import Schedule
 from ._task import AsyncTask, PlainTask, Settings, Task
 
@@ -40,6 +45,16 @@ if TYPE_CHECKING:
         ) -> AsyncTask[P, T]: ...
         @overload
         def __call__(self, function: Callable[P, T]) -> PlainTask[P, T]: ...
+
+    class ContextTaskDecorator(Protocol):
+        """The same for a function whose first parameter is the context: it is no argument of a job."""
+
+        @overload
+        def __call__(  # type: ignore[overload-overlap]
+            self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
+        ) -> AsyncTask[P, T]: ...
+        @overload
+        def __call__(self, function: Callable[Concatenate[Any, P], T]) -> PlainTask[P, T]: ...
 
     class BatchDecorator(Protocol):
         """What makes a task for single items out of a function of a list."""
@@ -84,10 +99,16 @@ class App:
     """
 
     def __init__(
-        self, store: StoreName | None = None, *, password_file: StoreName | None = None
+        self,
+        store: StoreName | None = None,
+        *,
+        password_file: StoreName | None = None,
+        context: ContextFactory | None = None,
     ) -> None:
         self._store = store
         self._password_file = password_file
+        #: What makes the first argument of tasks with `context=True`; each worker opens one and closes it.
+        self.context = context
         self._rack: Rack | None = None
         self._has_test_clock = False
         self._pid = os.getpid()
@@ -96,6 +117,12 @@ class App:
         self.tasks: dict[str, Task[..., Any]] = {}
         #: Rate limits that all processes on the store share.
         self.limits = Limits(self)
+        #: What users have paid for.
+        self.entitlements = Entitlements(self)
+        #: Uploads that leave no file that nobody knows.
+        self.files = Files(self)
+        #: What to show to whom.
+        self.recommendations = Recommendations(self)
 
     def __repr__(self) -> str:
         return f"App({self._store!r})"
@@ -164,8 +191,22 @@ class App:
         time_limit: float = 1800,
         skip_duplicates: bool = False,
         processes: int = 0,
+        weight: int = 1,
+        context: Literal[False] = False,
         **options: Unpack[Options],
     ) -> TaskDecorator: ...
+    @overload
+    def task(
+        self,
+        *,
+        queue: str | None = None,
+        concurrency: int | None = None,
+        time_limit: float = 1800,
+        skip_duplicates: bool = False,
+        weight: int = 1,
+        context: Literal[True],
+        **options: Unpack[Options],
+    ) -> ContextTaskDecorator: ...
 
     # mypy does not see that the options reach `options`.
     def task(  # type: ignore[misc]
@@ -178,6 +219,8 @@ class App:
         time_limit: float = 1800,
         skip_duplicates: bool = False,
         processes: int = 0,
+        weight: int = 1,
+        context: bool = False,
         **options: Unpack[Options],
     ) -> Any:
         """Makes a function a task.
@@ -185,9 +228,15 @@ class App:
         Its jobs are in `queue`, which is named after the function unless given. `concurrency` and
         `time_limit` (seconds) are for workers. With `skip_duplicates`, a job with the arguments of an
         earlier one ends as its duplicate. With `processes`, a plain function runs in so many processes
-        of their own, which compute side by side. All other options are those of `Options`.
+        of their own, which compute side by side. `weight` is for tasks that share the places of a
+        worker. With `context`, the first parameter is what the App's `context` has made, and not one of a
+        job. All other options are those of `Options`.
         """
-        settings = Settings(concurrency, time_limit, skip_duplicates, processes)
+        settings = Settings(concurrency, time_limit, skip_duplicates, processes, weight, context)
+        if context and self.context is None:
+            raise InvalidError("context: the App has none; give it one, as in App(context=open_database)")
+        if context and processes:
+            raise InvalidError("context: a process has none of its own; give either context or processes")
         check_options(options)
 
         def make(function: Callable[..., Any]) -> Task[..., Any]:
@@ -314,6 +363,10 @@ class App:
         """Queues the job of a schedule now. Its times stay as they are."""
         self.call("runSchedule", {"name": name})
 
+    def rollups(self, account: str, project: str) -> Rollups:
+        """The rollups of a project of an account: sums, counts, trends and more of event values."""
+        return Rollups(self, account, project)
+
     def worker(
         self,
         queues: Iterable[str | Task[..., Any]] | None = None,
@@ -322,6 +375,7 @@ class App:
         drain: float = 15,
         stop_grace: float = 10,
         lease: float | None = None,
+        shared_concurrency: int | None = None,
     ) -> Worker:
         """A worker for these queues, or for all tasks; `with app.worker():` runs it beside."""
         from ._work import Worker
@@ -330,7 +384,7 @@ class App:
         if queues is not None:
             queues = [queues] if isinstance(queues, str) else queues
             names = [queue.queue if isinstance(queue, Task) else queue for queue in queues]
-        return Worker(self, names, concurrency, drain, stop_grace, lease)
+        return Worker(self, names, concurrency, drain, stop_grace, lease, shared_concurrency)
 
     def work(
         self,
@@ -340,6 +394,7 @@ class App:
         drain: float = 15,
         stop_grace: float = 10,
         lease: float | None = None,
+        shared_concurrency: int | None = None,
     ) -> None:
         """Runs jobs of these queues, or of all tasks, until SIGTERM or SIGINT.
 
@@ -347,17 +402,30 @@ class App:
         100 for coroutines unless given. After a signal, running jobs have `drain` seconds to end. Then
         they are told to stop, and `stop_grace` seconds later other workers get them. A worker that is
         silent for `lease` seconds (10 unless given) loses its jobs; all of a queue should agree on it.
+        With `shared_concurrency`, at most so many jobs of all queues run at once: queues that have jobs
+        take turns by the `weight` of their tasks.
         """
-        times = {"drain": drain, "stop_grace": stop_grace}
-        self.worker(queues, concurrency=concurrency, lease=lease, **times).run()
+        self.worker(
+            queues,
+            concurrency=concurrency,
+            drain=drain,
+            stop_grace=stop_grace,
+            lease=lease,
+            shared_concurrency=shared_concurrency,
+        ).run()
 
 
 def _name(queue: str | Task[..., Any]) -> str:
     return queue.queue if isinstance(queue, Task) else queue
 
 
-def open(store: StoreName | None = None, *, password_file: StoreName | None = None) -> App:
+def open(
+    store: StoreName | None = None,
+    *,
+    password_file: StoreName | None = None,
+    context: ContextFactory | None = None,
+) -> App:
     """Opens a store now: of a URL, in a folder, in `"memory"`, or as `KEYRACK_STORE` says."""
-    app = App(store, password_file=password_file)
+    app = App(store, password_file=password_file, context=context)
     app.rack  # noqa: B018
     return app

@@ -42,6 +42,8 @@ class Event:
     job: JobInfo | None
     #: What its handler reported, if that is what happened.
     progress: Any
+    #: What it said about that.
+    message: str | None = None
 
 
 def _event(told: dict[str, Any]) -> Event:
@@ -52,6 +54,7 @@ def _event(told: dict[str, Any]) -> Event:
         queue=told.get("queue", ""),
         job=None if job is None else JobInfo.of_job(job),
         progress=told.get("progress"),
+        message=told.get("message"),
     )
 
 

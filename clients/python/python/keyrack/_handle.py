@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _bridge
 from ._codec import Decoder, decode
 from ._errors import JobCanceled, JobFailed, WaitTimeout, error_of
+from ._logs import LogLine, log_line
 
 if TYPE_CHECKING:
     from ._app import App
@@ -23,6 +25,18 @@ SubmitOutcome = Literal["created", "existing", "replaced"]
 
 #: Waiting without a limit.
 _FOREVER = 1e9
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """What the handler of a job reported last."""
+
+    #: Any JSON, usually a number up to 100.
+    value: Any
+    message: str | None
+    at: datetime.datetime
+    #: In which attempt.
+    attempt: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +60,8 @@ class JobInfo:
     parent: str | None
     #: The job that this one is a duplicate of.
     duplicate_of: str | None
+    #: How far it is, if its handler has said so.
+    progress: Progress | None
     #: What happened to it, oldest first.
     history: list[dict[str, Any]]
 
@@ -72,8 +88,16 @@ class JobInfo:
             tenant=job["tenant"],
             parent=job["parent"],
             duplicate_of=job["duplicate"],
+            progress=_progress(job.get("progress")),
             history=job["history"],
         )
+
+
+def _progress(told: dict[str, Any] | None) -> Progress | None:
+    if told is None:
+        return None
+    at = datetime.datetime.fromtimestamp(told["at"] / 1000, datetime.timezone.utc)
+    return Progress(told["value"], told["message"], at, told["attempt"])
 
 
 class Handle(Generic[T]):
@@ -90,7 +114,7 @@ class Handle(Generic[T]):
         self.id = id
         #: What became of the submission: a new job, or an existing one stands for it, which with
         #: "replaced" has its arguments.
-        self.outcome = outcome
+        self.outcome: SubmitOutcome = outcome
 
     def __repr__(self) -> str:
         return f"Handle({self.id!r})"
@@ -149,6 +173,29 @@ class Handle(Generic[T]):
         """The same for asyncio."""
         await _bridge.call(self._app, "retry", {"id": self.id})
 
+    def logs(self) -> list[LogLine]:
+        """What the job has logged, oldest line first: the newest 1,000 lines."""
+        return _lines(self._app.call("logs", {"id": self.id, "from": 0}))
+
+    async def logs_async(self) -> list[LogLine]:
+        """The same for asyncio."""
+        return _lines(await _bridge.call(self._app, "logs", {"id": self.id, "from": 0}))
+
+    def follow_logs(self) -> Iterator[LogLine]:
+        """What the job has logged and logs from now on, until it has ended."""
+        start = 0
+        while (page := self._app.call("followLogs", {"id": self.id, "from": start})) is not None:
+            start = page["next"]
+            yield from _lines(page)
+
+    async def follow_logs_async(self) -> AsyncIterator[LogLine]:
+        """The same for asyncio."""
+        asked = {"id": self.id, "from": 0}
+        while (page := await _bridge.call(self._app, "followLogs", asked)) is not None:
+            asked["from"] = page["next"]
+            for line in _lines(page):
+                yield line
+
     def why(self) -> Any:
         """Why the job does not run, as `keyrack jobs why` has it."""
         return self._app.call("why", {"id": self.id})
@@ -166,6 +213,10 @@ class Handle(Generic[T]):
         if status == "canceled":
             raise JobCanceled(self.id, "was canceled")
         raise JobFailed(self.id, f"{status}: {job['failedReason'] or 'no reason is stored'}")
+
+
+def _lines(page: dict[str, Any]) -> list[LogLine]:
+    return [log_line(told) for told in page["lines"]]
 
 
 def _limit(timeout: float | None) -> float:

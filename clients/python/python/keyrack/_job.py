@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextvars
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._codec import encode
 from ._errors import JobCanceled
 from ._keyrack import RunningJob
+
+if TYPE_CHECKING:
+    from ._logs import LogLevel
 
 CURRENT: contextvars.ContextVar[RunningJob] = contextvars.ContextVar("keyrack_job")
 
@@ -65,9 +68,13 @@ class Job:
         if self._native.canceled:
             raise JobCanceled(self.id, f"should stop: {self.stop_reason}")
 
-    def report(self, progress: Any) -> None:
-        """Tells listeners how far the job is: any JSON, usually a number up to 100."""
-        self._native.report_json(encode(progress))
+    def report(self, progress: Any, message: str | None = None) -> None:
+        """Tells how far the job is: any JSON, usually a number up to 100. The last one is stored."""
+        self._native.report_json(encode(progress), message)
+
+    def log(self, text: str, level: LogLevel = "info") -> None:
+        """Adds a line to the job's log, without waiting. The newest 1,000 lines are kept as long as the job."""
+        self._native.log(level, text)
 
 
 def current_job() -> Job:

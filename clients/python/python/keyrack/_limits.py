@@ -36,6 +36,15 @@ class Rate(TypedDict):
     per_ms: int
 
 
+class NamedLimit(TypedDict, total=False):
+    """A limit that jobs name. What is not set is not limited."""
+
+    #: The most jobs with this name that may run at once.
+    concurrency: int | None
+    #: How many jobs with this name may start in some time.
+    rate: Rate | None
+
+
 class Backoff(TypedDict, total=False):
     """How long jobs wait before they are tried again."""
 
@@ -59,6 +68,15 @@ class QueueLimits(TypedDict, total=False):
     tenant_concurrency: int | None
     #: The same for tenants who have a limit of their own, by name.
     tenants: dict[str, int]
+    #: How many jobs of one tenant may start in some time; for some, by name, another rate.
+    tenant_rate: Rate | None
+    tenant_rates: dict[str, Rate]
+    #: How many turns a tenant has for one of others, by name; 1 by default, 100 at most.
+    tenant_weights: dict[str, int]
+    #: Tenants of whom no more jobs start.
+    paused_tenants: list[str]
+    #: Limits that jobs name, by name. They count the jobs that name them, besides the limits above.
+    named: dict[str, NamedLimit]
     #: How many completed and failed jobs are kept; 100,000 by default.
     completed_max: int | None
     failed_max: int | None
@@ -69,6 +87,8 @@ class QueueLimits(TypedDict, total=False):
     backoff: Backoff | None
     #: How long an attempt may take.
     timeout_ms: int | None
+    #: The time within which 95 % of the jobs should start; 60,000 by default.
+    wait_target_ms: int | None
 
 
 class Limits:

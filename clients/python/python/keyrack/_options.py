@@ -101,6 +101,8 @@ class Options(TypedDict, total=False):
     tenant: str
     #: The host whose workers hear of it first.
     host: str
+    #: Limits of the queue that count the job, by name: `set_queue_limits(task, named={…})`.
+    limits: Iterable[str]
 
 
 def _milliseconds(time: Any) -> float:
@@ -145,6 +147,7 @@ _WORDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "parent": ("parent", _id),
     "tenant": ("tenant", str),
     "host": ("preferredHostname", str),
+    "limits": ("limits", list),
 }
 
 

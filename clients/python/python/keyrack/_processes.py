@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
-from ._errors import Cancel, Fatal, InvalidError, JobCanceled, Retry, Snooze
+from ._errors import Cancel, Error, Fatal, InvalidError, JobCanceled, Retry, Snooze
 from ._job import CURRENT
 from ._keyrack import RunningJob
 
@@ -54,11 +54,20 @@ class _Child:
     def run(self, job: RunningJob, data: str) -> Any:
         told = (job.id, job.queue, job.attempt, job.retries, job.tags, job.tenant)
         self.connection.send((told, data))
-        while not self.connection.poll(_LOOK_EVERY):
-            if job.canceled:
+        while True:
+            while not self.connection.poll(_LOOK_EVERY):
+                if job.canceled:
+                    self.kill()
+                    raise JobCanceled(job.id, f"should stop: {job.stop_reason}")
+            kind, what = self.connection.recv()
+            if kind not in ("log", "progress"):
+                return kind, what
+            try:
+                job.log(*what) if kind == "log" else job.report_json(*what)
+            except Error:
+                # The process goes on with the job; nobody would take its result.
                 self.kill()
-                raise JobCanceled(job.id, f"should stop: {job.stop_reason}")
-        return self.connection.recv()
+                raise
 
     def kill(self) -> None:
         self.process.kill()
@@ -121,17 +130,21 @@ def _result(kind: str, what: Any) -> str:
 
 
 class _Copy:
-    """A running job as its process knows it. It cannot report: the store is the parent's."""
+    """A running job as its process knows it. The store is the parent's, so what it tells goes there."""
 
     canceled = False
     stop_reason = None
 
-    def __init__(self, told: tuple[Any, ...], data: str) -> None:
+    def __init__(self, told: tuple[Any, ...], data: str, connection: Connection) -> None:
         self.id, self.queue, self.attempt, self.retries, self.tags, self.tenant = told
         self.data = data
+        self._connection = connection
 
-    def report_json(self, progress: str) -> None:
-        raise InvalidError("a handler in a process of its own cannot report its progress")
+    def log(self, level: str, text: str) -> None:
+        self._connection.send(("log", (level, text)))
+
+    def report_json(self, progress: str, message: str | None = None) -> None:
+        self._connection.send(("progress", (progress, message)))
 
 
 def serve(connection: Connection, module: str, name: str) -> None:
@@ -146,13 +159,13 @@ def serve(connection: Connection, module: str, name: str) -> None:
             told, data = connection.recv()
         except (EOFError, OSError):
             os._exit(0)
-        connection.send(_run(found, told, data))
+        connection.send(_run(found, _Copy(told, data, connection), data))
 
 
-def _run(task: Task[..., Any], told: tuple[Any, ...], data: str) -> tuple[str, Any]:
+def _run(task: Task[..., Any], job: _Copy, data: str) -> tuple[str, Any]:
     from ._work import reason_of, result_text
 
-    CURRENT.set(_Copy(told, data))  # type: ignore[arg-type]
+    CURRENT.set(job)  # type: ignore[arg-type]
     try:
         return "completed", result_text(task.run_job(data))
     except Cancel:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from . import _bridge
 from ._codec import Decoder, decode, decoder, encode, takes_object
+from ._context import current
 from ._errors import InvalidError
 from ._handle import Handle
 from ._options import Options, check_options, stored_options
@@ -48,10 +49,12 @@ class Task(Generic[P, T]):
         self.queue = queue
         self.settings = settings
         self.is_async = inspect.iscoroutinefunction(function)
-        self._function = function
+        self._function: Callable[..., Any] = function
         self._options: Options = {}
         self._request = ""
-        self._shape = _Shape(function)
+        self._shape = _Shape(function, settings.has_context)
+        if settings.has_context:
+            self._function = lambda *args, **kwargs: function(current(), *args, **kwargs)
         self._write_request()
 
     def options(self, **options: Unpack[Options]) -> Self:
@@ -164,6 +167,10 @@ class Settings(typing.NamedTuple):
     skip_duplicates: bool
     #: How many processes run it; 0 for threads of the worker.
     processes: int = 0
+    #: How many of its jobs start for one of a task with weight 1, if the tasks of a worker share its places.
+    weight: int = 1
+    #: Whether its first parameter is the context of the worker.
+    has_context: bool = False
 
 
 class _Shape:
@@ -173,8 +180,10 @@ class _Shape:
     arguments are an object after them.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], has_context: bool) -> None:
         self.signature = inspect.signature(function)
+        if has_context:
+            self.signature = _without_context(self.signature)
         parameters = list(self.signature.parameters.values())
         kinds = {parameter.kind for parameter in parameters}
         self.has_keywords = bool(kinds & {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD})
@@ -246,6 +255,14 @@ class _Shape:
         args = [_read(read, value) for read, value in zip(self.positional, data)]
         args.extend(_read(self.rest, value) for value in data[len(args) :])
         return args, kwargs
+
+
+def _without_context(signature: inspect.Signature) -> inspect.Signature:
+    parameters = list(signature.parameters.values())
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if not parameters or parameters[0].kind not in kinds:
+        raise InvalidError("context: the function has no first parameter for it")
+    return signature.replace(parameters=parameters[1:])
 
 
 def _read(read: Decoder, value: Any) -> Any:

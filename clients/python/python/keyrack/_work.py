@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _keyrack
 from ._codec import encode
+from ._context import Opened
 from ._errors import Cancel, ConflictError, Fatal, InvalidError, JobCanceled, Retry, Snooze
 from ._job import CURRENT
 from ._keyrack import RunningJob
@@ -110,18 +111,21 @@ class Worker:
         drain: float,
         stop_grace: float,
         lease: float | None,
+        shared_concurrency: int | None,
     ) -> None:
         names = list(app.tasks) if queues is None else list(queues)
         for name in names:
             if name not in app.tasks:
                 known = ", ".join(f'"{known}"' for known in app.tasks) or "none"
                 raise InvalidError(f'no task has the queue "{name}"; there are: {known}')
+        if shared_concurrency is not None and shared_concurrency < 1:
+            raise InvalidError(f"shared_concurrency: {shared_concurrency}; give at least 1")
         if not names:
             raise InvalidError("there are no tasks; make one with @app.task")
         self._app = app
         self._tasks: list[Task[..., Any]] = [app.tasks[name] for name in names]
         self._concurrency = concurrency
-        self._times = (float(drain), float(stop_grace), lease)
+        self._times = (float(drain), float(stop_grace), lease, shared_concurrency)
         self._pools: list[Pool | None] = []
         self._native: _keyrack.Worker | None = None
         self._seats: list[_Seat] = []
@@ -159,9 +163,18 @@ class Worker:
     def run_here(self, ids: set[str]) -> None:
         """Runs jobs of plain functions in the calling thread until it has run these; for tests."""
         native = self._open()
-        seat = _Seat(native.join())
-        left = set(ids)
         current = CURRENT.get(None)
+        with self._context.here():
+            self._run_these(native, set(ids))
+        # A handler that submits goes on with its own job.
+        if current is not None:
+            CURRENT.set(current)
+        while native.supervise():
+            pass
+        self._context.exit()
+
+    def _run_these(self, native: _keyrack.Worker, left: set[str]) -> None:
+        seat = _Seat(native.join())
         while True:
             given = native.exchange(seat.number, *seat.take_ends(), 0.0)
             if given is None:
@@ -170,11 +183,6 @@ class Worker:
             self._run_all(deque(given), seat)
             if not left:
                 native.stop()
-        # A handler that submits goes on with its own job.
-        if current is not None:
-            CURRENT.set(current)
-        while native.supervise():
-            pass
 
     def stop(self) -> None:
         """Takes no more jobs. With `start`, waits until the running ones have ended."""
@@ -195,20 +203,35 @@ class Worker:
     def _open(self) -> _keyrack.Worker:
         if self._native is not None:
             raise ConflictError("the worker was started already; make another")
-        self._pools = [Pool(task) if task.settings.processes else None for task in self._tasks]
-        self._native = _keyrack.Worker(
-            self._app.rack, [self._served(task) for task in self._tasks], *self._times
-        )
+        served = [self._served(task) for task in self._tasks]
+        with_context = [task for task in self._tasks if task.settings.has_context]
+        is_for_threads = not all(task.is_async for task in with_context)
+        self._context = Opened(self._app.context if with_context else None, is_for_threads)
+        # Before the first job is taken.
+        self._context.enter(self._run_loop)
+        try:
+            self._pools = [Pool(task) if task.settings.processes else None for task in self._tasks]
+            self._native = _keyrack.Worker(self._app.rack, served, *self._times)
+        except BaseException:
+            self._context.exit()
+            raise
         _WORKERS.add(self)
         return self._native
 
-    def _served(self, task: Task[..., Any]) -> tuple[str, int, float, bool, bool]:
+    async def _run_loop(self, native: _keyrack.Worker) -> None:
+        with self._context.here():
+            await _Loop(native, self._tasks).run()
+
+    def _served(self, task: Task[..., Any]) -> tuple[str, int, float, bool, bool, int]:
         default = ASYNC_CONCURRENCY if task.is_async else task.settings.processes or PLAIN_CONCURRENCY
         concurrency = task.settings.concurrency or self._concurrency or default
         if concurrency < 1:
             raise InvalidError(f"concurrency: {concurrency}; give at least 1")
         settings = task.settings
-        return task.queue, concurrency, settings.time_limit, task.is_async, settings.skip_duplicates
+        if not 1 <= settings.weight <= 100:
+            raise InvalidError(f"weight: {settings.weight}; give 1 to 100")
+        limits = task.queue, concurrency, settings.time_limit
+        return (*limits, task.is_async, settings.skip_duplicates, settings.weight)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         # The second one ends the process: other workers get its jobs within seconds.
@@ -225,7 +248,8 @@ class Worker:
     def _supervise(self, native: _keyrack.Worker) -> None:
         try:
             if any(task.is_async for task in self._tasks):
-                self._spawn(lambda: asyncio.run(_Loop(native, self._tasks).run()), "keyrack-asyncio")
+                if not self._context.start(native):
+                    self._spawn(lambda: asyncio.run(self._run_loop(native)), "keyrack-asyncio")
             while native.supervise():
                 seat = _Seat(native.join())
                 self._seats.append(seat)
@@ -238,6 +262,7 @@ class Worker:
             for pool in self._pools:
                 if pool is not None:
                     pool.close()
+            self._context.exit()
 
     def _spawn(self, target: Callable[[], None], name: str) -> None:
         thread = threading.Thread(target=target, name=name, daemon=True)
@@ -246,6 +271,10 @@ class Worker:
 
     def _serve(self, native: _keyrack.Worker, seat: _Seat) -> None:
         """The loop of a thread that runs plain functions."""
+        with self._context.here():
+            self._serve_all(native, seat)
+
+    def _serve_all(self, native: _keyrack.Worker, seat: _Seat) -> None:
         elapsed = 0.0
         while True:
             given = native.exchange(seat.number, *seat.take_ends(), elapsed)

@@ -72,7 +72,9 @@ def _reload(arguments: list[str]) -> None:
             child.wait()
             child = subprocess.Popen(command, start_new_session=True)
     child.terminate()
-    raise SystemExit(child.wait())
+    code = child.wait()
+    # One that did not listen for signals yet has no jobs.
+    raise SystemExit(0 if code == -signal.SIGTERM else code)
 
 
 def _files() -> Iterator[tuple[str, int]]:

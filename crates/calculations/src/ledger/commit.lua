@@ -5,7 +5,7 @@
   ARGV  1 version   2 built   3 now   4 event_prefix   5 tag   6 message   7 steps...
         A step is a command, the place of its key in more, the number of its arguments, and the arguments. Commands are those of
         Redis and two of our own: judge moves a rule on, observe counts a key that is first seen.
-  Derives event(<number>) and the rule_state(<number>) of observers under the same hash tag.
+  Derives event(<number>), said and the rule_state(<number>) of observers under the same hash tag.
   Returns 1, or 0 when the key has changed, and when the first of the rules that have begun to wait is due.
 ]]
 --- @include "publish"

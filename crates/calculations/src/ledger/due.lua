@@ -3,7 +3,7 @@
 
   KEYS  1 due   2 event_counter
   ARGV  1 now   2 created_at   3 tag   4 max
-  Derives rule_state(<number>), event(<number>) and events under the same hash tag.
+  Derives rule_state(<number>), event(<number>), said and events under the same hash tag.
   Returns how many spoke, whether there may be more, and when the next one is due.
 ]]
 --- @include "say"

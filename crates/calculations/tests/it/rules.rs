@@ -67,6 +67,35 @@ async fn a_comparator_fires_once_for_each_bucket() {
 }
 
 #[tokio::test]
+async fn what_rules_said_is_listed_by_number() {
+    on_every_store(async |store| {
+        let rig = LedgerTest::new(store).await;
+        let rule = comparator(&[("calculation", "sum"), ("operator", ">"), ("threshold", "1")]);
+        rig.ledger.create_rule(&rig.project, &rule).await.unwrap();
+        assert!(rig.ledger.said_since(0).await.unwrap().is_empty());
+        for day in 1..=3 {
+            let at = format!("2014-10-0{day} 00:00:00 Z");
+            rig.record(vec![event_for("5", &at, &["days"], &["sum"])]).await;
+        }
+        let since = async |number| {
+            let said = rig.ledger.said_since(number).await.unwrap();
+            said.into_iter()
+                .map(|one| (one.number, one.fields["bucket"].clone()))
+                .collect::<Vec<_>>()
+        };
+        let all = [(1, "2014-10-01"), (2, "2014-10-02"), (3, "2014-10-03")];
+        let all = all.map(|(number, bucket)| (number, bucket.to_owned()));
+        assert_eq!(since(0).await, all);
+        assert_eq!(since(2).await, all[2..]);
+        assert!(since(3).await.is_empty());
+        assert_eq!(since(9).await, all, "the account was made anew");
+        let first = rig.ledger.said_since(0).await.unwrap().remove(0);
+        assert_eq!((first.kind.as_str(), first.fields["threshold"].as_str()), ("fired", "1"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn equality_is_exact() {
     on_every_store(async |store| {
         let rig = LedgerTest::new(store).await;

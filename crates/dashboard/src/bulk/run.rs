@@ -1,7 +1,7 @@
 //! Changes of many jobs that are under way, or were lately.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -105,12 +105,15 @@ impl BulkRun {
     }
 
     async fn run(&self, hive: &Hive) -> Result<(), Error> {
-        let mut cursor = None;
+        // A change may put a job further down in the list that is gone through.
+        let (mut cursor, mut seen) = (None, HashSet::new());
         while !self.is_stopped.load(Ordering::Relaxed) {
             let plan = &self.plan;
             let page = hive.list(&plan.queue, &plan.filter, cursor.as_deref(), STEP).await?;
-            let changed = hive.change(&page.jobs, &plan.what).await?;
-            self.matched.fetch_add(page.jobs.len() as u64, Ordering::Relaxed);
+            let mut jobs = page.jobs;
+            jobs.retain(|job| seen.insert(job.jid().to_owned()));
+            let changed = hive.change(&jobs, &plan.what).await?;
+            self.matched.fetch_add(jobs.len() as u64, Ordering::Relaxed);
             self.changed.fetch_add(changed, Ordering::Relaxed);
             cursor = page.next;
             if cursor.is_none() {

@@ -170,7 +170,9 @@ pub(crate) async fn retry(
         let hive = &site.services.jobs().await?.hive;
         hive.check_queue(&queue).await?;
         let request = GroupRetry { max: Some(PROBE), ..GroupRetry::default() };
-        Ok(hive.retry_errors(&queue, &id, &request).await?)
+        let done = hive.retry_errors(&queue, &id, &request).await?;
+        site.errors.0.clear();
+        Ok(done)
     }
     .await;
     match done {
@@ -227,7 +229,9 @@ pub(crate) async fn mute(
         let hive = &site.services.jobs().await?.hive;
         hive.check_queue(&queue).await?;
         let request = form::read::<MuteForm>(&body)?.request(hive.now_ms())?;
-        Ok(hive.mute_error(&queue, &id, &request).await?)
+        let mute = hive.mute_error(&queue, &id, &request).await?;
+        site.errors.0.clear();
+        Ok(mute)
     }
     .await;
     match done {
@@ -249,7 +253,9 @@ pub(crate) async fn unmute(
         let queue = queue_name(name.as_str())?;
         let hive = &site.services.jobs().await?.hive;
         hive.check_queue(&queue).await?;
-        Ok(hive.unmute_error(&queue, &id).await?)
+        hive.unmute_error(&queue, &id).await?;
+        site.errors.0.clear();
+        Ok(())
     }
     .await;
     match done {

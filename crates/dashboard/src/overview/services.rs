@@ -26,7 +26,7 @@ const JOURNEYS_LOOK: usize = 10;
 const LIVE_MS: u64 = 60_000;
 
 /// The services, and in a few words what they do.
-pub(super) const SERVICES: [(&str, &str); 9] = [
+pub(super) const SERVICES: [(&str, &str); 10] = [
     ("jobs", "queued work"),
     ("progress", "bars that know how long things take"),
     ("calculations", "rollups of event values"),
@@ -35,6 +35,7 @@ pub(super) const SERVICES: [(&str, &str); 9] = [
     ("journeys", "live events and totals"),
     ("recommender", "what to show to whom"),
     ("updates", "deploys under way"),
+    ("webhooks", "events sent to other servers"),
     ("identity", "users, tokens and sign-in"),
 ];
 

@@ -3,6 +3,7 @@
 mod provider;
 mod world;
 
+mod alert_mutes;
 mod audit;
 mod jwks;
 mod jwt;

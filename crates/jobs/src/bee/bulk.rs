@@ -95,7 +95,10 @@ impl Hive {
     }
 
     /// What is to be done, if it makes sense: whatever is wrong with a change is told before the first job is changed.
-    async fn ready_for_many(&self, what: &Bulk) -> Result<Bulk, Error> {
+    ///
+    /// # Errors
+    /// When the change makes no sense, its queue does not exist, or the store fails.
+    pub async fn ready_for_many(&self, what: &Bulk) -> Result<Bulk, Error> {
         let Bulk::Change(change) = what else { return Ok(what.clone()) };
         self.target_of(change).await?;
         Ok(Bulk::Change(Box::new(change.pinned(self.now_ms()))))

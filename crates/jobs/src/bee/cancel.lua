@@ -47,6 +47,7 @@ local function cancel(jid)
   canceled[#canceled + 1] = jid
 end
 
+is_for_outbox()
 if not is_kept(call('HGET', KEYS[1], 'status')) then cancel(jid) end
 write_counts()
 return canceled

@@ -155,7 +155,7 @@ impl Change {
     }
 
     /// What is to be different, by the names of the fields, for the history.
-    fn names(&self) -> Vec<&'static str> {
+    pub fn names(&self) -> Vec<&'static str> {
         let is_given = [
             ("runNow", self.run_now),
             ("delay", self.delay.is_some() || self.at.is_some()),

@@ -14,6 +14,7 @@
 --- @include "die"
 --- @include "timeouts"
 
+is_for_outbox()
 
 -- Whether a job failed longer ago than its result would be kept. It is kept for longer so that somebody can run it again,
 -- and that must not keep others from running.

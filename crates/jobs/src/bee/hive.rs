@@ -149,7 +149,10 @@ impl Hive {
         }
         let mut cmd = redis::cmd("SADD");
         cmd.arg(&*self.store().place(&keys::queues())).arg(queue.as_str());
-        let () = cmd.query_async(&mut self.store().connection()).await?;
+        let is_new: bool = cmd.query_async(&mut self.store().connection()).await?;
+        if is_new {
+            self.share_outbox_kinds(queue).await?;
+        }
         if self.inner.owes_options.load(Ordering::Relaxed) {
             self.set_options().await?;
             self.inner.owes_options.store(false, Ordering::Relaxed);

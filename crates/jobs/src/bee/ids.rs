@@ -61,6 +61,13 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~/+=@,".contains(&byte))
 }
 
+impl Group {
+    /// The group of queues whose name says nothing else.
+    pub(crate) fn default_group() -> Group {
+        group(None)
+    }
+}
+
 /// A name that could not stand in a job's id is no group.
 fn group(name: Option<&str>) -> Group {
     name.filter(|name| is_plain(name))

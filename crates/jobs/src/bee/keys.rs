@@ -8,8 +8,8 @@ mod shapes;
 use keyrack_keys::declare::*;
 
 use self::shapes::{
-    ERROR_GROUP, ERROR_MUTE, EVENT, HISTORY, LOG, LOG_NOTE, OPTIONS, ORDER, PROGRESS, RECORD,
-    SLOWEST, UNIQUE, WORKER,
+    ERROR_GROUP, ERROR_MUTE, EVENT, HISTORY, JOB_END, LOG, LOG_NOTE, OPTIONS, ORDER, PROGRESS,
+    RECORD, SLOWEST, UNIQUE, WORKER,
 };
 
 parts! {
@@ -539,6 +539,30 @@ keys! {
         ttl = Ttl::Optional,
         removed = "expires when the limit is unused",
         example = "bee:ss:limit-rate:emails:api.example.com:1000";
+    /// Which ends of jobs are to be written to the outbox. Written when webhooks are created, changed or deleted.
+    outbox_kinds() in group: Group = "bee:h:outbox-kinds"
+        => map(
+            OrEmpty(&Id(&QueueName::KIND)).means("a queue, or nothing for all queues"),
+            Text.means("the statuses of jobs that end, a space before and after each: ` failed  expired `"),
+        ),
+        origin = Added,
+        removed = "a queue leaves when no webhook asks for its jobs any more",
+        example = "bee:h:outbox-kinds";
+
+    /// Ends of jobs that are still to be handed to webhooks, oldest first. Written in the call that ends the job, if `outbox_kinds`
+    /// says so. `data` and `result` are left out if they have more than 8,192 bytes.
+    outbox() in group: Group = "bee:l:outbox"
+        => list(Json(&JOB_END).means("a job that has ended, as it was then")),
+        origin = Added,
+        removed = "a server takes out what it has handed on; of more than 100,000 the oldest are dropped",
+        example = "bee:l:outbox";
+
+    /// How many ends of jobs were dropped because no server had handed on the 100,000 before them.
+    outbox_dropped() in group: Group = "bee:str:outbox-dropped"
+        => string(POSITIVE.means("how many")),
+        origin = Added,
+        removed = "never",
+        example = "bee:str:outbox-dropped";
 
     /// The names of all queues that keyrack has seen, in every group.
     queues() = "bee:s:queues"

@@ -25,7 +25,7 @@ pub struct Progress {
     /// Any JSON, usually a number up to 100.
     pub value: serde_json::Value,
     /// What the worker said about it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// When, in unix milliseconds.
     pub at: u64,

@@ -46,69 +46,68 @@ do
   end
 end
 
-local function complete(job, result, ttl)
-  attempt_ended(job)
-  if ttl == '' then ttl = option(table_of(job[OPTIONS]), 'ttl') end
-  job[STATUS], job[RESULT] = 'completed', result
-  job[HISTORY] = with_entry(job[HISTORY], entry('completed'))
-  call('HSET', job_key(job[JID]), 'status', 'completed', 'result', result, 'history', job[HISTORY])
-  expiring[#expiring + 1], expiring[#expiring + 2] = after(ttl), job[JID]
-  announce('completed', job)
-  release_dependants(job)
-end
-
-local function settle(what, job, text, options, how)
-  unlocked[#unlocked + 1] = job[JID]
-  end_timeout(job[JID], queue)
-  if options ~= '' then
-    job[OPTIONS] = options
-    call('HSET', job_key(job[JID]), 'options', options)
-  end
-  if what == 'completed' then
-    complete(job, text, how)
-  elseif what == 'failed' then
-    attempt_failed(job, text, cjson.decode(how))
-  elseif what == 'snoozed' then
-    snooze(job, option({ delay = how }, 'delay'))
-  else
-    give_back(job)
-  end
-  left_worker(job)
-end
-
 -- The outcomes that do not count, and how many of them are of canceled jobs that have stopped now.
 local refused, n_stopped = {}, 0
 
--- Whether this worker has told the same end of the same attempt before, because it did not hear the answer.
-local function was_told(job, what, attempt, text)
-  if job[QUEUE] ~= queue or job[WORKER] ~= worker or job[ATTEMPTS] ~= attempt then return false end
-  -- What can happen to a job between the end of an attempt and the next claim.
-  local after_a_failure = { delayed = true, queued = true, parked = true, failed = true, changed = true }
-  local after_a_release = { delayed = true, queued = true, parked = true, changed = true }
-  -- The entry that tells how the last attempt ended, if only these have come after it.
-  local function last_end(event, after_it)
-    local entries = table_of(job[HISTORY])
-    for at = #entries, 1, -1 do
-      if entries[at].event == event then return entries[at] end
-      if not after_it[entries[at].event] then return end
+local settle_if_allowed
+do
+  local function settle(what, job, text, options, how)
+    unlocked[#unlocked + 1] = job[JID]
+    end_timeout(job[JID], queue)
+    if options ~= '' then
+      job[OPTIONS] = options
+      call('HSET', job_key(job[JID]), 'options', options)
     end
+    if what == 'completed' then
+      attempt_ended(job)
+      local ttl = how ~= '' and how or option(table_of(job[OPTIONS]), 'ttl')
+      job[STATUS], job[RESULT] = 'completed', text
+      job[HISTORY] = with_entry(job[HISTORY], entry('completed'))
+      call('HSET', job_key(job[JID]), 'status', 'completed', 'result', text, 'history', job[HISTORY])
+      expiring[#expiring + 1], expiring[#expiring + 2] = after(ttl), job[JID]
+      announce('completed', job)
+      release_dependants(job)
+    elseif what == 'failed' then
+      attempt_failed(job, text, cjson.decode(how))
+    elseif what == 'snoozed' then
+      snooze(job, option({ delay = how }, 'delay'))
+    else
+      give_back(job)
+    end
+    left_worker(job)
   end
-  if what == 'completed' then return job[STATUS] == 'completed' and job[RESULT] == text end
-  if what == 'released' then return last_end('released', after_a_release) ~= nil end
-  if what == 'snoozed' then return last_end('snoozed', after_a_failure) ~= nil end
-  local failure = last_end('exception', after_a_failure)
-  return failure ~= nil and failure.message == text
-end
 
-local function settle_if_allowed(position, what, jid, attempt, text, options, how)
-  local job = read_job(jid)
-  local word = refusal(job, queue, worker, attempt)
-  if word == 'LOST' and was_told(job, what, attempt, text) then return end
-  if word then
-    refused[#refused + 1], refused[#refused + 2] = position, word
-    if has_stopped(jid, queue, attempt) then n_stopped = n_stopped + 1 end
-  else
-    settle(what, job, text, options, how)
+  -- Whether this worker has told the same end of the same attempt before, because it did not hear the answer.
+  local function was_told(job, what, attempt, text)
+    if job[QUEUE] ~= queue or job[WORKER] ~= worker or job[ATTEMPTS] ~= attempt then return false end
+    -- What can happen to a job between the end of an attempt and the next claim.
+    local after_a_failure = { delayed = true, queued = true, parked = true, failed = true, changed = true }
+    local after_a_release = { delayed = true, queued = true, parked = true, changed = true }
+    -- The entry that tells how the last attempt ended, if only these have come after it.
+    local function last_end(event, after_it)
+      local entries = table_of(job[HISTORY])
+      for at = #entries, 1, -1 do
+        if entries[at].event == event then return entries[at] end
+        if not after_it[entries[at].event] then return end
+      end
+    end
+    if what == 'completed' then return job[STATUS] == 'completed' and job[RESULT] == text end
+    if what == 'released' then return last_end('released', after_a_release) ~= nil end
+    if what == 'snoozed' then return last_end('snoozed', after_a_failure) ~= nil end
+    local failure = last_end('exception', after_a_failure)
+    return failure ~= nil and failure.message == text
+  end
+
+  settle_if_allowed = function(position, what, jid, attempt, text, options, how)
+    local job = read_job(jid)
+    local word = refusal(job, queue, worker, attempt)
+    if word == 'LOST' and was_told(job, what, attempt, text) then return end
+    if word then
+      refused[#refused + 1], refused[#refused + 2] = position, word
+      if has_stopped(jid, queue, attempt) then n_stopped = n_stopped + 1 end
+    else
+      settle(what, job, text, options, how)
+    end
   end
 end
 
@@ -123,7 +122,11 @@ local function is_not_plain(position)
   if wait then observe(tonumber(wait), tonumber(run), -1) end
 end
 
-local heard_here = is_heard(queue_events_key(queue))
+-- Most queues have no time limits, and most stores no webhooks: one question for all of that.
+if call('EXISTS', timeouts_key(queue), start_by_key(queue), outbox_kinds_key()) == 0 then
+  timed[queue], awaited_starts[queue], outbox[''] = false, false, false
+end
+local heard_here = is_heard(queue_events_key(queue)) or is_for_outbox('completed', queue)
 
 -- Completes a job that nobody else waits for or hears of. Nothing has happened to it since its worker was told about
 -- it, if it is still running there in the same attempt, so its history is what the worker makes of it.
@@ -179,13 +182,15 @@ local function complete_reserved(position, jid, attempt, result, history)
   end
 end
 
-if plain_times ~= '' then
-  local wait_ms, run_ms, cells = plain_times:match('^(%d+) (%d+)([^;]*)')
-  times.wait_ms, times.run_ms = tonumber(wait_ms), tonumber(run_ms)
-  for cell, n in cells:gmatch('([%d.]+)=(%d+)') do times.cells[cell] = tonumber(n) end
-end
 local not_begun = {}
-do
+
+-- Settles all of them. What a function has within counts for itself: a script has at most 200 locals at once.
+local function settle_all()
+  if plain_times ~= '' then
+    local wait_ms, run_ms, cells = plain_times:match('^(%d+) (%d+)([^;]*)')
+    times.wait_ms, times.run_ms = tonumber(wait_ms), tonumber(run_ms)
+    for cell, n in cells:gmatch('([%d.]+)=(%d+)') do times.cells[cell] = tonumber(n) end
+  end
   local at = VALUES_AT
   for position = 1, n_reserved + n_plain do
     local complete_one = position <= n_reserved and complete_reserved or complete_plain
@@ -200,17 +205,18 @@ do
     settle_if_allowed(position, unpack(ARGV, at, at + 5))
     at = at + 6
   end
+  for position, run in (plain_times:match('^[^;]*;([^;]*)') or ''):gmatch('(%d+),(%d+)') do
+    local jid = ARGV[VALUES_AT + 4 * (position - 1)]
+    local is_plain = not (times.not_plain and times.not_plain[tonumber(position)])
+    if is_plain then times.slow[#times.slow + 1] = { jid = jid, run_ms = tonumber(run), at = now } end
+  end
 end
+settle_all()
 if n_stopped > 0 and heard_here then publish(queue_events_key(queue), event_text('resumed', '', queue)) end
 in_chunks('ZREM', locks_key(queue), unlocked)
 in_chunks('SREM', worker_locks_key(worker), unlocked)
 in_chunks('ZADD', expires_key(queue), expiring)
 if #expiring > 0 then count(queue, 'completed', #expiring / 2) end
-for position, run in (plain_times:match('^[^;]*;([^;]*)') or ''):gmatch('(%d+),(%d+)') do
-  local jid = ARGV[VALUES_AT + 4 * (position - 1)]
-  local is_plain = not (times.not_plain and times.not_plain[tonumber(position)])
-  if is_plain then times.slow[#times.slow + 1] = { jid = jid, run_ms = tonumber(run), at = now } end
-end
 count_times(queue)
 if failures then failures.write(queue) end
 

@@ -29,6 +29,7 @@ local SEARCHED_MAX = 10000
 local lock_ms, waits_max, deaths_max = tonumber(lock_ms), tonumber(waits_max), tonumber(deaths_max)
 local last_chance_after, finished_max = tonumber(last_chance_after), tonumber(finished_max)
 local expired, taken, failed = 0, 0, {}
+is_for_outbox()
 
 -- Ends a result that is not kept any longer. Returns whether it was one.
 local function expire(jid)

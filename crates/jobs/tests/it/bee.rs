@@ -20,6 +20,7 @@ mod model;
 mod named_limits;
 mod node_options;
 mod outages;
+mod outbox;
 mod progress;
 mod quick;
 mod reads;

@@ -12,6 +12,7 @@ use keyrack_jobs::{
         EventKind, Failure, Hive, Limits, Progress, Status, StreamItem, SubmissionBody,
         SubmitOutcome,
         keys::{Jid, QueueName},
+        logs::{LOG_LINES_MAX, LogLevel},
         worker::{Context, Duplicates, Settings, Worker},
     },
 };
@@ -111,6 +112,8 @@ impl Runner {
             let wanted: Vec<String> =
                 wanted.iter().map(|name| self.jid(name).to_string()).collect();
             assert_eq!(started, wanted, "{step}");
+        } else if is("logs") {
+            return self.logs(step).await;
         } else if is("progress") {
             let id = self.jid(&step["progress"]).to_string();
             let seen = self.seen.progress.lock().expect("a lock").clone();
@@ -206,7 +209,9 @@ impl Runner {
             .on(self.queue.clone(), settings, move |context| handle(seen.clone(), context));
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(worker.run(async { drop(stopped.await) }));
-        for id in self.ids.values() {
+        let except = options["except"].as_array().into_iter().flatten();
+        let except: Vec<String> = except.map(|name| self.jid(name).to_string()).collect();
+        for id in self.ids.values().filter(|id| !except.contains(id)) {
             let jid = Jid::new(id.as_str()).expect("an id");
             self.hive.outcome(&jid, SOON).await.map_err(told)?.expect("a job that ends");
         }
@@ -218,6 +223,19 @@ impl Runner {
         let last = Progress::of(&job, json!(ALL_WAS_SENT), None, self.hive.now_ms());
         self.hive.publish_progress(&job, &last.map_err(told)?).await.map_err(told)?;
         tokio::time::timeout(SOON, listening).await.expect("heard in time").expect("no panic");
+        Ok(())
+    }
+
+    async fn logs(&self, step: &Value) -> Outcome {
+        let jid = self.jid(&step["logs"]);
+        self.hive.job(&jid).await.map_err(told)?;
+        let page = self.hive.log(&jid, 0, LOG_LINES_MAX).await.map_err(told)?;
+        let lines: Vec<Value> = page
+            .lines
+            .iter()
+            .map(|line| json!([line.level.as_str(), line.text, line.attempt]))
+            .collect();
+        assert_eq!(json!(lines), step["lines"], "{step}");
         Ok(())
     }
 
@@ -239,6 +257,13 @@ impl Runner {
         for (name, wanted) in step.as_object().expect("a step") {
             match name.as_str() {
                 "expect" | "error" => {}
+                "reported" => {
+                    let mut progress = stored["progress"].clone();
+                    if let Some(progress) = progress.as_object_mut() {
+                        progress.remove("at");
+                    }
+                    assert_eq!(&progress, wanted, "{step}");
+                }
                 "reason" => {
                     let reason = stored["failedReason"].as_str().unwrap_or_default();
                     assert!(reason.contains(wanted.as_str().expect("a text")), "{reason}");
@@ -262,6 +287,17 @@ async fn handle(seen: Seen, context: Context) -> Result<Value, Failure> {
     let message = instruction["message"].as_str().unwrap_or_default();
     match instruction["do"].as_str() {
         Some("return") => Ok(instruction["value"].clone()),
+        Some("log") => {
+            for line in instruction["lines"].as_array().into_iter().flatten() {
+                let level: LogLevel =
+                    line[0].as_str().unwrap_or_default().parse().map_err(Failure::fatal)?;
+                context.log(level, line[1].as_str().unwrap_or_default());
+            }
+            if attempt <= instruction["times"].as_u64().unwrap_or(0) {
+                return Err(Failure::new(message));
+            }
+            Ok(json!(attempt))
+        }
         Some("fail") if attempt <= instruction["times"].as_u64().unwrap_or(0) => {
             Err(Failure::new(message))
         }
@@ -278,8 +314,12 @@ async fn handle(seen: Seen, context: Context) -> Result<Value, Failure> {
             Err(Failure::fatal("canceled by its handler"))
         }
         Some("report") => {
-            for value in instruction["values"].as_array().into_iter().flatten() {
-                context.progress(value).await?;
+            let values = instruction["values"].as_array().into_iter().flatten();
+            for (n, value) in values.enumerate() {
+                match instruction["messages"][n].as_str() {
+                    Some(message) => context.progress_with(value, message).await?,
+                    None => context.progress(value).await?,
+                }
             }
             Ok(Value::Null)
         }

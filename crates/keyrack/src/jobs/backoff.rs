@@ -46,10 +46,6 @@ impl BackoffArgs {
             jitter: wish.jitter.or(before.jitter),
         })
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        matches!(self.wish().backoff(), Ok(None))
-    }
 }
 
 /// A backoff in words.

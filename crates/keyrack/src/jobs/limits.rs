@@ -165,14 +165,13 @@ fn parse_tenant_rate(text: &str) -> Result<(Option<Tenant>, Setting<Starts>), St
 /// Shows or sets the limits of a queue.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let hive = open(globals).await?;
-    if args.changes_something() {
-        if !args.create {
-            hive.check_queue(&args.queue).await?;
-        }
-        let limits = args.applied_to(hive.limits(&args.queue).await?);
-        hive.set_limits(&args.queue, &limits).await?;
-    } else {
+    if !args.create {
         hive.check_queue(&args.queue).await?;
+    }
+    let before = hive.limits(&args.queue).await?;
+    let limits = args.applied_to(before.clone());
+    if args.create || limits != before {
+        hive.set_limits(&args.queue, &limits).await?;
     }
     let limits = hive.limits(&args.queue).await?;
     if globals.json {
@@ -188,25 +187,6 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> 
 }
 
 impl Args {
-    fn changes_something(&self) -> bool {
-        self.concurrency.is_some()
-            || self.rate.is_some()
-            || self.tenant_concurrency.is_some()
-            || !self.tenants.is_empty()
-            || !self.tenant_rates.is_empty()
-            || !self.tenant_weights.is_empty()
-            || !self.pause_tenants.is_empty()
-            || !self.resume_tenants.is_empty()
-            || !self.named.is_empty()
-            || self.keep_completed.is_some()
-            || self.keep_failed.is_some()
-            || self.failed_ttl.is_some()
-            || self.retries.is_some()
-            || !self.backoff.is_empty()
-            || self.no_backoff
-            || self.timeout.is_some()
-    }
-
     fn applied_to(&self, mut limits: Limits) -> Limits {
         if let Some(Setting(concurrency)) = self.concurrency {
             limits.concurrency = concurrency;

@@ -107,9 +107,9 @@ mod tests {
             at: 0,
             level: LogLevel::Warn,
             attempt: 2,
-            text: "red \u{1b}[31m\nsecond\r".into(),
+            text: "red \u{1b}[31m\nsec\rond".into(),
         };
         let words = words(&line, Paint::for_stdout());
-        assert!(words.ends_with("#2  warn   red \\u001b[31m\n    second"), "{words:?}");
+        assert!(words.ends_with("#2  warn   red \\u001b[31m\n    sec ond"), "{words:?}");
     }
 }

@@ -8,13 +8,13 @@ use keyrack_lint::Progress;
 use crate::Globals;
 
 /// A bar on stderr; nothing is drawn with `--quiet` or when stderr is no terminal.
-pub(super) struct Bar(ProgressBar);
+pub(crate) struct Bar(ProgressBar);
 
 const TEMPLATE: &str = "{bar:32} {human_pos} of {human_len} keys, {per_sec}, {eta} left";
 const TICK: Duration = Duration::from_millis(200);
 
 impl Bar {
-    pub(super) fn new(globals: &Globals) -> Bar {
+    pub(crate) fn new(globals: &Globals) -> Bar {
         let target =
             if globals.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
@@ -25,7 +25,7 @@ impl Bar {
         Bar(bar)
     }
 
-    pub(super) fn show(&self, progress: Progress) {
+    pub(crate) fn show(&self, progress: Progress) {
         // Keys that were added since the walk began belong to it too.
         self.0.set_length(progress.keys_total.max(progress.keys));
         self.0.set_position(progress.keys);

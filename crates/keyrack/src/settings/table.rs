@@ -416,6 +416,7 @@ pub(super) static SETTINGS: &[&Setting] = &[
     &RECOMMEND_BREAK_TEXT,
     &DEPLOY_SECRET,
     &DEPLOY_REPOS,
+    &WEBHOOKS_ALLOW_PRIVATE,
     &LOG,
 ];
 

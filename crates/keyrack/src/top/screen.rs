@@ -5,7 +5,7 @@ use std::time::Duration;
 use keyrack_entitlements::State;
 use keyrack_format as format;
 use keyrack_jobs::bee::Stats;
-use keyrack_services::alerts::{Alert, Severity, alerts};
+use keyrack_services::alerts::{Alert, Severity, alerts, muted_alerts};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -72,7 +72,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, snapshot: &Snapshot, view: &mut Screen
     ]);
     let [head, attention, queues, progress, foot] = areas.areas(frame.area());
     frame.render_widget(Paragraph::new(header(snapshot)), head);
-    draw_alerts(frame, attention, &alerts);
+    draw_alerts(frame, attention, &alerts, muted_alerts(&snapshot.facts).len());
     draw_queues(frame, queues, snapshot, view);
     draw_runs(frame, progress, runs);
     frame.render_widget(Paragraph::new(footer(view)), foot);
@@ -119,7 +119,7 @@ fn header(snapshot: &Snapshot) -> Vec<Line<'static>> {
     ]
 }
 
-fn draw_alerts(frame: &mut Frame<'_>, area: Rect, alerts: &[Alert]) {
+fn draw_alerts(frame: &mut Frame<'_>, area: Rect, alerts: &[Alert], n_muted: usize) {
     let lines: Vec<Line<'_>> = if alerts.is_empty() {
         vec![Line::from("nothing needs attention".dim())]
     } else {
@@ -129,7 +129,8 @@ fn draw_alerts(frame: &mut Frame<'_>, area: Rect, alerts: &[Alert]) {
         0 => String::new(),
         n => format!(", {n} more"),
     };
-    let block = titled(format!("attention{more} "));
+    let muted = if n_muted > 0 { format!(", {n_muted} muted") } else { String::new() };
+    let block = titled(format!("attention{more}{muted} "));
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
@@ -141,7 +142,13 @@ fn line(alert: &Alert) -> Line<'static> {
     };
     let subject = format::one_line(&alert.subject, Some(40));
     let text = format::one_line(&alert.text, None);
-    Line::from(vec![Span::styled("● ", color), subject.bold(), Span::raw("  "), Span::raw(text)])
+    let mark = Span::styled("● ", color);
+    let mut spans = vec![mark, subject.bold(), Span::raw("  "), Span::raw(text)];
+    spans.extend(alert.mute.as_ref().map(|mute| {
+        let told = format!("  {} by {}: {}", mute.kind.word(), mute.actor, mute.reason);
+        format::one_line(&told, None).dim()
+    }));
+    Line::from(spans)
 }
 
 fn draw_queues(frame: &mut Frame<'_>, area: Rect, snapshot: &Snapshot, view: &mut ScreenState) {

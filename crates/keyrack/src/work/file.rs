@@ -166,7 +166,7 @@ mod tests {
             ("[queues.q]\ncommand = []", "queues.\"q\".exec: missing"),
             ("[queues.q]\nexec = 'x'\nretries = 3", "unknown field `retries`"),
             ("[queues.q]\ncommand = ['no-such-program']", "there is no program"),
-            ("[queues.'']\nexec = 'x'", "the queue is empty"),
+            ("[queues.'']\nexec = 'x'", "the queue name is empty"),
             ("[queues.q", "TOML parse error"),
         ] {
             let wrong = text_of(parse(text).map(|_| ()).expect_err(text));

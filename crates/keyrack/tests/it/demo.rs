@@ -11,7 +11,7 @@ fn folder() -> TempDir {
 
 /// What stands on each page once the demo has begun.
 const PAGES: [(&str, &str); 13] = [
-    ("/", "demo/legacy-export"),
+    ("/", "demo/archive"),
     ("/jobs", "demo/mail"),
     ("/queues/demo%2Freports", "demo/reports"),
     ("/recurring", "demo.check_health"),

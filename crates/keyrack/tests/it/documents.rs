@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Pages with a test of their own, which looks at what their commands print.
-const LOOKED_AT: [&str; 12] = [
+const LOOKED_AT: [&str; 13] = [
     "README.md",
     "docs/calculations.md",
     "docs/demo.md",
@@ -23,6 +23,7 @@ const LOOKED_AT: [&str; 12] = [
     "docs/progress.md",
     "docs/recommender.md",
     "docs/updates.md",
+    "docs/webhooks.md",
 ];
 
 /// What no test types: each begins with a mark beside its language.
@@ -96,6 +97,19 @@ fn commands_that_no_test_types_say_so_and_are_few() {
         }
     }
     assert_eq!(found, NOT_TYPED);
+}
+
+#[test]
+fn readme_begins_with_two_commands_and_a_quick_start_in_four_languages() {
+    let text = text("README.md");
+    let first: Vec<String> = blocks(&text).into_iter().take(6).map(|(info, _)| info).collect();
+    assert_eq!(first, ["sh no-test", "sh no-test", "rust", "python", "ts", "sh"]);
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).take(2).collect();
+    assert_eq!(headings, ["# keyrack", "## Quick start"]);
+    let screen: Vec<&str> = text.lines().take(20).collect();
+    for command in ["cargo run --release", "cargo xtask test"] {
+        assert!(screen.contains(&command), "\"{command}\" is in the first screen");
+    }
 }
 
 /// The names of metrics in a text, without what kinds of metrics add to them.

@@ -67,6 +67,22 @@ fn guide_to_updates_can_be_typed_as_it_is_printed() {
 }
 
 #[test]
+fn guide_to_webhooks_can_be_typed_as_it_is_printed() {
+    let (dir, serve, run) = type_lines(&lines_to_type("docs/webhooks.md"));
+    assert!(run.stdout.contains("https://hooks.example.com  json"), "{run:?}");
+    let created = fs::read_to_string(dir.path().join("created")).expect("what was printed");
+    assert!(created.starts_with("wh_") && created.contains("\nwhsec_"), "{created}");
+    assert!(run.stderr.contains("evt_") && run.stderr.contains(" deleted\n"), "{run:?}");
+    let store = format!("--store redis://{}", serve.resp());
+    let listed = Run::line_in(dir.path(), &format!("webhooks list --json {store}")).stdout;
+    assert!(listed.contains("https://hooks.slack.com") && !listed.contains("XXXX"), "{listed}");
+    assert!(
+        listed.contains("https://events.pagerduty.com") && !listed.contains("R0123"),
+        "{listed}"
+    );
+}
+
+#[test]
 fn guide_to_journeys_can_be_typed_as_it_is_printed() {
     let (_dir, _serve, run) = type_lines(&lines_to_type("docs/journeys.md"));
     assert!(run.stdout.contains("how are you?"), "{run:?}");

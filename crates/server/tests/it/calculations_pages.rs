@@ -11,6 +11,9 @@ use keyrack_testkit::on_every_store;
 use crate::site::Site;
 
 const PYTHON: &str = "/calculations/7/2/job-skills/python";
+/// What a chart draws: a bar for each bucket, and the line through them.
+const BAR: &str = "<rect class=\"c0\"";
+const LINE: &str = "<path class=\"c1\"";
 
 /// A year of weekly values of some keys, with rules that had something to say.
 pub(crate) async fn furnish(site: &Site) {
@@ -91,8 +94,8 @@ async fn accounts_projects_and_keys_lead_to_each_other_on_every_store() {
             "{page}"
         );
         let page = site.page(&format!("{PYTHON}?interval=weeks")).await;
-        assert_eq!(page.matches("class=\"bar\"").count(), 40, "{page}");
-        assert!(page.contains("class=\"fit\"") && page.contains("class=\"band\""), "{page}");
+        assert_eq!(page.matches(BAR).count(), 40, "{page}");
+        assert!(page.contains(LINE) && page.contains("line through the sums"), "{page}");
         assert!(page.contains("rising") && page.contains("standard deviation"), "{page}");
         assert!(page.contains("fired"), "{page}");
         site.stop().await;
@@ -105,13 +108,13 @@ async fn the_chart_is_of_what_was_chosen() {
     let site = Site::start().await;
     furnish(&site).await;
     let months = site.page(&format!("{PYTHON}?calculation=count&interval=months")).await;
-    assert_eq!(months.matches("class=\"bar\"").count(), 10, "{months}");
+    assert_eq!(months.matches(BAR).count(), 10, "{months}");
     assert!(months.contains("<title>2014-03: 10</title>"), "{months}");
-    assert!(!months.contains("class=\"fit\""), "the line goes through sums: {months}");
+    assert!(!months.contains(LINE), "the line goes through sums: {months}");
     let weeks = site.page(&format!("{PYTHON}?interval=weeks&last=without")).await;
     assert!(weeks.contains("by 39 buckets") && weeks.contains("Count it"), "{weeks}");
     let made_up = site.page(&format!("{PYTHON}?calculation=x&interval=y")).await;
-    assert!(made_up.contains("class=\"bar\""), "{made_up}");
+    assert!(made_up.contains(BAR), "{made_up}");
 }
 
 #[tokio::test]
@@ -197,7 +200,7 @@ async fn names_of_any_kind_stay_names() {
     let link = format!("/calculations/7/2/{coded}/{coded}");
     assert!(page.contains(&link), "{page}");
     let page = site.page(&link).await;
-    assert!(!page.contains("<script>x") && page.contains("class=\"bar\""), "{page}");
+    assert!(!page.contains("<script>x") && page.contains(BAR), "{page}");
 }
 
 #[tokio::test]

@@ -92,6 +92,11 @@ impl Runner<'_> {
             }
         } else if let Some(limit) = step.get("take") {
             return self.take(limit, step).await;
+        } else if let Some(path) = named("logs") {
+            let page = told(&self.site.get(&format!("{path}/logs")).await)?;
+            let lines = page["lines"].as_array().expect("lines").iter();
+            let lines = lines.map(|line| json!([line["level"], line["text"], line["attempt"]]));
+            assert_eq!(lines.collect::<Json>(), step["lines"], "{step}");
         } else if let Some(name) = step.get("progress") {
             assert_eq!(json!(self.progress.get(&self.id(name))), step["values"]);
         } else {
@@ -152,7 +157,9 @@ impl Runner<'_> {
         let path = format!("/api/1/jobs/events?queue={}", self.queue);
         let mut events = self.site.stream(&path, &[]).await;
         let max = options["concurrency"].as_u64().unwrap_or(100);
-        while !self.has_ended().await {
+        let except = options["except"].as_array().into_iter().flatten();
+        let except: Vec<String> = except.map(|name| self.id(name)).collect();
+        while !self.has_ended(&except).await {
             let claim = json!({"worker": "w", "max": max, "wait_s": 20});
             let path = format!("/api/1/queues/{}/claim", self.queue);
             let claimed = self.site.post(&path, claim).await.ok();
@@ -162,8 +169,8 @@ impl Runner<'_> {
         }
     }
 
-    async fn has_ended(&self) -> bool {
-        for id in self.ids.values() {
+    async fn has_ended(&self, except: &[String]) -> bool {
+        for id in self.ids.values().filter(|id| !except.contains(id)) {
             let job = self.site.get(&format!("/api/1/jobs/{id}/outcome")).await.ok();
             if job["ended"] != true {
                 return false;
@@ -182,6 +189,18 @@ impl Runner<'_> {
         let message = instruction["message"].clone();
         let result = match instruction["do"].as_str().expect("an instruction") {
             "return" => instruction["value"].clone(),
+            "log" => {
+                let level_and_text = |line: &Json| json!({"level": line[0], "text": line[1]});
+                let lines = instruction["lines"].as_array().expect("lines").iter();
+                let lines: Json = lines.map(level_and_text).collect();
+                let logged = json!({"attempt": attempt, "lines": lines});
+                let answer = self.site.post(&format!("{path}/logs"), logged).await;
+                assert_eq!(answer.status, 204, "{answer:?}");
+                if Some(attempt) <= instruction["times"].as_u64() {
+                    return self.fail(&path, json!({"attempt": attempt, "message": message})).await;
+                }
+                attempt.into()
+            }
             "fail" if Some(attempt) <= instruction["times"].as_u64() => {
                 return self.fail(&path, json!({"attempt": attempt, "message": message})).await;
             }
@@ -206,8 +225,11 @@ impl Runner<'_> {
                 return;
             }
             "report" => {
-                for value in instruction["values"].as_array().expect("values") {
-                    let told = json!({ "progress": value });
+                for (n, value) in
+                    instruction["values"].as_array().expect("values").iter().enumerate()
+                {
+                    let message = &instruction["messages"][n];
+                    let told = json!({ "progress": value, "message": message });
                     let answer = self.site.post(&format!("{path}/progress"), told).await;
                     assert_eq!(answer.status, 204, "{answer:?}");
                     let heard = next_progress(events).await;
@@ -258,6 +280,13 @@ impl Runner<'_> {
             match name.as_str() {
                 "expect" | "error" => {}
                 "reason" => assert!(text(&job["failedReason"]).contains(&text(wanted)), "{job}"),
+                "reported" => {
+                    let mut progress = job["progress"].clone();
+                    if let Some(progress) = progress.as_object_mut() {
+                        progress.remove("at");
+                    }
+                    assert_eq!(&progress, wanted, "{step}");
+                }
                 "parent" => assert_eq!(job["parent"], json!(self.id(wanted)), "{step}"),
                 _ => assert_eq!(&job[name], wanted, "{name} of {step}"),
             }

@@ -18,6 +18,7 @@ mod submit;
 mod worker;
 
 mod access;
+mod attention;
 mod bars;
 mod deploys;
 mod dev;
@@ -36,6 +37,7 @@ mod connections;
 
 mod barriers;
 mod browser;
+mod changes;
 mod failures;
 mod inert;
 mod pages;

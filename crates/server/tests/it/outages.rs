@@ -55,7 +55,6 @@ async fn a_slot_of_a_cluster_that_stays_open_is_told_with_the_time_to_come_back(
         (JOBS, json!({"data": [2]})),
         (JOBS, json!({"data": [3], "delay": 60_000, "tags": ["late"]})),
         ("/api/1/queues/emails/claim", json!({"worker": "mailer"})),
-        ("/api/1/queues/emails/pause", json!({})),
     ] {
         let answer = site.post(path, body).await;
         answer.problem(503, "store_unavailable");

@@ -50,11 +50,12 @@ async fn job_lives_its_whole_life_through_forms() {
         assert!(page.contains(part), "{part}: {page}");
     }
     let jid = job_of(&submitted);
-    let changed = site.form(&format!("/jobs/{jid}/change"), "priority=5&delay=60").await;
+    let changed = site.form(&format!("/jobs/{jid}/change"), "priority=5&delay_s=60").await;
     let page = site.follow(&changed).await;
     assert!(page.contains("Changed.") && page.contains("Run now"), "{page}");
     let empty = site.form(&format!("/jobs/{jid}/change"), "priority=").await;
-    assert!(site.follow(&empty).await.contains("nothing is given"));
+    assert_eq!(empty.status, 422, "{empty:?}");
+    assert!(empty.body.contains("nothing is given"), "{empty:?}");
     let canceled = site.form(&format!("/jobs/{jid}/cancel"), "").await;
     assert!(site.follow(&canceled).await.contains("Cancelled."));
     let retried = site.form(&format!("/jobs/{jid}/retry"), "").await;
@@ -73,6 +74,15 @@ async fn form_that_makes_no_sense_comes_back_with_what_was_typed() {
         ("queue=a&priority=x", "priority"),
         ("queue=a&delay_s=-1", "delay"),
         ("queue=a&retries=-1", "retries"),
+        ("queue=a&backoff=slow", "backoff: &#34;slow&#34; is no backoff"),
+        ("queue=a&retry_delay_s=60&retry_delay_max_s=5", "retryDelayMax"),
+        ("queue=a&retry_jitter=2", "retryJitter"),
+        ("queue=a&ttl_s=long", "result kept for: &#34;long&#34;"),
+        ("queue=a&unique_scope=for&unique_s=5", "say what equal submissions have in common"),
+        ("queue=a&unique_by=args&unique_scope=debounce", "time: empty"),
+        ("queue=a&unique_by=args&unique_s=5", "time: given without"),
+        ("queue=a&unique_by=name", "&#34;name&#34;; use args, key or id"),
+        ("queue=a&unique_by=key", "unique.key: 0 bytes"),
     ] {
         let answer = site.form("/submit", &format!("{form}&tenant=typed")).await;
         assert_eq!(answer.status, 422, "{form}: {answer:?}");
@@ -95,6 +105,29 @@ async fn queue_is_paused_resumed_and_limited_by_forms() {
     assert!(site.follow(&limited).await.contains("value=\"3\""));
     let limits = site.get("/api/1/queues/mail/limits").await.ok();
     assert_eq!((&limits["concurrency"], &limits["rate"]["per_ms"]), (&3.into(), &500.into()));
+    // What a form does not name stays, and what it leaves empty has its default again.
+    let defaults = "retries=2&backoff=exponential&retry_delay_s=1.5&retry_delay_max_s=60&retry_jitter=0.5\
+        &timeout_s=9&failed_ttl_s=86400&wait_target_s=5&tenant_rate_max=4&tenant_rate_s=2";
+    let set = site.form("/queues/mail/limits", defaults).await;
+    let page = site.follow(&set).await;
+    for part in
+        ["value=\"86400\"", "value=\"exponential\" selected", "At most this many run at once"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let limits = site.get("/api/1/queues/mail/limits").await.ok();
+    let backoff =
+        json!({"kind": "exponential", "delay_ms": 1500.0, "max_ms": 60000.0, "jitter": 0.5});
+    assert_eq!((&limits["concurrency"], &limits["backoff"]), (&3.into(), &backoff));
+    let told =
+        ["retries", "timeout_ms", "failed_ttl_ms", "wait_target_ms"].map(|name| &limits[name]);
+    assert_eq!(told, [&json!(2), &json!(9000), &json!(86_400_000), &json!(5000)]);
+    assert_eq!(limits["tenant_rate"], json!({"max": 4, "per_ms": 2000}));
+    let unset = site.form("/queues/mail/limits", "retries=&timeout_s=").await;
+    site.follow(&unset).await;
+    let limits = site.get("/api/1/queues/mail/limits").await.ok();
+    assert_eq!((&limits["retries"], &limits["timeout_ms"]), (&json!(null), &json!(null)));
+    assert_eq!(limits["backoff"], backoff);
     let wrong = site.form("/queues/mail/limits", "rate_max=10").await;
     assert!(site.follow(&wrong).await.contains("give both numbers"));
     assert_eq!(site.get("/api/1/queues/mail/limits").await.ok(), limits);
@@ -171,6 +204,8 @@ async fn pages_of_other_sites_can_send_no_form() {
         "/queues/mail/errors/e1/unmute".into(),
         "/bulk".into(),
         "/bulk/1/stop".into(),
+        "/alerts/mute".into(),
+        "/alerts/unmute".into(),
         "/recurring/new".into(),
         "/recurring/x/change".into(),
         "/recurring/x/delete".into(),

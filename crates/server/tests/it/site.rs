@@ -148,6 +148,7 @@ impl Site {
             billing,
             buckets: Some(Buckets::folder(files.path())),
             recommendations: Some(recommendations(&store)),
+            webhooks: keyrack_services::Options::default().webhooks,
         };
         let services = Arc::new(Services::new(store.clone(), options));
         let server = Server { access, limits, ..Server::new(services) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keyrack_format as format;
 
-use super::{Alert, AlertKind, AlertPage, QueueState, queues::FAILING_MINUTES};
+use super::{Alert, AlertAction, AlertKind, AlertPage, QueueState, queues::FAILING_MINUTES};
 
 /// So many of one kind are shown as one.
 const MEMBERS_MIN: usize = 3;
@@ -66,8 +66,25 @@ fn group(kind: AlertKind, page: AlertPage, mut members: Vec<Alert>) -> Alert {
         AlertKind::Dropped | AlertKind::Single => counted,
     };
     let alert = Alert::new(severity, &format::counted(n, noun), text, page);
+    let (mute, action) = (members[0].mute.clone(), action_of(kind));
     // Their harm is that of all together, not that of all jobs for as long as the oldest.
     let harm = members.iter().fold(0, |sum: u64, alert| sum.saturating_add(alert.harm()));
     let mean_ms = harm.saturating_mul(1_000) / jobs.max(1);
-    Alert { kind, jobs, age_ms: mean_ms, members, ..alert }
+    Alert { kind, jobs, age_ms: mean_ms, action, members, mute, ..alert }
+}
+
+/// What can be done about all of a kind: to look at what they have in common. What changes jobs is done queue by queue, where its
+/// number is shown first.
+fn action_of(kind: AlertKind) -> Option<AlertAction> {
+    match kind {
+        AlertKind::Failing | AlertKind::FailedHeld | AlertKind::Poison => {
+            Some(AlertAction::ShowCauses)
+        }
+        AlertKind::NoWorker => Some(AlertAction::ShowQueues(QueueState::NoWorker)),
+        AlertKind::LostWorker | AlertKind::Behind => {
+            Some(AlertAction::ShowQueues(QueueState::Queued))
+        }
+        AlertKind::Paused => Some(AlertAction::ShowQueues(QueueState::Paused)),
+        AlertKind::Dropped | AlertKind::Single => None,
+    }
 }

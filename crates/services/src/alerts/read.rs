@@ -54,13 +54,14 @@ impl AlertFacts {
     pub async fn read(services: &Services) -> AlertFacts {
         let reader = &services.alerts;
         let breaker = async { services.entitlements().ok()?.breaker().await.ok() };
-        let (queues, unknown, rules, breaker, files, counts) = tokio::join!(
+        let (queues, unknown, rules, breaker, files, counts, mutes) = tokio::join!(
             queues(services),
             unknown_hot_jobs(services),
             reader.rules.read(services),
             breaker,
             services.file_facts(),
             services.census.latest(),
+            services.identity.alert_mutes(),
         );
         let (queues, store_error) = match queues {
             Ok(queues) => (queues, None),
@@ -78,6 +79,7 @@ impl AlertFacts {
             files: files.as_deref().cloned().unwrap_or_default(),
             undeclared_keys: counts.map_or(0, |counts| counts.undeclared),
             lint_problems: 0,
+            mutes: mutes.unwrap_or_default(),
         }
     }
 }

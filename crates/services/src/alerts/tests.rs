@@ -1,6 +1,7 @@
 //! Each rule, with what is just inside and just outside it.
 
 use keyrack_files::{Entry, Failure, File};
+use keyrack_identity::AlertMuteKind;
 use keyrack_jobs::bee::{Minute, SILENT_MS, WorkerStats, keys::QueueName};
 
 use super::{
@@ -213,4 +214,96 @@ fn files_are_an_alert_when_they_keep_failing_or_are_none() {
     assert_eq!(text(file(), 3).as_deref(), Some(expected));
     let expected = "2 files cannot be deleted; an entry names no file";
     assert_eq!(text(Err("no JSON".into()), 1).as_deref(), Some(expected));
+}
+
+#[test]
+fn what_is_acknowledged_comes_last_and_what_is_muted_is_left_out_until_its_end() {
+    let paused = |queue: &str| Stats {
+        queue: queue.into(),
+        queued: 2,
+        oldest_ms: Some(OLD_MS),
+        paused: true,
+        ..healthy()
+    };
+    let queues = ["a", "b", "c", "d"].map(paused).to_vec();
+    let mute = |alert: &str, kind, until| AlertMute {
+        alert: alert.into(),
+        kind,
+        reason: "moved".into(),
+        actor: "ada".into(),
+        at: NOW,
+        until,
+    };
+    let told = |mutes: Vec<AlertMute>| {
+        let facts = AlertFacts { queues: queues.clone(), mutes, ..facts() };
+        let names = |alerts: Vec<Alert>| -> Vec<String> {
+            let alerts = alerts.into_iter().filter(|alert| alert.kind == AlertKind::Paused);
+            alerts.map(|alert| alert.subject).collect()
+        };
+        (names(alerts(&facts)), names(muted_alerts(&facts)))
+    };
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    use AlertMuteKind::{Acknowledged, Muted};
+    assert_eq!(told(vec![]), (names(&["4 queues"]), names(&[])));
+    let one = mute("paused a", Muted, NOW + 1);
+    assert_eq!(told(vec![one.clone()]), (names(&["3 queues"]), names(&["a"])));
+    assert_eq!(
+        told(vec![AlertMute { until: NOW, ..one.clone() }]),
+        (names(&["4 queues"]), names(&[]))
+    );
+    let other = mute("paused b", Acknowledged, NOW + 1);
+    assert_eq!(told(vec![one, other.clone()]), (names(&["c", "d", "b"]), names(&["a"])));
+    // All of a kind, but for one of which something else was said.
+    let all = mute("paused", Muted, NOW + 1);
+    assert_eq!(told(vec![all, other]), (names(&["b"]), names(&["3 queues"])));
+    assert_eq!(told(vec![mute("no-worker", Muted, NOW + 1)]), (names(&["4 queues"]), names(&[])));
+}
+
+#[test]
+fn several_alerts_as_one_can_be_acted_on() {
+    let stats = |queue: &str| Stats { queue: queue.into(), failed: 18, ..healthy() };
+    let queues = ["a", "b", "c"].map(stats).to_vec();
+    let found = alerts(&AlertFacts { queues, ..facts() });
+    let [alert] = &found[..] else { panic!("one alert: {found:?}") };
+    assert_eq!(
+        (alert.subject.as_str(), &alert.action),
+        ("3 queues", &Some(AlertAction::ShowCauses))
+    );
+    assert_eq!(
+        (alert.mute_key().as_str(), alert.members[0].mute_key().as_str()),
+        ("failed-held", "failed-held a")
+    );
+}
+
+#[test]
+fn key_of_an_alert_stays_while_its_numbers_change_and_is_its_own() {
+    let keys = |queued, silent_ms, oldest_ms| {
+        let of_queue = |queue: &str| Stats {
+            queue: queue.into(),
+            queued,
+            failed: queued,
+            oldest_ms: Some(oldest_ms),
+            workers: vec![
+                worker(NOW - silent_ms, 2),
+                WorkerStats { worker: "x".into(), ..worker(NOW - silent_ms, 1) },
+                WorkerStats { worker: "alive".into(), ..worker(NOW, 1) },
+            ],
+            dropped: queued,
+            ..healthy()
+        };
+        let queues = ["a", "b", "c", "d"].map(of_queue).to_vec();
+        let facts = AlertFacts { queues, breaker: Some(State::Open), ..facts() };
+        let mut keys: Vec<_> = single_alerts(&facts).iter().map(Alert::key).collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    };
+    let first = keys(1, 10 * MINUTE_MS, OLD_MS);
+    assert_eq!(first, keys(22, 100 * MINUTE_MS, 90 * OLD_MS));
+    // Although the dashboard shows the queues as one.
+    let kinds = ["behind", "dropped", "failed-held", "lost-worker"];
+    let expected =
+        kinds.iter().flat_map(|kind| ["a", "b", "c", "d"].map(|q| format!("{kind} {q}")));
+    let expected: Vec<String> = expected.chain(["service entitlements".to_owned()]).collect();
+    assert_eq!(first, expected);
 }

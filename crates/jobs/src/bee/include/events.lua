@@ -1,6 +1,7 @@
 -- The snapshot of a job, and the messages on the queue's channel.
 --- @include "keys"
 --- @include "publish"
+--- @include "outbox"
 
 -- The fields of a job, in the order in which scripts read and return them.
 local FIELDS = {
@@ -71,11 +72,32 @@ local function tell_worker(kind, job)
     .. ',"queue":' .. quoted(job[QUEUE]) .. ',"attempt":' .. (tonumber(job[ATTEMPTS]) or 0) .. '}')
 end
 
--- Announces what happened to a job, with the whole job: listeners act on the message without reading the key.
+-- Announces what happened to a job, with the whole job: listeners act on the message without reading the key. If webhooks ask
+-- for it, its end is written down before; of its data and its result, what is large is left out.
 local function announce(kind, job)
+  local jid, queue = quoted(job[JID]), quoted(job[QUEUE])
+  if is_for_outbox(job[STATUS], job[QUEUE]) then
+    local fields = {
+      '"status":' .. quoted(job[STATUS]), '"jid":' .. jid, '"queue":' .. queue, '"at":' .. now_text,
+      '"submitted":' .. (job[SUBMITTED] or now_text), '"tags":' .. (job[TAGS] or '{}'),
+      string.format('"attempts":%d', tonumber(job[ATTEMPTS]) or 0),
+      string.format('"retries":%d', tonumber(job[RETRIES]) or 0),
+    }
+    local function add(name, json)
+      if json and #json <= 8192 then fields[#fields + 1] = '"' .. name .. '":' .. json end
+    end
+    add('tenant', job[TENANT] and quoted(job[TENANT]))
+    add('parent', job[PARENT] and quoted(job[PARENT]))
+    add('failed_reason', job[FAILED_REASON] and quoted(job[FAILED_REASON]))
+    add('data', job[DATA])
+    add('result', job[RESULT])
+    if call('RPUSH', outbox_key(), '{' .. table.concat(fields, ',') .. '}') > 100000 then
+      call('LPOP', outbox_key())
+      call('INCR', outbox_dropped_key())
+    end
+  end
   local channel = queue_events_key(job[QUEUE])
   if not is_heard(channel) then return end
-  local jid, queue = quoted(job[JID]), quoted(job[QUEUE])
   -- One concatenation, so that one string is made.
   publish(channel, '{"type":"' .. kind .. '","jid":' .. jid .. ',"queue":' .. queue
     .. ',"job":{"jid":' .. jid .. ',"parent":' .. text_or_false(job[PARENT]) .. ',"data":' .. (job[DATA] or '{}')

@@ -67,6 +67,10 @@ end
 local function worker_locks_key(worker) return tag .. 'bee:s:locks:' .. coded_worker(worker) end
 local function lock_waits_key(worker, jid) return tag .. 'bee:str:lock-waits:' .. coded_worker(worker) .. ':' .. jid end
 
+local function outbox_kinds_key() return tag .. 'bee:h:outbox-kinds' end
+local function outbox_key() return tag .. 'bee:l:outbox' end
+local function outbox_dropped_key() return tag .. 'bee:str:outbox-dropped' end
+
 local function queue_events_key(queue) return tag .. 'bee:ch:q:' .. coded(queue) end
 local function log_events_key(jid) return tag .. 'bee:ch:logs:' .. jid end
 local function host_events_key(host) return tag .. 'bee:ch:host:' .. coded(host) end

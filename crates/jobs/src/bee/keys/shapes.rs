@@ -73,6 +73,22 @@ pub(super) const ORDER: json::Schema = json::Object(&[
     ("attempt", json::Number),
 ]);
 
+pub(super) const JOB_END: json::Schema = json::Object(&[
+    ("status", json::String),
+    ("jid", json::String),
+    ("queue", json::String),
+    ("at", json::Number),
+    ("attempts", json::Number),
+    ("retries", json::Number),
+    ("submitted", json::Number),
+    ("tags", json::LuaArray(&json::String)),
+    ("tenant", json::Maybe(&json::String)),
+    ("parent", json::Maybe(&json::String)),
+    ("failed_reason", json::Maybe(&json::String)),
+    ("data", json::Maybe(&json::Any)),
+    ("result", json::Maybe(&json::Any)),
+]);
+
 /// Numbers by their names.
 pub(super) const RECORD: json::Schema = json::Map(&json::Number);
 

@@ -48,7 +48,7 @@ impl Runs {
 
     fn histogram(self, random: &mut Random) -> Histogram {
         let mut times = Histogram::default();
-        (0..20_000).for_each(|_| times.record(self.next(random) as u64));
+        (0..20_000).for_each(|_| times.record(self.next(random).round() as u64));
         times
     }
 }

@@ -208,9 +208,11 @@ mod tests {
         assert_eq!(queues[0].grant(100), 5);
         assert_eq!(queues[1].grant(100), 0);
         queues[0].set_used(3);
-        assert_eq!(queues[0].grant(100), 1, "a turn");
-        assert_eq!(queues[1].grant(100), 1, "and a turn of the other");
-        assert_eq!(queues[0].grant(100), 0);
+        assert_eq!(queues[0].grant(100), 0, "the other waits and has had none");
+        assert_eq!(queues[1].grant(100), 1, "a turn");
+        assert_eq!(queues[0].grant(100), 0, "it still has had fewer");
+        assert_eq!(queues[1].grant(100), 1);
+        assert_eq!(queues[1].grant(100), 0, "no place is left");
     }
 
     #[test]

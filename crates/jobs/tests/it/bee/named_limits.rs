@@ -53,202 +53,229 @@ async fn end(fixture: &Fixture, job: &Job) {
 }
 
 #[tokio::test]
-async fn jobs_keep_to_all_limits_that_they_name() {
+async fn so_many_run_at_once_in_their_order() {
     everywhere(async |fixture| {
-        so_many_run_at_once_in_their_order(&fixture.on("q1")).await;
-        so_many_start_in_any_time_in_their_order(&fixture.on("q2")).await;
-        a_job_starts_when_all_of_its_limits_let_it(&fixture.on("q3")).await;
-        a_job_that_goes_makes_room(&fixture.on("q4")).await;
-        what_is_lifted_or_raised_counts_at_once(&fixture.on("q5")).await;
-        a_job_that_waits_for_a_limit_is_changed_like_others(&fixture.on("q6")).await;
-        tenants_have_limits_too(&fixture.on("q7")).await;
-        nothing_is_left_of_a_limit(&fixture.on("q8")).await;
+        let fixture = &fixture;
+        limit(fixture, &[("gpu", at_once(2))]).await;
+        for id in ["e", "d", "c", "b", "a"] {
+            put(fixture, id, &["gpu"]).await;
+        }
+        put(fixture, "free", &[]).await;
+        let running = fixture.claim(10).await;
+        assert_eq!(ids(&running), ["e", "d", "free"], "others are not held up");
+        let why = fixture.hive.why(&jid("c")).await.expect("told");
+        let expected = Reason::NamedLimit { name: "gpu".into(), limit: 2, running: 2 };
+        assert!(why.reasons.contains(&expected), "{why:?}");
+        let told = "2 jobs with the limit \"gpu\" run and 2 may at once";
+        assert!(why.explanation.contains(told), "{why:?}");
+        put(fixture, "late", &["gpu"]).await;
+        assert!(fixture.claim(10).await.is_empty());
+
+        end(fixture, &running[2]).await;
+        assert!(fixture.claim(10).await.is_empty(), "that one did not count");
+        end(fixture, &running[0]).await;
+        assert_eq!(ids(&fixture.claim(10).await), ["c"], "one for one");
+        fixture.settle(&running[1], failed("once more")).await;
+        assert_eq!(ids(&fixture.claim(10).await), ["b"], "a failed attempt counts no longer");
+        // Nobody says anything, and a minute later they are looked at all the same.
+        fixture.clock.advance_ms(61_000);
+        assert!(fixture.claim(10).await.is_empty());
+        let history = fixture.json(&jid("a"), "history").await;
+        let last = history.as_array().and_then(|entries| entries.last()).expect("an entry");
+        assert_eq!((&last["event"], &last["limit"]), (&"delayed".into(), &"gpu".into()));
     })
     .await;
 }
 
-async fn so_many_run_at_once_in_their_order(fixture: &Fixture) {
-    limit(fixture, &[("gpu", at_once(2))]).await;
-    for id in ["e", "d", "c", "b", "a"] {
-        put(fixture, id, &["gpu"]).await;
-    }
-    put(fixture, "free", &[]).await;
-    let running = fixture.claim(10).await;
-    assert_eq!(ids(&running), ["e", "d", "free"], "others are not held up");
-    let why = fixture.hive.why(&jid("c")).await.expect("told");
-    let expected = Reason::NamedLimit { name: "gpu".into(), limit: 2, running: 2 };
-    assert!(why.reasons.contains(&expected), "{why:?}");
-    let told = "2 jobs with the limit \"gpu\" run and 2 may at once";
-    assert!(why.explanation.contains(told), "{why:?}");
-    put(fixture, "late", &["gpu"]).await;
-    assert!(fixture.claim(10).await.is_empty());
-
-    end(fixture, &running[2]).await;
-    assert!(fixture.claim(10).await.is_empty(), "that one did not count");
-    end(fixture, &running[0]).await;
-    assert_eq!(ids(&fixture.claim(10).await), ["c"], "one for one");
-    fixture.settle(&running[1], failed("once more")).await;
-    assert_eq!(ids(&fixture.claim(10).await), ["b"], "a failed attempt counts no longer");
-    // Nobody says anything, and a minute later they are looked at all the same.
-    fixture.clock.advance_ms(61_000);
-    assert!(fixture.claim(10).await.is_empty());
-    let history = fixture.json(&jid("a"), "history").await;
-    let last = history.as_array().and_then(|entries| entries.last()).expect("an entry");
-    assert_eq!((&last["event"], &last["limit"]), (&"delayed".into(), &"gpu".into()));
+#[tokio::test]
+async fn so_many_start_in_any_time_in_their_order() {
+    everywhere(async |fixture| {
+        let fixture = &fixture;
+        limit(fixture, &[("api", starts(2, 1_000))]).await;
+        let names = ["i", "h", "g", "f", "e", "d"];
+        for id in names {
+            put(fixture, id, &["api"]).await;
+        }
+        let begun = fixture.now();
+        let mut started: Vec<(String, u64)> = Vec::new();
+        for _ in 0..400 {
+            for job in fixture.claim(10).await {
+                end(fixture, &job).await;
+                started.push((job.jid().to_owned(), fixture.now() - begun));
+            }
+            if started.len() == 2 {
+                let why = fixture.hive.why(&jid("f")).await.expect("told");
+                assert!(
+                    why.reasons
+                        .iter()
+                        .any(|reason| matches!(reason, Reason::NamedRate { max: 2, .. })),
+                    "{why:?}"
+                );
+            }
+            fixture.clock.advance_ms(25);
+        }
+        let order: Vec<&str> = started.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(order, names);
+        for three in started.windows(3) {
+            assert!(three[2].1 - three[0].1 >= 1_000, "{started:?}");
+        }
+        assert!(started[5].1 <= 2_300, "no time is lost: {started:?}");
+    })
+    .await;
 }
 
-async fn so_many_start_in_any_time_in_their_order(fixture: &Fixture) {
-    limit(fixture, &[("api", starts(2, 1_000))]).await;
-    let names = ["i", "h", "g", "f", "e", "d"];
-    for id in names {
-        put(fixture, id, &["api"]).await;
-    }
-    let begun = fixture.now();
-    let mut started: Vec<(String, u64)> = Vec::new();
-    for _ in 0..400 {
-        for job in fixture.claim(10).await {
+#[tokio::test]
+async fn a_job_starts_when_all_of_its_limits_let_it() {
+    everywhere(async |fixture| {
+        let fixture = &fixture;
+        limit(fixture, &[("gpu", at_once(1)), ("disk", at_once(1))]).await;
+        put(fixture, "gpu1", &["gpu"]).await;
+        put(fixture, "both", &["gpu", "disk"]).await;
+        put(fixture, "disk1", &["disk"]).await;
+        put(fixture, "gpu2", &["gpu"]).await;
+        put(fixture, "unlimited", &["unknown"]).await;
+        let running = fixture.claim(10).await;
+        assert_eq!(ids(&running), ["gpu1", "disk1", "unlimited"]);
+        end(fixture, &running[0]).await;
+        // It is its turn at the one limit, and the other holds it. So the next has that turn.
+        assert_eq!(ids(&fixture.claim(10).await), ["gpu2"]);
+        end(fixture, &running[1]).await;
+        assert!(fixture.claim(10).await.is_empty(), "now the first one holds it again");
+        let gpu2 = fixture.read(&jid("gpu2")).await;
+        end(fixture, &gpu2).await;
+        assert_eq!(ids(&fixture.claim(10).await), ["both"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_that_goes_makes_room() {
+    everywhere(async |fixture| {
+        let fixture = &fixture;
+        limit(fixture, &[("gpu", at_once(1))]).await;
+        for id in ["a", "b", "c", "d", "e", "f"] {
+            put(fixture, id, &["gpu"]).await;
+        }
+        assert_eq!(ids(&fixture.claim(10).await), ["a"]);
+        fixture.hive.cancel(&jid("a")).await.expect("canceled");
+        let b = fixture.claim_one().await;
+        assert_eq!(b.jid(), "b", "a canceled job");
+        fixture.settle(&b, keyrack_jobs::bee::End::Released).await;
+        assert_eq!(fixture.claim_one().await.jid(), "b", "one that is given back comes first");
+        fixture.hive.leave(&fixture.queue, &fixture.worker).await.expect("left");
+        assert_eq!(fixture.claim_one().await.jid(), "b");
+        fixture.hive.cancel(&jid("c")).await.expect("canceled");
+        fixture.clock.advance_ms(CARE.lock.as_millis() as u64 + 1);
+        assert_eq!(fixture.sweep().await.taken_away, 1, "a lost worker");
+        assert_eq!(ids(&fixture.claim(10).await), ["d"], "a canceled job has no turn");
+        // Somebody else has ended the job without a word.
+        let d = keys::job(&jid("d"), &fixture.queue.group());
+        fixture.ask::<()>("HSET", &d, &["status", "completed"]).await;
+        fixture.sweep().await;
+        assert_eq!(ids(&fixture.claim(10).await), ["e"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_lifted_or_raised_counts_at_once() {
+    everywhere(async |fixture| {
+        let fixture = &fixture;
+        limit(fixture, &[("gpu", at_once(1)), ("api", starts(1, 60_000))]).await;
+        for n in 0..5 {
+            put(fixture, &format!("gpu{n}"), &["gpu"]).await;
+            put(fixture, &format!("api{n}"), &["api"]).await;
+        }
+        assert_eq!(fixture.claim(10).await.len(), 2);
+        limit(fixture, &[("gpu", at_once(3)), ("api", starts(1, 60_000))]).await;
+        assert_eq!(fixture.claim(10).await.len(), 2, "two more at once");
+        limit(fixture, &[("gpu", at_once(3))]).await;
+        assert_eq!(fixture.claim(10).await.len(), 4, "all that one limit held");
+        limit(fixture, &[]).await;
+        assert_eq!(fixture.claim(10).await.len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_that_waits_for_a_limit_is_changed_like_others() {
+    everywhere(async |fixture| {
+        let fixture = &fixture;
+        limit(fixture, &[("gpu", at_once(1))]).await;
+        for id in ["a", "b", "c", "d"] {
+            put(fixture, id, &["gpu"]).await;
+        }
+        let a = fixture.claim(10).await.remove(0);
+        let change = |id: &str, change: Change| {
+            let id = jid(id);
+            async move { fixture.hive.change_job(&id, &change).await.expect("changed") }
+        };
+        change("d", Change { run_now: true, ..Change::default() }).await;
+        change("b", Change { delay: Some(5_000.0), ..Change::default() }).await;
+        end(fixture, &a).await;
+        let c_or_d = fixture.claim_one().await;
+        assert_eq!(c_or_d.jid(), "d", "it is to run now");
+        end(fixture, &c_or_d).await;
+        let c = fixture.claim_one().await;
+        assert_eq!(c.jid(), "c");
+        end(fixture, &c).await;
+        assert!(fixture.claim(10).await.is_empty(), "the other is to run later");
+        fixture.clock.advance_ms(5_000);
+        assert_eq!(ids(&fixture.claim(10).await), ["b"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn tenants_have_limits_too() {
+    everywhere(async |fixture| {
+        let fixture = &fixture;
+        limit(fixture, &[("gpu", at_once(1))]).await;
+        for (tenant, n) in [("acme", 3), ("bob", 2)] {
+            for n in 0..n {
+                let job = naming(fixture, &format!("{tenant}{n}"), &["gpu"]);
+                fixture.submit(job.tenant(Tenant::new(tenant).expect("a tenant"))).await;
+                fixture.clock.advance_ms(1);
+            }
+        }
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            let job = fixture.claim_one().await;
+            assert!(fixture.claim(10).await.is_empty());
+            order.push(job.jid().to_owned());
             end(fixture, &job).await;
-            started.push((job.jid().to_owned(), fixture.now() - begun));
         }
-        if started.len() == 2 {
-            let why = fixture.hive.why(&jid("f")).await.expect("told");
-            assert!(
-                why.reasons.iter().any(|reason| matches!(reason, Reason::NamedRate { max: 2, .. })),
-                "{why:?}"
-            );
+        order.sort_unstable();
+        assert_eq!(order, ["acme0", "acme1", "acme2", "bob0", "bob1"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_limit() {
+    everywhere(async |fixture| {
+        let fixture = &fixture;
+        limit(fixture, &[("gpu", NamedLimit { concurrency: Some(1), ..starts(5, 1_000) })]).await;
+        let (gpu, group) = (name("gpu"), fixture.queue.group());
+        let held = keys::limit_held(&fixture.queue, &gpu, &group);
+        let running = keys::limit_running(&fixture.queue, &gpu, &group);
+        let of_a_second = RateMs::new(1_000).expect("a time");
+        let rate = keys::limit_rate(&fixture.queue, &gpu, &of_a_second, &group);
+        for id in ["a", "b"] {
+            put(fixture, id, &["gpu"]).await;
         }
-        fixture.clock.advance_ms(25);
-    }
-    let order: Vec<&str> = started.iter().map(|(id, _)| id.as_str()).collect();
-    assert_eq!(order, names);
-    for three in started.windows(3) {
-        assert!(three[2].1 - three[0].1 >= 1_000, "{started:?}");
-    }
-    assert!(started[5].1 <= 2_300, "no time is lost: {started:?}");
-}
-
-async fn a_job_starts_when_all_of_its_limits_let_it(fixture: &Fixture) {
-    limit(fixture, &[("gpu", at_once(1)), ("disk", at_once(1))]).await;
-    put(fixture, "gpu1", &["gpu"]).await;
-    put(fixture, "both", &["gpu", "disk"]).await;
-    put(fixture, "disk1", &["disk"]).await;
-    put(fixture, "gpu2", &["gpu"]).await;
-    put(fixture, "unlimited", &["unknown"]).await;
-    let running = fixture.claim(10).await;
-    assert_eq!(ids(&running), ["gpu1", "disk1", "unlimited"]);
-    end(fixture, &running[0]).await;
-    // It is its turn at the one limit, and the other holds it. So the next has that turn.
-    assert_eq!(ids(&fixture.claim(10).await), ["gpu2"]);
-    end(fixture, &running[1]).await;
-    assert!(fixture.claim(10).await.is_empty(), "now the first one holds it again");
-    let gpu2 = fixture.read(&jid("gpu2")).await;
-    end(fixture, &gpu2).await;
-    assert_eq!(ids(&fixture.claim(10).await), ["both"]);
-}
-
-async fn a_job_that_goes_makes_room(fixture: &Fixture) {
-    limit(fixture, &[("gpu", at_once(1))]).await;
-    for id in ["a", "b", "c", "d", "e", "f"] {
-        put(fixture, id, &["gpu"]).await;
-    }
-    assert_eq!(ids(&fixture.claim(10).await), ["a"]);
-    fixture.hive.cancel(&jid("a")).await.expect("canceled");
-    let b = fixture.claim_one().await;
-    assert_eq!(b.jid(), "b", "a canceled job");
-    fixture.settle(&b, keyrack_jobs::bee::End::Released).await;
-    assert_eq!(fixture.claim_one().await.jid(), "b", "one that is given back comes first");
-    fixture.hive.leave(&fixture.queue, &fixture.worker).await.expect("left");
-    assert_eq!(fixture.claim_one().await.jid(), "b");
-    fixture.hive.cancel(&jid("c")).await.expect("canceled");
-    fixture.clock.advance_ms(CARE.lock.as_millis() as u64 + 1);
-    assert_eq!(fixture.sweep().await.taken_away, 1, "a lost worker");
-    assert_eq!(ids(&fixture.claim(10).await), ["d"], "a canceled job has no turn");
-    // Somebody else has ended the job without a word.
-    let d = keys::job(&jid("d"), &fixture.queue.group());
-    fixture.ask::<()>("HSET", &d, &["status", "completed"]).await;
-    fixture.sweep().await;
-    assert_eq!(ids(&fixture.claim(10).await), ["e"]);
-}
-
-async fn what_is_lifted_or_raised_counts_at_once(fixture: &Fixture) {
-    limit(fixture, &[("gpu", at_once(1)), ("api", starts(1, 60_000))]).await;
-    for n in 0..5 {
-        put(fixture, &format!("gpu{n}"), &["gpu"]).await;
-        put(fixture, &format!("api{n}"), &["api"]).await;
-    }
-    assert_eq!(fixture.claim(10).await.len(), 2);
-    limit(fixture, &[("gpu", at_once(3)), ("api", starts(1, 60_000))]).await;
-    assert_eq!(fixture.claim(10).await.len(), 2, "two more at once");
-    limit(fixture, &[("gpu", at_once(3))]).await;
-    assert_eq!(fixture.claim(10).await.len(), 4, "all that one limit held");
-    limit(fixture, &[]).await;
-    assert_eq!(fixture.claim(10).await.len(), 2);
-}
-
-async fn a_job_that_waits_for_a_limit_is_changed_like_others(fixture: &Fixture) {
-    limit(fixture, &[("gpu", at_once(1))]).await;
-    for id in ["a", "b", "c", "d"] {
-        put(fixture, id, &["gpu"]).await;
-    }
-    let a = fixture.claim(10).await.remove(0);
-    let change = |id: &str, change: Change| {
-        let id = jid(id);
-        async move { fixture.hive.change_job(&id, &change).await.expect("changed") }
-    };
-    change("d", Change { run_now: true, ..Change::default() }).await;
-    change("b", Change { delay: Some(5_000.0), ..Change::default() }).await;
-    end(fixture, &a).await;
-    let c_or_d = fixture.claim_one().await;
-    assert_eq!(c_or_d.jid(), "d", "it is to run now");
-    end(fixture, &c_or_d).await;
-    let c = fixture.claim_one().await;
-    assert_eq!(c.jid(), "c");
-    end(fixture, &c).await;
-    assert!(fixture.claim(10).await.is_empty(), "the other is to run later");
-    fixture.clock.advance_ms(5_000);
-    assert_eq!(ids(&fixture.claim(10).await), ["b"]);
-}
-
-async fn tenants_have_limits_too(fixture: &Fixture) {
-    limit(fixture, &[("gpu", at_once(1))]).await;
-    for (tenant, n) in [("acme", 3), ("bob", 2)] {
-        for n in 0..n {
-            let job = naming(fixture, &format!("{tenant}{n}"), &["gpu"]);
-            fixture.submit(job.tenant(Tenant::new(tenant).expect("a tenant"))).await;
-            fixture.clock.advance_ms(1);
-        }
-    }
-    let mut order = Vec::new();
-    for _ in 0..5 {
-        let job = fixture.claim_one().await;
-        assert!(fixture.claim(10).await.is_empty());
-        order.push(job.jid().to_owned());
-        end(fixture, &job).await;
-    }
-    order.sort_unstable();
-    assert_eq!(order, ["acme0", "acme1", "acme2", "bob0", "bob1"]);
-}
-
-async fn nothing_is_left_of_a_limit(fixture: &Fixture) {
-    limit(fixture, &[("gpu", NamedLimit { concurrency: Some(1), ..starts(5, 1_000) })]).await;
-    let (gpu, group) = (name("gpu"), fixture.queue.group());
-    let held = keys::limit_held(&fixture.queue, &gpu, &group);
-    let running = keys::limit_running(&fixture.queue, &gpu, &group);
-    let of_a_second = RateMs::new(1_000).expect("a time");
-    let rate = keys::limit_rate(&fixture.queue, &gpu, &of_a_second, &group);
-    for id in ["a", "b"] {
-        put(fixture, id, &["gpu"]).await;
-    }
-    let a = fixture.claim_one().await;
-    assert_eq!(fixture.members(&running).await.len(), 1);
-    assert_eq!(fixture.scores(&held).await.len(), 1);
-    fixture.assert_expires_in(&held, 60_000 + 86_400_000).await;
-    fixture.assert_expires_in(&rate, 1_001).await;
-    end(fixture, &a).await;
-    let b = fixture.claim_one().await;
-    assert_eq!(fixture.status(&jid("b")).await, Status::Running);
-    end(fixture, &b).await;
-    assert!(!fixture.exists(&held).await && !fixture.exists(&running).await);
+        let a = fixture.claim_one().await;
+        assert_eq!(fixture.members(&running).await.len(), 1);
+        assert_eq!(fixture.scores(&held).await.len(), 1);
+        fixture.assert_expires_in(&held, 60_000 + 86_400_000).await;
+        fixture.assert_expires_in(&rate, 1_001).await;
+        end(fixture, &a).await;
+        let b = fixture.claim_one().await;
+        assert_eq!(fixture.status(&jid("b")).await, Status::Running);
+        end(fixture, &b).await;
+        assert!(!fixture.exists(&held).await && !fixture.exists(&running).await);
+    })
+    .await;
 }
 
 #[tokio::test]

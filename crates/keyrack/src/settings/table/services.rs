@@ -1,4 +1,4 @@
-//! Settings of entitlements, files, journeys, the recommender and updates.
+//! Settings of entitlements, files, journeys, the recommender, updates and webhooks.
 
 use super::{FlagScope, Setting};
 
@@ -196,6 +196,15 @@ pub(crate) static DEPLOY_REPOS: Setting = Setting {
     key: "deploy-repos",
     value_name: "NAMES",
     help: "Repositories that may be announced over HTTP, separated by commas; needed with deploy-secret",
+    default: None,
+    flag: FlagScope::Serve,
+    secret: false,
+};
+
+pub(crate) static WEBHOOKS_ALLOW_PRIVATE: Setting = Setting {
+    key: "webhooks-allow-private",
+    value_name: "LIST",
+    help: "Private addresses, networks and hosts that webhooks may call, separated by commas: 10.1.0.0/16,hooks.internal",
     default: None,
     flag: FlagScope::Serve,
     secret: false,

@@ -55,7 +55,8 @@ impl Route {
             ["/submit", "/bulk", "/UpdateRecommendation/", "/api/1/users/me/revenue_cat_id"]
                 .contains(&path)
                 || path == "/recurring/new"
-                || path == "/recurring/{name}/change";
+                || ["/jobs/{jid}/change", "/recurring/{name}/change", "/alerts/mute"]
+                    .contains(&path);
         let is_look = self.method == "GET"
             || path.ends_with("/search")
             || path.ends_with("/tickets")
@@ -74,6 +75,9 @@ const EDITOR: Asks = Asks::User(Role::Operator);
 const TABLE: &[(&str, &str, Asks)] = &[
     ("DELETE", "/api/1/queues/{queue}", MANAGE),
     ("GET", "/api/1/audit", MANAGE),
+    ("POST", "/api/1/webhooks", MANAGE),
+    ("POST", "/api/1/webhooks/{webhook}/change", MANAGE),
+    ("DELETE", "/api/1/webhooks/{webhook}", MANAGE),
     ("GET", "/UpdateRecommendation/", CHANGE),
     ("POST", "/api/1/users/", Asks::SignedIn),
     ("POST", "/api/1/users/tokens/", Asks::SignedIn),
@@ -147,8 +151,18 @@ const TABLE: &[(&str, &str, Asks)] = &[
 ];
 
 /// The tags of what is everybody's. Looking is for viewers, changing for operators, unless the table says otherwise.
-const EVERYBODYS: [&str; 8] =
-    ["queues", "jobs", "worker", "recurring", "audit", "examples", "files", "recommendations"];
+const EVERYBODYS: [&str; 10] = [
+    "queues",
+    "jobs",
+    "worker",
+    "recurring",
+    "alerts",
+    "webhooks",
+    "audit",
+    "examples",
+    "files",
+    "recommendations",
+];
 
 /// Every route of the description.
 ///
@@ -222,9 +236,16 @@ fn page_asks(method: &str, path: &str) -> Asks {
     match (method, path) {
         (_, "/sign-in" | "/sign-out" | "/theme") => Asks::Nothing,
         (_, "/audit" | "/queues/{queue}/delete") => MANAGE,
-        (_, "/submit" | "/bulk" | "/recurring/new" | "/recurring/{name}/change") | ("POST", _) => {
-            CHANGE
-        }
+        (
+            _,
+            "/submit"
+            | "/bulk"
+            | "/alerts/mute"
+            | "/jobs/{jid}/change"
+            | "/recurring/new"
+            | "/recurring/{name}/change",
+        )
+        | ("POST", _) => CHANGE,
         _ => LOOK,
     }
 }
