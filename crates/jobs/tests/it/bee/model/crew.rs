@@ -85,9 +85,10 @@ impl World {
             same("what was reserved before", &before, &(claimed, got.reserved.clone()))?;
             return self.open(at, call, got.reserved).await;
         }
-        self.check_taken(queue, call, &claimed, &got.reserved)?;
+        let limited = self.check_taken(queue, call, &claimed, &got.reserved)?;
         if let Some(reservation) = reservation.filter(|_| !got.reserved.is_empty()) {
             self.facts.reserve(queue, &reservation, &got.reserved, &self.care)?;
+            self.check_limited(limited)?;
             return self.open(at, call, got.reserved).await;
         }
         let locked_until = self.facts.now + self.lock_ms();
@@ -103,21 +104,24 @@ impl World {
             self.forget(at, |claim| claim.jid == job.jid());
             self.workers[at].claims.push(Claim::new(&id, queue, job.clone(), locked_until));
         }
-        if let Some(claim) = self.limited.take() {
-            self.facts.check_limited(&claim, &self.seen)?;
-        }
+        self.check_limited(limited)?;
         let finds_duplicates = self.finds_duplicates;
         if finds_duplicates { self.find_duplicates(at, &got.claimed.jobs).await } else { Ok(()) }
     }
 
-    /// As many jobs are taken as must be, in order, and reserved only where they may be.
+    fn check_limited(&mut self, claim: Option<LimitedClaim>) -> Checks {
+        claim.map_or(Ok(()), |claim| self.facts.check_limited(&claim, &self.seen))
+    }
+
+    /// As many jobs are taken as must be, in order, and reserved only where they may be. Where jobs
+    /// name limits, some of that shows when what was taken has started.
     fn check_taken(
         &mut self,
         queue: usize,
         call: &SettleCall,
         claimed: &[String],
         reserved: &[String],
-    ) -> Checks {
+    ) -> Result<Option<LimitedClaim>, String> {
         let (name, max) = (QUEUES[queue], call.max);
         self.facts.promote(queue);
         self.facts.end_unstarted(queue);
@@ -129,12 +133,12 @@ impl World {
             });
         let standing = standing.collect();
         let expected = self.facts.claims(queue, max, &standing);
-        if self.facts.has_named_limits(queue, &self.seen) {
-            same("what is reserved beside limits", &0, &reserved.len())?;
-            self.limited = Some(LimitedClaim { queue, max: expected, claimed: claimed.into() });
-            return Ok(());
-        }
         let reserves = call.reserve.is_some() && self.facts.may_reserve(queue);
+        if self.facts.has_named_limits(queue, &self.seen) {
+            let (taken, others) = if reserves { (reserved, claimed) } else { (claimed, reserved) };
+            same("what is taken in another way", &[].as_slice(), &others)?;
+            return Ok(Some(LimitedClaim { queue, max: expected, taken: taken.into() }));
+        }
         same(
             &format!("how many of {max} jobs are claimed from {name}, and how many reserved"),
             &(if reserves { (0, expected) } else { (expected, 0) }),
@@ -155,7 +159,8 @@ impl World {
         });
         let taken = claimed.iter().chain(reserved).cloned();
         let of_them: Vec<String> = taken.filter(|jid| stood.contains(jid)).collect();
-        same("who was first", &stood[..of_them.len()].to_vec(), &of_them)
+        same("who was first", &stood[..of_them.len()].to_vec(), &of_them)?;
+        Ok(None)
     }
 
     pub(super) async fn find_duplicates(&mut self, at: usize, jobs: &[Job]) -> Checks {

@@ -1,7 +1,8 @@
-//! Limits that jobs name: no more of them run, and no more start in any stretch of time, than the limit says.
+//! Limits that jobs name: no more of them run, and no more start in any stretch of time, than the
+//! limit says.
 //!
-//! A job that such a limit holds is ready as far as the facts go: when the queue lets it in again is the queue's business, as
-//! long as a claim passes by no job whose limits all have room.
+//! A job that such a limit holds is ready as far as the facts go: when the queue lets it in again
+//! is the queue's business, as long as a claim passes by no job whose limits all have room.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ pub(super) struct LimitedClaim {
     pub(super) queue: usize,
     /// The most that the queue and its tenants allow.
     pub(super) max: usize,
-    pub(super) claimed: Vec<String>,
+    pub(super) taken: Vec<String>,
 }
 
 impl Limits {
@@ -119,8 +120,8 @@ impl Facts {
         running.filter(|(_, jobs): &(_, BTreeSet<String>)| !jobs.is_empty()).collect()
     }
 
-    /// The jobs of a queue that one of their limits holds, and until when. The list of a limit is forgotten some time after all
-    /// of them are due.
+    /// The jobs of a queue that one of their limits holds, and until when. The list of a limit is
+    /// forgotten some time after all of them are due.
     pub(super) fn held(&self, queue: usize, seen: &Seen) -> Scores {
         let name = QUEUES[queue];
         let is_held = |(jid, due): &(String, f64)| {
@@ -137,17 +138,18 @@ impl Facts {
         !self.limits[queue].set.named.is_empty() || !self.held(queue, seen).is_empty()
     }
 
-    /// What was claimed has started by now. Nobody was passed by whose limits all have room.
+    /// What was taken has started or is reserved by now. Nobody was passed by whose limits all have
+    /// room.
     pub(super) fn check_limited(
         &mut self,
         claim: &LimitedClaim,
         seen: &Seen,
     ) -> Result<(), String> {
-        let LimitedClaim { queue, max, ref claimed } = *claim;
+        let LimitedClaim { queue, max, ref taken } = *claim;
         self.forget_ended(queue);
-        let (name, n) = (QUEUES[queue], claimed.len());
+        let (name, n) = (QUEUES[queue], taken.len());
         if n > max {
-            return Err(format!("{n} jobs were claimed from {name}, and only {max} may be"));
+            return Err(format!("{n} jobs were taken from {name}, and only {max} may be"));
         }
         // Tenants have their turns, and limits of their own.
         let is_startable = |jid: &&String| {
@@ -160,21 +162,21 @@ impl Facts {
                 && names.iter().all(has_room)
         };
         let stood = seen.standing(name);
-        let of_them: Vec<&String> = claimed.iter().filter(|jid| stood.contains(jid)).collect();
+        let of_them: Vec<&String> = taken.iter().filter(|jid| stood.contains(jid)).collect();
         let place = |jid: &String| stood.iter().position(|other| other == jid);
         if !of_them.is_sorted_by_key(|jid| place(jid)) {
-            return Err(format!("{claimed:?} were claimed from {name}, where {stood:?} stood"));
+            return Err(format!("{taken:?} were taken from {name}, where {stood:?} stood"));
         }
         let end = of_them.last().and_then(|jid| place(jid)).unwrap_or(0);
         if let Some(jid) = stood[..end].iter().find(is_startable) {
-            return Err(format!("{jid} was passed by in {name}: {claimed:?} of {stood:?}"));
+            return Err(format!("{jid} was passed by in {name}: {taken:?} of {stood:?}"));
         }
         // Who gets fewer than it may has seen all of them, unless it has its share.
         let n_workers = self.limits[queue].workers_that_share(self.now) as usize;
         let has_share = n_workers > 1 && n > 0;
         match self.jobs.keys().find(is_startable) {
             Some(jid) if n < max && !has_share => {
-                Err(format!("{jid} in {name} was not claimed although all its limits have room"))
+                Err(format!("{jid} in {name} was not taken although all its limits have room"))
             }
             _ => Ok(()),
         }

@@ -153,7 +153,8 @@ impl Facts {
         (jid, SubmitOutcome::Created)
     }
 
-    /// The job under an id stands for others of this id. When it has ended, the next one takes its place.
+    /// The job under an id stands for others of this id. When it has ended, the next one takes its
+    /// place.
     fn submit_id(
         &mut self,
         jid: String,

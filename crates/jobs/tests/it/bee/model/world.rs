@@ -17,7 +17,6 @@ use super::{
     crew::{Claim, Worker},
     facts::{Facts, Place},
     listener::Listener,
-    named::LimitedClaim,
     reservations::Reservation,
     seen::Seen,
     steps::{Plan, QUEUES, Request, Setting, Step},
@@ -44,8 +43,6 @@ pub(super) struct World {
     pub(super) stale: Vec<Claim>,
     /// Reservations that were told of, or whose workers have died.
     pub(super) stale_reservations: Vec<Reservation>,
-    /// A claim from a queue whose jobs name limits, until it is looked at.
-    pub(super) limited: Option<LimitedClaim>,
     /// Every job there ever was.
     submitted: Vec<String>,
 }
@@ -80,7 +77,6 @@ impl World {
             n_jobs: 0,
             stale: Vec::new(),
             stale_reservations: Vec::new(),
-            limited: None,
             submitted: Vec::new(),
         };
         for at in 0..WORKERS_PER_QUEUE * QUEUES.len() {
@@ -200,12 +196,15 @@ impl World {
         same("what became of the submissions", &expected, &answers)
     }
 
-    /// The id of a new job, or of an old one if that is what equal submissions have in common. Mostly they go to its queue.
+    /// The id of a new job, or of an old one if that is what equal submissions have in common. Mostly
+    /// they go to its queue.
     fn id_for(&mut self, request: &mut Request) -> String {
         let by_id = request.unique.is_some_and(Rule::is_by_id);
         if let Some(jid) = self.nth_job(request.id_of).filter(|_| by_id) {
             request.parent = None;
-            if let Some(job) = self.facts.jobs.get(&jid).filter(|_| request.id_of % 4 != 0) {
+            if let Some(job) =
+                self.facts.jobs.get(&jid).filter(|_| !request.id_of.is_multiple_of(4))
+            {
                 request.queue = job.asked.queue;
             }
             return jid;
