@@ -86,6 +86,8 @@ local function store(jid, data, options, priority, tags_text, rest)
   local tags = table_of(tags_text)
   local fields = { 'jid', jid, 'queue', queue, 'data', data, 'options', options, 'worker', '', 'submitted', now_text,
     'retries', '0', 'tags', tags_text }
+  -- A job that had the id before may have ended while it waited.
+  call('DEL', dependencies_key(jid))
   wait_for_all(jid, tags, rest)
   if rest.parent then
     fields[#fields + 1], fields[#fields + 2] = 'parent', rest.parent

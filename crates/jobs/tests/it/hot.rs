@@ -1,5 +1,6 @@
 //! The hot queue, through its public door.
 
+mod moving;
 mod outages;
 mod produce;
 mod reliable;

@@ -80,6 +80,14 @@ const COMMANDS: &[&str] = &[
     "recurring change H --cron H --zone H --if-version 1",
     "import bullmq --queue H --prefix H --map H=H",
     "import celery --queue H",
+    "webhooks create http://example.com/H --event job.failed --name H --queue H",
+    "webhooks create http://example.com --event H",
+    "webhooks change H --name H",
+    "webhooks list",
+    "webhooks test H",
+    "webhooks deliveries H",
+    "webhooks replay H H",
+    "webhooks delete H",
     "recurring list",
     "recurring next",
     "recurring show H",
@@ -101,6 +109,8 @@ const COMMANDS: &[&str] = &[
     "keys migrate H --keys H",
     "health H",
     "store stats",
+    "store copy H H",
+    "store verify embedded:memory H",
     "config show",
 ];
 

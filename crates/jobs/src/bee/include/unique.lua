@@ -112,7 +112,7 @@ local function unique_id(jid, rest, create)
   local has_ended = state ~= 'waiting' and state ~= 'running'
   if not has_ended or stands(rest.unique, tonumber(job[SUBMITTED]) or 0, state) then return 'EXISTING ' .. jid end
   die(jid, job, 'expired')
-  call('DEL', job_key(jid), dependencies_key(jid), logs_key(jid))
+  call('DEL', job_key(jid), logs_key(jid))
   local word = create()
   if job[ATTEMPTS] then call('HSET', job_key(jid), 'attempts', job[ATTEMPTS]) end
   return word

@@ -88,6 +88,46 @@ async fn each_of_many_that_wait_gets_a_job() {
     assert_eq!(caught, jids);
 }
 
+/// How many commands the store has run, this question included.
+async fn n_commands(hive: &Hive) -> u64 {
+    let mut info = redis::cmd("INFO");
+    info.arg("stats");
+    let stats: String = info.query_async(&mut hive.store().connection()).await.expect("stats");
+    let line = stats.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+    line.expect("a number of commands").trim().parse().expect("a number")
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_many_wait_one_of_them_asks_now_and_then() {
+    const N_CLAIMS: u64 = 100;
+    const N_ASKED: u32 = 6;
+    let (hive, _) = simulated_hive().await;
+    let waiters = Waiters::new(&hive);
+    // The first call also tells the store the script.
+    waiters.claim(&claim(&hive, 1), Duration::ZERO).await.expect("claimed").keep();
+    let before = n_commands(&hive).await;
+    waiters.claim(&claim(&hive, 1), Duration::ZERO).await.expect("claimed").keep();
+    let of_one_claim = n_commands(&hive).await - before - 1;
+    let mut tasks = Vec::new();
+    for _ in 0..N_CLAIMS {
+        tasks.push(waiting(&waiters, claim(&hive, 1)).await);
+    }
+    let mut last = 0;
+    wait_until_async("all claims to wait", async || {
+        let n = n_commands(&hive).await;
+        std::mem::replace(&mut last, n) + 1 == n
+    })
+    .await;
+    let before = n_commands(&hive).await;
+    // The clock stands still but for this.
+    tokio::time::sleep(N_ASKED * ASK_EVERY).await;
+    let commands = n_commands(&hive).await - before - 1;
+    assert!(tasks.iter().all(|task| !task.is_finished()), "all of them still wait");
+    let asked = commands as f64 / of_one_claim as f64;
+    let expected = f64::from(N_ASKED - 1)..=f64::from(N_ASKED + 1);
+    assert!(expected.contains(&asked), "{asked} claims of {of_one_claim} commands each");
+}
+
 #[tokio::test]
 async fn a_claim_that_is_given_up_swallows_no_job() {
     on_every_store(async |store| {

@@ -7,8 +7,10 @@
 //! `KEYRACK_SEED=n` repeats one run, `KEYRACK_SEEDS=n` makes as many others. A run that fails is cut down to the
 //! shortest one that still does.
 //!
-//! In reading order: `steps` is what can happen, `facts`, `deadlines`, `unique`, `reserved`, `changes` and `limits` what must follow, `world`, `crew`
-//! and `reservations` make the steps, `seen` reads the store, `check` and `history` compare, `listener` listens, `finale` ends a run.
+//! In reading order: `steps` is what can happen, `facts`, `deadlines`, `unique`, `reserved`,
+//! `changes`, `limits` and `named` what must follow, `world`, `crew` and `reservations` make the
+//! steps, `seen` reads the store, `check` and `history` compare, `listener` listens, `finale` ends
+//! a run.
 
 mod changes;
 mod check;
@@ -19,6 +21,7 @@ mod finale;
 mod history;
 mod limits;
 mod listener;
+mod named;
 mod random;
 mod reservations;
 mod reserved;

@@ -8,7 +8,7 @@ use keyrack_jobs::{
 };
 use serde_json::Value as Json;
 
-use super::fixture::{Fixture, completed, everywhere, failed, jid};
+use super::fixture::{Fixture, completed, everywhere, failed, jid, tag};
 
 const SECOND: Duration = Duration::from_secs(1);
 const N_TRIGGERS: u64 = 1_000;
@@ -19,6 +19,25 @@ async fn store(fixture: &Fixture, job: Submission) -> StoredJob {
 
 async fn outcome(fixture: &Fixture, job: Submission) -> SubmitOutcome {
     store(fixture, job).await.outcome
+}
+
+/// The id of a job that ended while it waited for others, and is gone.
+#[tokio::test]
+async fn a_job_does_not_wait_for_what_another_of_its_id_waited_for() {
+    everywhere(async |fixture| {
+        let first = fixture.put("first").await;
+        let id = jid("again");
+        fixture.submit(fixture.job().id(id.clone()).after(first).ttl_ms(1)).await;
+        fixture.hive.cancel(&id).await.expect("canceled");
+        fixture.ask::<u64>("DEL", &keys::job(&id, &id.group()), &[]).await;
+        fixture.submit(fixture.job().id(id.clone()).priority(1.0).tag(tag("t"))).await;
+        assert!(!fixture.exists(&keys::dependencies(&id, &id.group())).await);
+        let delayed = fixture.job().id(id.clone()).unique(Unique::by_id()).delay_ms(5.0);
+        fixture.hive.cancel(&id).await.expect("canceled");
+        assert_eq!(outcome(&fixture, delayed).await, SubmitOutcome::Created);
+        assert_eq!(fixture.in_queue(keys::delayed).await, [id.as_str()]);
+    })
+    .await;
 }
 
 fn args(n: u64) -> Vec<Json> {

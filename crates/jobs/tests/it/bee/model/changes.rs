@@ -2,7 +2,7 @@
 
 use keyrack_jobs::{
     Error,
-    bee::{Change, keys::Jid},
+    bee::{Backoff, BackoffKind, Change, keys::Jid},
 };
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     facts::{Facts, Place},
     random::Random,
     seen::Seen,
-    steps::QUEUES,
+    steps::{QUEUES, backoff},
     world::{Checks, World},
 };
 
@@ -24,6 +24,16 @@ pub(super) enum Different {
     Timeout(Option<u64>),
     StartWithin(Option<u64>),
     Queue(usize),
+    Retries(u32),
+    /// A part of it, or all.
+    Backoff {
+        kind: Option<BackoffKind>,
+        delay: Option<f64>,
+        max: Option<f64>,
+        jitter: Option<f64>,
+    },
+    Ttl(u64),
+    FailedTtl(Option<u64>),
     /// Several at once: all of it happens, or nothing.
     Much {
         data: u8,
@@ -38,7 +48,7 @@ impl Different {
         let (data, queue) = (random.below(6) as u8, random.below(QUEUES.len()));
         let (delay, priority) =
             (random.pick(&[0, 40, 9_000]), random.pick(&[0, 0, 3, 5, 10, 20, -3, -1]));
-        match random.below(9) {
+        match random.below(13) {
             0 => Different::RunsNow,
             1 => Different::Delay(delay),
             2 | 3 => Different::Priority(priority.min(10)),
@@ -46,6 +56,18 @@ impl Different {
             5 => Different::Timeout(random.pick(&[None, Some(700), Some(50_000)])),
             6 => Different::StartWithin(random.pick(&[None, Some(30), Some(7_000)])),
             7 => Different::Queue(queue),
+            8 => Different::Retries(random.pick(&[0, 1, 5, 7])),
+            9 => {
+                let Backoff { kind, delay_ms, max_ms, jitter } = backoff(random);
+                let (kind, delay) = random.pick(&[
+                    (Some(kind), Some(delay_ms)),
+                    (Some(kind), None),
+                    (None, Some(delay_ms)),
+                ]);
+                Different::Backoff { kind, delay, max: max_ms, jitter }
+            }
+            10 => Different::Ttl(random.pick(&[1_000, 60_000, 86_400_000])),
+            11 => Different::FailedTtl(random.pick(&[None, Some(0), Some(5_000)])),
             _ => Different::Much { data, queue, delay, priority: priority.min(10) },
         }
     }
@@ -60,6 +82,13 @@ impl Different {
             Different::Timeout(timeout) => change.timeout = Some(timeout),
             Different::StartWithin(within) => change.start_within = Some(within),
             Different::Queue(queue) => change.queue = Some(QUEUES[queue].into()),
+            Different::Retries(retries) => change.retries = Some(retries),
+            Different::Backoff { kind, delay, max, jitter } => {
+                (change.backoff, change.retry_delay) = (kind, delay);
+                (change.retry_delay_max, change.retry_jitter) = (max, jitter);
+            }
+            Different::Ttl(ttl) => change.ttl = Some(ttl),
+            Different::FailedTtl(ttl) => change.failed_ttl = Some(ttl),
             Different::Much { data, queue, delay, priority } => {
                 change.delay = Some(delay as f64);
                 change.priority = Some(f64::from(priority));
@@ -94,6 +123,18 @@ impl Facts {
                 self.start_by.extend(at.map(|at| (jid.to_owned(), (queue, at))));
             }
             Different::Queue(queue) => return self.move_to(jid, queue),
+            Different::Retries(retries) => self.job(jid).asked.retries = Some(retries),
+            Different::Backoff { kind, delay, max, jitter } => {
+                let own = job.asked.backoff.unwrap_or_default();
+                self.job(jid).asked.backoff = Some(Backoff {
+                    kind: kind.unwrap_or(own.kind),
+                    delay_ms: delay.unwrap_or(own.delay_ms),
+                    max_ms: max.or(own.max_ms),
+                    jitter: jitter.or(own.jitter),
+                });
+            }
+            Different::Ttl(ttl) => self.job(jid).asked.ttl = ttl,
+            Different::FailedTtl(ttl) => self.job(jid).asked.failed_ttl = ttl,
             Different::Much { data, queue, delay, priority } => {
                 let leaves_hash = job.asked.data != data || job.asked.queue != queue;
                 if awaits || (leaves_hash && !self.leave_hash(jid)) {
@@ -126,6 +167,7 @@ impl Facts {
         if !self.leave_hash(jid) {
             return false;
         }
+        self.forget_args(jid);
         self.job(jid).asked.data = data;
         true
     }

@@ -47,7 +47,9 @@ fn check_job(jid: &str, job: &Fact, seen: &SeenJob, now: u64) -> Result<(), Stri
     let allowed: &[&str] = match &job.place {
         Place::Waiting | Place::Delayed { retried: false, .. } => &["new"],
         Place::Delayed { retried: true, .. } => &["retried"],
-        Place::Ready if job.asked.tenant.is_some() => &["queued", "new"],
+        Place::Ready if job.asked.tenant.is_some() || !job.asked.limits.is_empty() => {
+            &["queued", "new"]
+        }
         Place::Ready | Place::Reserved { .. } => &["queued"],
         Place::Running { .. } => &["running"],
         Place::Completed => &["completed"],
@@ -107,9 +109,15 @@ fn check_queue(facts: &Facts, seen: &Seen, queue: usize, name: &str) -> Result<(
     let parked = seen.parked(name);
     let mut stand: Vec<String> = members("queue").into_iter().collect();
     stand.extend(parked.values().flatten().cloned());
+    let held = facts.held(queue, seen);
+    stand.extend(held.keys().cloned());
     stand.sort();
     same(&format!("what is ready in {name}"), &ready.into_iter().collect(), &stand)?;
+    delayed.extend(held);
     same(&format!("what is delayed in {name}"), &delayed, &seen.scores("delayed", name))?;
+    let counted = seen.sets_of("limit_running").into_iter().filter(|(parts, _)| parts[0] == name);
+    let counted = counted.map(|(mut parts, jobs)| (parts.remove(1), jobs)).collect();
+    same(&format!("what runs for the limits of {name}"), &facts.counted(queue), &counted)?;
     same(&format!("what waits in {name}"), &waiting, &members("waiting"))?;
     same(&format!("what is locked in {name}"), &locks, &seen.scores("locks", name))?;
     same(&format!("what expires in {name}"), &expires, &seen.scores("expires", name))?;

@@ -1,6 +1,9 @@
 //! What workers do: take jobs, tell of duplicates, give signs of life, settle, leave and die.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use keyrack_jobs::bee::{
     Checked, End, Failure, Job, Settled, Status, Verdict, WorkerInfo,
@@ -11,6 +14,7 @@ use super::{
     check::same,
     facts::Place,
     limits::STOP_MS,
+    named::LimitedClaim,
     reservations::{Reservation, SettleCall, split},
     steps::{Ending, QUEUES},
     world::{Checks, START_MS, World, failed, queue_name},
@@ -81,9 +85,10 @@ impl World {
             same("what was reserved before", &before, &(claimed, got.reserved.clone()))?;
             return self.open(at, call, got.reserved).await;
         }
-        self.check_taken(queue, call, &claimed, &got.reserved)?;
+        let limited = self.check_taken(queue, call, &claimed, &got.reserved)?;
         if let Some(reservation) = reservation.filter(|_| !got.reserved.is_empty()) {
             self.facts.reserve(queue, &reservation, &got.reserved, &self.care)?;
+            self.check_limited(limited)?;
             return self.open(at, call, got.reserved).await;
         }
         let locked_until = self.facts.now + self.lock_ms();
@@ -99,18 +104,24 @@ impl World {
             self.forget(at, |claim| claim.jid == job.jid());
             self.workers[at].claims.push(Claim::new(&id, queue, job.clone(), locked_until));
         }
+        self.check_limited(limited)?;
         let finds_duplicates = self.finds_duplicates;
         if finds_duplicates { self.find_duplicates(at, &got.claimed.jobs).await } else { Ok(()) }
     }
 
-    /// As many jobs are taken as must be, in order, and reserved only where they may be.
+    fn check_limited(&mut self, claim: Option<LimitedClaim>) -> Checks {
+        claim.map_or(Ok(()), |claim| self.facts.check_limited(&claim, &self.seen))
+    }
+
+    /// As many jobs are taken as must be, in order, and reserved only where they may be. Where jobs
+    /// name limits, some of that shows when what was taken has started.
     fn check_taken(
         &mut self,
         queue: usize,
         call: &SettleCall,
         claimed: &[String],
         reserved: &[String],
-    ) -> Checks {
+    ) -> Result<Option<LimitedClaim>, String> {
         let (name, max) = (QUEUES[queue], call.max);
         self.facts.promote(queue);
         self.facts.end_unstarted(queue);
@@ -120,8 +131,14 @@ impl World {
             self.seen.map("tenants", name).into_iter().map(|(tenant, jids)| {
                 (tenant, jids.split_whitespace().filter(stands).count() as u64)
             });
-        let expected = self.facts.claims(queue, max, &standing.collect());
+        let standing = standing.collect();
+        let expected = self.facts.claims(queue, max, &standing);
         let reserves = call.reserve.is_some() && self.facts.may_reserve(queue);
+        if self.facts.has_named_limits(queue, &self.seen) {
+            let (taken, others) = if reserves { (reserved, claimed) } else { (claimed, reserved) };
+            same("what is taken in another way", &[].as_slice(), &others)?;
+            return Ok(Some(LimitedClaim { queue, max: expected, taken: taken.into() }));
+        }
         same(
             &format!("how many of {max} jobs are claimed from {name}, and how many reserved"),
             &(if reserves { (0, expected) } else { (expected, 0) }),
@@ -142,7 +159,8 @@ impl World {
         });
         let taken = claimed.iter().chain(reserved).cloned();
         let of_them: Vec<String> = taken.filter(|jid| stood.contains(jid)).collect();
-        same("who was first", &stood[..of_them.len()].to_vec(), &of_them)
+        same("who was first", &stood[..of_them.len()].to_vec(), &of_them)?;
+        Ok(None)
     }
 
     pub(super) async fn find_duplicates(&mut self, at: usize, jobs: &[Job]) -> Checks {
@@ -264,7 +282,11 @@ impl World {
 pub(super) fn end_of(end: Ending) -> End {
     match end {
         Ending::Complete { ttl } => End::Completed { result: "1".into(), ttl_ms: ttl },
-        Ending::Fail { retry, delay } => End::Failed(Failure {
+        Ending::Fail { retry, delay: Some(delay), exact: true } => {
+            let failure = Failure::new("no luck").retry_in(Duration::from_millis(delay));
+            End::Failed(Failure { retry, ..failure })
+        }
+        Ending::Fail { retry, delay, .. } => End::Failed(Failure {
             retry,
             retry_delay: delay.map(|delay| delay as f64),
             ..Failure::new("no luck")

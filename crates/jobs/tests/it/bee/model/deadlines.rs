@@ -16,7 +16,7 @@ impl Facts {
     }
 
     /// An attempt failed: the job is tried again, or fails for good.
-    pub(super) fn fail_attempt(&mut self, jid: &str, retry: bool, delay: Option<u64>) {
+    pub(super) fn fail_attempt(&mut self, jid: &str, retry: bool, delay: Option<u64>, exact: bool) {
         let (now, limit) = (self.now, self.retry_limit(jid));
         let of_queue = self.limits[self.jobs[jid].asked.queue].set.backoff;
         let job = self.job(jid);
@@ -26,7 +26,9 @@ impl Facts {
         job.retries += 1;
         let (own, retries) = (job.asked.backoff, job.retries);
         let wait = match delay {
-            Some(delay) if own.is_some_and(|own| own.kind != BackoffKind::Fixed) => delay * retries,
+            Some(delay) if !exact && own.is_some_and(|own| own.kind != BackoffKind::Fixed) => {
+                delay * retries
+            }
             Some(delay) => delay,
             None => own.or(of_queue).unwrap_or_default().wait_ms(jid, retries as u32) as u64,
         };
@@ -58,7 +60,7 @@ impl Facts {
         let over: Vec<String> = over.map(|(jid, _)| jid.clone()).collect();
         for jid in &over {
             self.job(jid).last_end = None;
-            self.fail_attempt(jid, true, None);
+            self.fail_attempt(jid, true, None, false);
         }
         over.len() as u64
     }

@@ -47,6 +47,7 @@ pub(super) struct Fact {
     pub(super) parent: Option<String>,
     pub(super) tags: BTreeSet<&'static str>,
     pub(super) place: Place,
+    pub(super) submitted_at: u64,
     pub(super) worker: String,
     pub(super) retries: u64,
     pub(super) attempts: u64,
@@ -124,6 +125,8 @@ impl Facts {
         after: &[String],
         parent: Option<String>,
     ) {
+        // A job that had the id before may have ended while it waited.
+        self.dependencies.remove(&jid);
         let tags: BTreeSet<&str> = asked.tags.iter().copied().collect();
         let tagged = self.jobs.iter().filter(|(_, job)| {
             asked.after_tags && job.dies_at.is_none() && job.tags.is_superset(&tags)
@@ -150,6 +153,7 @@ impl Facts {
             parent,
             tags,
             place,
+            submitted_at: self.now,
             worker: String::new(),
             retries: 0,
             attempts: 0,
@@ -198,6 +202,8 @@ impl Facts {
         job.worker = worker.into();
         job.attempts += 1;
         let (queue, tenant) = (job.asked.queue, job.asked.tenant);
+        let (attempt, names) = (job.attempts, job.asked.limits.clone());
+        self.start_within_limits(jid, attempt, queue, &names)?;
         self.limits[queue].started_at(now);
         if let Some(tenant) = tenant {
             self.limits[queue].tenant_started_at(tenant, now);
@@ -258,7 +264,7 @@ impl Facts {
         job.last_end = Some((job.attempts, end));
         match end {
             Ending::Complete { ttl } => self.complete(jid, ttl),
-            Ending::Fail { retry, delay } => self.fail_attempt(jid, retry, delay),
+            Ending::Fail { retry, delay, exact } => self.fail_attempt(jid, retry, delay, exact),
             Ending::Snooze { delay } => {
                 let due = self.now + delay;
                 self.job(jid).place = Place::Delayed { due, retried: false };

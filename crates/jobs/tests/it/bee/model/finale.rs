@@ -5,7 +5,7 @@ use keyrack_lint::{Options, lint};
 use super::{
     check::same,
     seen::{REGISTRY, SeenJob},
-    steps::{Ending, QUEUES, Report, ReserveRequest, Setting, TENANTS},
+    steps::{Ending, LIMITS, QUEUES, Report, ReserveRequest, Setting, TENANTS},
     world::{World, failed, queue_name},
 };
 
@@ -78,7 +78,8 @@ async fn lift_limits(world: &mut World) -> Result<(), String> {
                 Setting::TenantPaused(name, false),
             ]
         });
-        for setting in settings.into_iter().chain(own) {
+        let named = LIMITS.into_iter().map(|name| Setting::Named(name, None, None));
+        for setting in settings.into_iter().chain(own).chain(named) {
             world.set(queue, setting).await?;
         }
     }

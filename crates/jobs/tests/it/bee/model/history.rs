@@ -15,9 +15,11 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
         return Err(format!("the history of {jid} begins with {:?}", events.first()));
     }
     for pair in events.windows(2) {
+        let is_held =
+            !job.asked.limits.is_empty() && matches!(pair, ["queued" | "released", "delayed"]);
         let is_anew =
             WAITS.contains(&pair[0]) && PLACES.contains(&pair[1]) && all.contains(&"changed");
-        if !may_follow(pair[0]).contains(&pair[1]) && !is_anew {
+        if !may_follow(pair[0]).contains(&pair[1]) && !is_anew && !is_held {
             return Err(format!(
                 "in the history of {jid}, {} follows {}: {events:?}",
                 pair[1], pair[0]
@@ -48,7 +50,9 @@ pub(super) fn check(jid: &str, job: &Fact, history: &[Entry]) -> Result<(), Stri
         return Err(format!("{jid} lost a worker that it had not, {}: {events:?}", job.unseen));
     }
     let last = events.last().copied().unwrap_or_default();
-    if !is_last_of(&job.place, last) {
+    // A limit that it names holds it, or has.
+    let is_held = job.place == Place::Ready && !job.asked.limits.is_empty() && last == "delayed";
+    if !is_last_of(&job.place, last) && !is_held {
         return Err(format!("the history of {jid}, which is {:?}, ends with {last}", job.place));
     }
     Ok(())

@@ -6,6 +6,7 @@ use keyrack_jobs::bee::{self, Rate};
 
 use super::{
     facts::{Facts, Place},
+    named::NamedCounts,
     steps::Setting,
 };
 
@@ -26,6 +27,7 @@ pub(super) struct Limits {
     starts: Vec<u64>,
     /// When jobs of a tenant started while it had a rate over so many milliseconds.
     tenant_starts: BTreeMap<(&'static str, u64), Vec<u64>>,
+    pub(super) named: NamedCounts,
     /// The last heartbeat of each worker.
     beats: BTreeMap<String, u64>,
     /// Workers that have told about themselves.
@@ -71,6 +73,7 @@ impl Limits {
                 self.set.tenant_weights.remove(tenant);
                 self.set.tenant_weights.extend(weight.map(|weight| (tenant.to_owned(), weight)));
             }
+            Setting::Named(name, concurrency, rate) => self.set_named(name, concurrency, rate),
             Setting::TenantPaused(tenant, true) => {
                 self.set.paused_tenants.insert(tenant.into());
             }
@@ -166,7 +169,7 @@ impl Limits {
         self.set.tenants.get(tenant).copied().or(self.set.tenant_concurrency).unwrap_or(u64::MAX)
     }
 
-    fn workers_that_share(&self, now: u64) -> u64 {
+    pub(super) fn workers_that_share(&self, now: u64) -> u64 {
         self.beats.values().filter(|at| **at + SHARE_MS >= now && **at <= now).count() as u64
     }
 }
@@ -198,7 +201,7 @@ impl Facts {
     pub(super) fn may_reserve(&self, queue: usize) -> bool {
         let set = &self.limits[queue].set;
         let has_tenants = self.claimable(queue, &BTreeMap::new()).1;
-        set.concurrency.is_none() && set.rate.is_none() && !has_tenants
+        set.concurrency.is_none() && set.rate.is_none() && set.named.is_empty() && !has_tenants
     }
 
     /// How many jobs are ready and may run as far as their tenants go, and whether there are tenants at all.

@@ -48,6 +48,11 @@ impl Listener {
         }
     }
 
+    /// Another job has this id from now on.
+    pub(super) fn forget(&mut self, jid: &str) {
+        self.ends.retain(|(of, _), _| of != jid);
+    }
+
     /// Whether what was heard of a job is what has happened to it.
     pub(super) fn check(&self, jid: &str, history: &[Entry]) -> Result<(), String> {
         for end in ENDS {

@@ -132,6 +132,12 @@ impl Seen {
         self.sorted_sets.get(&(family, vec![queue.into()])).cloned().unwrap_or_default()
     }
 
+    /// Whether a job stands in the list of a limit.
+    pub(super) fn is_held_by(&self, jid: &str, queue: &str, limit: &str) -> bool {
+        let held = self.sorted_sets.get(&("limit_held", vec![queue.into(), limit.into()]));
+        held.is_some_and(|jobs| jobs.contains_key(jid))
+    }
+
     /// The members of a queue's sorted set, first to run first.
     pub(super) fn in_order(&self, family: &'static str, queue: &str) -> Vec<String> {
         let mut members: Vec<(String, f64)> = self.scores(family, queue).into_iter().collect();

@@ -9,6 +9,7 @@ use super::{changes::Different, random::Random, unique::Rule};
 /// Queues of one group, so that their jobs may wait for each other.
 pub(super) const QUEUES: [&str; 2] = ["alpha", "beta"];
 pub(super) const TENANTS: [&str; 3] = ["ann", "bob", "cy"];
+pub(super) const LIMITS: [&str; 2] = ["gpu", "api"];
 pub(super) const TAGS: [&str; 3] = ["red", "green", "blue"];
 
 /// A whole run.
@@ -122,6 +123,10 @@ pub(super) struct Request {
     pub(super) data: u8,
     /// Which other submissions are for the same job.
     pub(super) unique: Option<Rule>,
+    /// The job under whose id it is submitted, if that is what equal submissions have in common.
+    pub(super) id_of: u64,
+    /// The limits of its queue that it names.
+    pub(super) limits: Vec<&'static str>,
 }
 
 /// How a worker takes jobs in a reservation.
@@ -155,6 +160,8 @@ pub(super) enum Ending {
     Fail {
         retry: bool,
         delay: Option<u64>,
+        /// Whether the next attempt comes after just this delay, however the job waits else.
+        exact: bool,
     },
     /// It cannot be done now.
     Snooze {
@@ -178,6 +185,8 @@ pub(super) enum Setting {
     OneTenantRate(&'static str, Option<(u64, u64)>),
     Weight(&'static str, Option<u64>),
     TenantPaused(&'static str, bool),
+    /// What a limit allows that jobs name: so many at once, and so many starts in some time.
+    Named(&'static str, Option<u64>, Option<(u64, u64)>),
     CompletedMax(Option<u64>),
     FailedMax(Option<u64>),
     FailedTtl(Option<u64>),
@@ -204,6 +213,8 @@ impl Plan {
             Crowd::Tenants,
             Crowd::Reservations,
             Crowd::Reservations,
+            Crowd::Limits,
+            Crowd::Limits,
             Crowd::Plain,
         ]);
         let steps = (0..n_steps).map(|_| step(&mut random, crowd)).collect();
@@ -211,11 +222,13 @@ impl Plan {
     }
 }
 
-/// What a run is mostly about: where there are tenants or limits, there are no reservations.
+/// What a run is mostly about: where there are tenants or limits, there are few reservations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Crowd {
     Tenants,
     Reservations,
+    /// Jobs name limits, and some have tenants.
+    Limits,
     Plain,
 }
 
@@ -259,6 +272,9 @@ fn step(random: &mut Random, crowd: Crowd) -> Step {
         81..86 if crowd == Crowd::Tenants && random.once_in(2) => {
             Step::Set { queue, setting: of_tenant(random) }
         }
+        81..86 if crowd == Crowd::Limits && !random.once_in(3) => {
+            Step::Set { queue, setting: of_limit(random) }
+        }
         81..86 => Step::Set { queue, setting: setting(random, crowd) },
         86..92 => Step::Sweep { queue, names_the_dead: random.once_in(2) },
         _ => Step::Wait {
@@ -278,6 +294,12 @@ fn reserve(random: &mut Random, worker: u64) -> Step {
 
 fn request(random: &mut Random, crowd: Crowd) -> Request {
     let tags = random.some(&TAGS);
+    let has_tenant = match crowd {
+        Crowd::Tenants => !random.once_in(4),
+        Crowd::Limits => random.once_in(4),
+        _ => false,
+    };
+    let names = if crowd == Crowd::Limits { &LIMITS[..] } else { &[] };
     let mut request = Request {
         queue: random.below(QUEUES.len()),
         priority: random.pick(&[0, 0, 0, 5, 10, 20, -3]),
@@ -286,7 +308,7 @@ fn request(random: &mut Random, crowd: Crowd) -> Request {
         after_tags: !tags.is_empty() && random.once_in(3),
         tags,
         parent: random.once_in(5).then(|| random.next()),
-        tenant: (crowd == Crowd::Tenants && !random.once_in(4)).then(|| random.pick(&TENANTS)),
+        tenant: has_tenant.then(|| random.pick(&TENANTS)),
         retries: random.pick(&[None, Some(0), Some(1), Some(2), Some(5)]),
         backoff: (!random.once_in(4)).then(|| backoff(random)),
         timeout: random.once_in(4).then(|| random.pick(&[1, 900, 8_000, 100_000])),
@@ -295,6 +317,8 @@ fn request(random: &mut Random, crowd: Crowd) -> Request {
         failed_ttl: random.pick(&[None, None, Some(0), Some(5_000), Some(3_600_000)]),
         data: random.below(6) as u8,
         unique: random.once_in(3).then(|| Rule::new(random)),
+        id_of: random.next(),
+        limits: names.iter().copied().filter(|_| random.once_in(2)).collect(),
     };
     if request.unique.is_some_and(Rule::says_when) {
         (request.delay, request.after_tags, request.start_within) = (0, false, None);
@@ -303,7 +327,7 @@ fn request(random: &mut Random, crowd: Crowd) -> Request {
     request
 }
 
-fn backoff(random: &mut Random) -> Backoff {
+pub(super) fn backoff(random: &mut Random) -> Backoff {
     let kind = random.pick(&BackoffKind::ALL);
     let delay_ms = random.pick(&[0.0, 100.0, 30_000.0]);
     let max_ms = random.once_in(3).then(|| random.pick(&[30_000.0, 45_000.0]));
@@ -320,6 +344,7 @@ fn ending(random: &mut Random) -> Ending {
         5..8 => Ending::Fail {
             retry: !random.once_in(4),
             delay: random.once_in(3).then(|| random.pick(&[0, 5_000])),
+            exact: random.once_in(2),
         },
         8 => Ending::Release,
         _ => Ending::Keep,
@@ -335,6 +360,12 @@ fn of_tenant(random: &mut Random) -> Setting {
         2 | 3 => Setting::Weight(tenant, random.pick(&[None, Some(2), Some(3)])),
         _ => Setting::TenantPaused(tenant, random.once_in(2)),
     }
+}
+
+fn of_limit(random: &mut Random) -> Setting {
+    let concurrency = random.pick(&[None, Some(1), Some(2)]);
+    let rate = random.pick(&[None, None, Some((1, 500)), Some((3, 900)), Some((2, 70_000))]);
+    Setting::Named(random.pick(&LIMITS), concurrency, rate)
 }
 
 fn setting(random: &mut Random, crowd: Crowd) -> Setting {

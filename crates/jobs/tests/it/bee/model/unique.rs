@@ -14,11 +14,18 @@ use super::{
 /// When the sweep looks again at an entry whose job has not ended.
 const LOOK_MS: u64 = 600_000;
 
-/// Submissions with the same key are for the same job, for some time.
+/// Submissions that have something in common are for the same job, for some time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
-    key: &'static str,
+    by: By,
     scope: Scope,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Key(&'static str),
+    Args,
+    Id,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +33,7 @@ enum Scope {
     Started,
     Ended,
     For(u64),
+    Throttle(u64),
     Debounce { quiet: u64, longest: u64 },
     Fold(u64),
 }
@@ -39,12 +47,20 @@ impl Rule {
             Scope::Started,
             Scope::Ended,
             Scope::For(time),
+            Scope::Throttle(time),
             Scope::Debounce { quiet, longest },
             Scope::Debounce { quiet, longest },
             Scope::Fold(time),
             Scope::Fold(time),
         ];
-        Rule { key: random.pick(&["one", "two"]), scope: random.pick(&scopes) }
+        let of_ids = [Scope::Ended, Scope::For(time), Scope::Throttle(time)];
+        let by = random.pick(&[By::Key("one"), By::Key("two"), By::Args, By::Id]);
+        let scopes = if by == By::Id { &of_ids[..] } else { &scopes };
+        Rule { by, scope: random.pick(scopes) }
+    }
+
+    pub(super) fn is_by_id(self) -> bool {
+        self.by == By::Id
     }
 
     /// Whether it says itself when the job runs.
@@ -53,19 +69,31 @@ impl Rule {
     }
 
     pub(super) fn unique(self) -> Unique {
-        let (unique, ms) = (Unique::by_key(self.key), Duration::from_millis);
+        let ms = Duration::from_millis;
+        let unique = match self.by {
+            By::Key(key) => Unique::by_key(key),
+            By::Args => Unique::by_args(),
+            By::Id => Unique::by_id(),
+        };
         match self.scope {
             Scope::Started => unique.until_started(),
             Scope::Ended => unique.until_ended(),
             Scope::For(time) => unique.for_time(ms(time)),
+            Scope::Throttle(time) => unique.throttle(ms(time)),
             Scope::Debounce { quiet, longest } => unique.debounce(ms(quiet), ms(longest)),
             Scope::Fold(time) => unique.throttle_folded(ms(time)),
         }
     }
 }
 
-/// Queue, tenant and key.
-pub(super) type EntryId = (usize, Option<&'static str>, &'static str);
+/// Queue, tenant, and what the submissions have in common.
+pub(super) type EntryId = (usize, Option<&'static str>, Common);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Common {
+    Key(&'static str),
+    Args(u8),
+}
 
 /// The job that stands for others.
 #[derive(Debug, Clone)]
@@ -87,7 +115,12 @@ impl Facts {
         parent: Option<String>,
     ) -> (String, SubmitOutcome) {
         if let Some(rule) = asked.unique {
-            let id = (asked.queue, asked.tenant, rule.key);
+            let common = match rule.by {
+                By::Key(key) => Common::Key(key),
+                By::Args => Common::Args(asked.data),
+                By::Id => return self.submit_id(jid, asked, after, rule.scope),
+            };
+            let id = (asked.queue, asked.tenant, common);
             let found = self.unique.get(&id).cloned();
             let stood = match rule.scope {
                 Scope::Debounce { quiet, longest } => {
@@ -103,14 +136,14 @@ impl Facts {
                     Folded::First => None,
                 },
                 _ => found
-                    .filter(|entry| self.stands(entry, rule.scope))
+                    .filter(|entry| self.stands(&entry.jid, entry.at, rule.scope))
                     .map(|entry| (entry.jid, SubmitOutcome::Existing)),
             };
             if let Some(stood) = stood {
                 return stood;
             }
             let kept = match rule.scope {
-                Scope::For(time) | Scope::Fold(time) => time,
+                Scope::For(time) | Scope::Throttle(time) | Scope::Fold(time) => time,
                 _ => LOOK_MS,
             };
             let (at, look_at) = (self.now, self.now + kept);
@@ -118,6 +151,43 @@ impl Facts {
         }
         self.submit(jid.clone(), asked, after, parent);
         (jid, SubmitOutcome::Created)
+    }
+
+    /// The job under an id stands for others of this id. When it has ended, the next one takes its
+    /// place.
+    fn submit_id(
+        &mut self,
+        jid: String,
+        asked: Request,
+        after: &[String],
+        scope: Scope,
+    ) -> (String, SubmitOutcome) {
+        let mut attempts = 0;
+        if let Some(job) = self.jobs.get(&jid) {
+            if !job.place.has_ended() || self.stands(&jid, job.submitted_at, scope) {
+                return (jid, SubmitOutcome::Existing);
+            }
+            attempts = job.attempts;
+            self.die(&jid, Place::Expired);
+            self.jobs.remove(&jid);
+        }
+        self.submit(jid.clone(), asked, after, None);
+        // Its attempts count on, but its history begins anew.
+        let job = self.job(&jid);
+        (job.attempts, job.unseen) = (attempts, attempts);
+        (jid, SubmitOutcome::Created)
+    }
+
+    /// A job has other arguments now: it does not stand for those who submit the old ones.
+    pub(super) fn forget_args(&mut self, jid: &str) {
+        let asked = &self.jobs[jid].asked;
+        let id = (asked.queue, asked.tenant, Common::Args(asked.data));
+        let Some(entry) = self.unique.get_mut(&id) else { return };
+        if entry.jid == jid {
+            self.unique.remove(&id);
+        } else if entry.next.as_deref() == Some(jid) {
+            entry.next = None;
+        }
     }
 
     fn debounce(
@@ -165,13 +235,13 @@ impl Facts {
         }
     }
 
-    fn stands(&self, entry: &UniqueEntry, scope: Scope) -> bool {
-        let place = self.jobs.get(&entry.jid).map(|job| &job.place);
+    fn stands(&self, jid: &str, submitted_at: u64, scope: Scope) -> bool {
+        let place = self.jobs.get(jid).map(|job| &job.place);
         let runs = matches!(place, Some(Place::Running { .. } | Place::Reserved { .. }));
         let waits = place.is_some_and(|place| !place.has_ended() && !runs);
         match scope {
-            _ if self.is_canceled(&entry.jid) => false,
-            Scope::For(time) => self.now < entry.at + time,
+            _ if self.is_canceled(jid) => false,
+            Scope::For(time) | Scope::Throttle(time) => self.now < submitted_at + time,
             Scope::Started => waits,
             _ => waits || runs,
         }
@@ -214,8 +284,16 @@ impl Facts {
     /// The entries of a queue as they stand in the store, and when they are looked at.
     pub(super) fn unique_entries(&self, queue: usize) -> (BTreeMap<String, String>, Scores) {
         let (mut entries, mut looks) = (BTreeMap::new(), Scores::new());
-        for ((_, tenant, key), entry) in self.unique.iter().filter(|((of, ..), _)| *of == queue) {
-            let field = serde_json::json!(["key", key, tenant]).to_string();
+        let of_queue = self.unique.iter().filter(|((of, ..), _)| *of == queue);
+        for ((_, tenant, common), entry) in of_queue {
+            let field = match common {
+                Common::Key(key) => serde_json::json!(["key", key, tenant]),
+                Common::Args(data) => {
+                    let digest = sha1_smol::Sha1::from(format!("[{data}]")).digest().to_string();
+                    serde_json::json!(["args", digest, tenant])
+                }
+            };
+            let field = field.to_string();
             let next = entry.next.as_ref().map(|next| format!(r#","next":"{next}""#));
             let next = next.unwrap_or_default();
             let text = format!(r#"{{"jid":"{}","at":{}{next}}}"#, entry.jid, entry.at);

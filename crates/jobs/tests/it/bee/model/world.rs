@@ -7,7 +7,7 @@ use keyrack_jobs::{
     Error,
     bee::{
         Care, Hive, Submission, SubmitOutcome, Verdict,
-        keys::{Jid, QueueName, Tag, Tenant, WorkerId},
+        keys::{Jid, LimitName, QueueName, Tag, Tenant, WorkerId},
     },
 };
 use keyrack_testkit::simulated_store;
@@ -20,6 +20,7 @@ use super::{
     reservations::Reservation,
     seen::Seen,
     steps::{Plan, QUEUES, Request, Setting, Step},
+    unique::Rule,
 };
 
 pub(super) const START_MS: u64 = 1_794_709_387_000;
@@ -162,20 +163,24 @@ impl World {
     async fn submit(&mut self, requests: &[Request]) -> Checks {
         let (mut jobs, mut expected) = (Vec::new(), Vec::new());
         for request in requests {
-            let jid = format!("j{:03}", self.n_jobs);
-            self.n_jobs += 1;
+            let mut request = request.clone();
+            let jid = self.id_for(&mut request);
             let after: Vec<String> =
                 request.after.iter().filter_map(|job| self.nth_job(*job)).collect();
             let parent = request.parent.and_then(|job| self.nth_job(job));
-            jobs.push(submission(request, &jid, &after, parent.as_deref()));
+            jobs.push(submission(&request, &jid, &after, parent.as_deref()));
             let is_welcome =
-                parent.as_ref().is_none_or(|parent| self.facts.may_have_children(parent));
-            expected.push(
-                is_welcome.then(|| {
-                    self.facts.submit_unique(jid.clone(), request.clone(), &after, parent)
-                }),
-            );
-            if self.facts.jobs.contains_key(&jid) {
+                parent.as_ref().is_none_or(|parent| self.facts.may_have_children(parent))
+                    && self.facts.jobs.get(&jid).is_none_or(|job| job.asked.queue == request.queue);
+            let stood =
+                is_welcome.then(|| self.facts.submit_unique(jid.clone(), request, &after, parent));
+            let is_created = matches!(stood, Some((_, SubmitOutcome::Created)));
+            if let Some(listener) = self.listener.as_mut().filter(|_| is_created) {
+                // What was announced of a job that had the id before is no part of its history.
+                listener.forget(&jid);
+            }
+            expected.push(stood);
+            if is_created && !self.submitted.contains(&jid) {
                 self.submitted.push(jid);
             }
         }
@@ -184,11 +189,28 @@ impl World {
             .into_iter()
             .map(|answer| match answer {
                 Ok(stored) => Ok(Some((stored.jid.to_string(), stored.outcome))),
-                Err(Error::ParentCanceled { .. }) => Ok(None),
+                Err(Error::ParentCanceled { .. } | Error::Exists { .. }) => Ok(None),
                 Err(error) => Err(failed(error)),
             })
             .collect::<Result<_, _>>()?;
         same("what became of the submissions", &expected, &answers)
+    }
+
+    /// The id of a new job, or of an old one if that is what equal submissions have in common. Mostly
+    /// they go to its queue.
+    fn id_for(&mut self, request: &mut Request) -> String {
+        let by_id = request.unique.is_some_and(Rule::is_by_id);
+        if let Some(jid) = self.nth_job(request.id_of).filter(|_| by_id) {
+            request.parent = None;
+            if let Some(job) =
+                self.facts.jobs.get(&jid).filter(|_| !request.id_of.is_multiple_of(4))
+            {
+                request.queue = job.asked.queue;
+            }
+            return jid;
+        }
+        self.n_jobs += 1;
+        format!("j{:03}", self.n_jobs - 1)
     }
 
     async fn submit_again(&mut self, job: u64) -> Checks {
@@ -325,6 +347,9 @@ fn submission(request: &Request, jid: &str, after: &[String], parent: Option<&st
     job = request.tags.iter().fold(job, |job, tag| job.tag(Tag::new(*tag).expect("a tag")));
     if request.after_tags {
         job = job.after_tags();
+    }
+    for limit in &request.limits {
+        job = job.limit(&LimitName::new(*limit).expect("a limit"));
     }
     if let Some(parent) = parent {
         job = job.parent(id(parent));

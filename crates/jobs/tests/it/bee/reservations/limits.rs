@@ -1,8 +1,8 @@
 //! How much goes into a reservation, and when there is none.
 
 use keyrack_jobs::bee::{
-    Blocked, Limits, Rate, Verdict,
-    keys::{self, Tenant},
+    Blocked, Limits, NamedLimit, Rate, Status, Verdict,
+    keys::{self, LimitName, Tenant},
 };
 
 use super::{
@@ -17,6 +17,33 @@ async fn limits_come_before_reservations() {
         a_queue_with_tenants_gives_claims(&fixture.on("q2")).await;
         a_paused_queue_gives_nothing_and_takes_back_what_is_out(&fixture.on("q3")).await;
         no_reservation_is_more_than_a_share(&fixture.on("q4")).await;
+    })
+    .await;
+}
+
+/// Jobs count against a limit that they name from when it is set, and these were taken before.
+#[tokio::test]
+async fn reserved_jobs_that_name_a_limit_end_even_if_it_is_set_meanwhile() {
+    everywhere(async |fixture| {
+        let gpu = LimitName::new("gpu").expect("a limit");
+        for is_set in [false, true] {
+            let mut jids = Vec::new();
+            for _ in 0..3 {
+                jids.push(fixture.submit(fixture.job().limit(&gpu)).await);
+            }
+            let jobs = take(&fixture, 1, 10).await;
+            assert_eq!(jobs.len(), 3);
+            if is_set {
+                let rate = Some(Rate { max: 1, per_ms: 60_000 });
+                let named = NamedLimit { concurrency: Some(1), rate };
+                let named = [("gpu".to_owned(), named)].into();
+                limit(&fixture, Limits { named, ..Limits::default() }).await;
+            }
+            assert_eq!(complete_all(&fixture, 1, &jobs).await, [Verdict::Ok; 3], "{is_set}");
+            for jid in &jids {
+                assert_eq!(fixture.status(jid).await, Status::Completed);
+            }
+        }
     })
     .await;
 }
