@@ -271,7 +271,7 @@ impl Runner {
                 "parent" | "duplicate" => {
                     assert_eq!(stored[name], json!(self.jid(wanted).as_str()), "{step}");
                 }
-                _ => assert_eq!(&stored[name], wanted, "{name} of {step}"),
+                _ => assert_eq!(&stored[name], wanted, "{name} of {step}: {stored:?}"),
             }
         }
         Ok(())

@@ -186,11 +186,12 @@ async fn send_heartbeat(
     info: &WorkerInfo,
     orphans: &mut HashSet<String>,
 ) -> Result<(), Error> {
-    let known_before = shared.registry.jids();
+    let known_before = shared.registry.attempts();
     let calls_before = shared.registry.calls();
     let kept = shared.hive.heartbeat(&shared.queue, &shared.worker, care.lock, Some(info)).await?;
-    for jid in known_before.iter().filter(|jid| !kept.contains(*jid)) {
-        shared.registry.stop(jid, None, why_gone(shared, jid).await);
+    // An attempt that ended meanwhile is gone too, and the next one of the same job may run by now.
+    for (jid, attempt) in known_before.iter().filter(|(jid, _)| !kept.contains(jid)) {
+        shared.registry.stop(jid, Some(*attempt), why_gone(shared, jid).await);
     }
     let unknown: HashSet<String> =
         kept.into_iter().filter(|jid| !shared.registry.knows(jid)).collect();
@@ -253,9 +254,9 @@ pub(super) async fn follow_orders(shared: &Shared, shares_queue: bool) {
 
 /// Stops the jobs that were canceled while nobody listened.
 async fn stop_canceled(shared: &Shared) {
-    for jid in shared.registry.jids() {
+    for (jid, attempt) in shared.registry.attempts() {
         if why_gone(shared, &jid).await == Stop::Canceled {
-            shared.registry.stop(&jid, None, Stop::Canceled);
+            shared.registry.stop(&jid, Some(attempt), Stop::Canceled);
         }
     }
 }

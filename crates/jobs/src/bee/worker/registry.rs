@@ -51,11 +51,13 @@ impl Registry {
         self.running.lock().contains(jid)
     }
 
-    /// The jobs that the store knows to run.
-    pub(super) fn jids(&self) -> HashSet<String> {
+    /// The jobs that the store knows to run, each with its attempt.
+    pub(super) fn attempts(&self) -> Vec<(String, u64)> {
         let running = self.running.lock();
         let seen = running.iter().filter(|ByJid(context)| context.is_seen_running());
-        seen.map(|ByJid(context)| context.job().jid().to_owned()).collect()
+        let job =
+            |ByJid(context): &ByJid| (context.job().jid().to_owned(), context.job().attempts());
+        seen.map(job).collect()
     }
 
     /// Stops a job, in this attempt if one is named.
