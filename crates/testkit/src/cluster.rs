@@ -11,7 +11,7 @@ use std::time::Duration;
 use nodes::{NodeLine, parse_nodes};
 
 use crate::server::{RedisServer, info_field};
-use crate::wait::{wait_for, wait_until};
+use crate::wait::{wait_for, wait_until, wait_until_async};
 
 const MASTERS: usize = 3;
 const SLOTS: u16 = 16_384;
@@ -100,6 +100,36 @@ impl RedisCluster {
     /// the target, and clients meet `ASK` and `TRYAGAIN`.
     pub fn begin_slot_move(&self, slot: u16, to: usize) -> SlotMove<'_> {
         SlotMove::begin(self, slot, self.owner(slot), to)
+    }
+
+    /// Makes a call while every second key of the slot of `key` has moved to another master. The call must be refused until
+    /// the others have followed, and change nothing before; returns its outcome.
+    pub async fn call_in_moving_slot<T: Send + 'static>(
+        &self,
+        key: &str,
+        call: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        let slot = self.key_slot(key);
+        let from = self.owner(slot);
+        let to = (from + 1) % MASTERS;
+        let slot_move = self.begin_slot_move(slot, to);
+        let keys = self.keys_in_slot(slot, from);
+        assert!(keys.len() > 1, "a slot with {keys:?} is never on both sides");
+        keys.iter().step_by(2).for_each(|key| slot_move.move_key(key));
+        let held = || [from, to].map(|node| self.keys_in_slot(slot, node));
+        let refusals = || -> u64 {
+            let codes = ["TRYAGAIN", "ASK", "ERR"];
+            codes.iter().map(|code| self.refusals(code, from) + self.refusals(code, to)).sum()
+        };
+        let (held_before, refused_before) = (held(), refusals());
+        let call = tokio::spawn(call);
+        let is_refused = async || refusals() > refused_before || call.is_finished();
+        wait_until_async("the call to be refused", is_refused).await;
+        assert!(!call.is_finished(), "the call was made while its keys were moving");
+        assert_eq!(held(), held_before, "the refused call has changed keys");
+        slot_move.move_keys();
+        slot_move.finish();
+        call.await.expect("the call")
     }
 
     /// Lets the replica of a master take over in good order, and returns the new master's index.

@@ -5,6 +5,7 @@ mod any_order;
 mod build;
 mod deleting;
 mod intake;
+mod moving;
 mod results;
 mod rig;
 mod rules;

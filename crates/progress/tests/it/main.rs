@@ -12,6 +12,7 @@ mod keys;
 mod kills;
 mod listing;
 mod model;
+mod moving;
 mod outages;
 mod overview;
 mod quotas;
