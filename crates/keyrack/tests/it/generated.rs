@@ -51,39 +51,61 @@ fn token(dir: &Path, serve: &Serve, options: &str) -> String {
     run.stdout.trim().to_owned()
 }
 
+/// Sends requests that schemathesis thinks up, and looks at the responses.
+fn send_generated(dir: &Path, serve: &Serve, caller: &str, token: Option<&str>) {
+    let seed = std::env::var("KEYRACK_SEED").unwrap_or_else(|_| "20".into());
+    let mut command = tool("api/bin/st");
+    command.current_dir(dir).arg("run").arg(description());
+    command.args(["--url", &format!("http://{}", serve.http()), "--checks", CHECKS]);
+    command.args(["--max-examples", REQUESTS_EACH, "--seed", &seed, "--workers", "2"]);
+    command.args(["--exclude-path-regex", STREAMS, "--suppress-health-check", "all"]);
+    command.args(["--phases", "fuzzing", "--warnings", "off", "--no-color"]);
+    if let Some(token) = token {
+        command.args(["--header", &format!("Authorization: Bearer {token}")]);
+    }
+    let run = Run::of(command);
+    let told = format!("{caller}, KEYRACK_SEED={seed}:\n{}\n{}", run.stdout, run.stderr);
+    assert_eq!(run.code, Some(0), "{told}");
+    assert!(serve.get("/livez").0.starts_with("HTTP/1.1 200"));
+}
+
 #[test]
 fn requests_that_nobody_thought_of_get_answers_that_are_described() {
     let dir = TempDir::new().expect("a folder");
     let (serve, jwt) = serve(dir.path(), "--auth required");
+    let token = |options: &str| Some(token(dir.path(), &serve, options));
     let callers = [
         ("nobody", None),
-        ("own", Some(token(dir.path(), &serve, "--own"))),
+        ("own", token("--own")),
         ("signed in", Some(jwt)),
-        ("viewer", Some(token(dir.path(), &serve, "--role viewer"))),
-        ("operator", Some(token(dir.path(), &serve, "--role operator"))),
-        ("admin", Some(token(dir.path(), &serve, "--role admin"))),
+        ("viewer", token("--role viewer")),
+        ("operator", token("--role operator")),
+        ("admin", token("--role admin")),
     ];
-    let seed = std::env::var("KEYRACK_SEED").unwrap_or_else(|_| "20".into());
     for (caller, token) in callers {
-        let mut command = tool("api/bin/st");
-        command.current_dir(dir.path()).arg("run").arg(description());
-        command.args(["--url", &format!("http://{}", serve.http()), "--checks", CHECKS]);
-        command.args(["--max-examples", REQUESTS_EACH, "--seed", &seed, "--workers", "2"]);
-        command.args(["--exclude-path-regex", STREAMS, "--suppress-health-check", "all"]);
-        command.args(["--phases", "fuzzing", "--warnings", "off", "--no-color"]);
-        if let Some(token) = &token {
-            command.args(["--header", &format!("Authorization: Bearer {token}")]);
-        }
-        let run = Run::of(command);
-        assert_eq!(
-            run.code,
-            Some(0),
-            "{caller}, KEYRACK_SEED={seed}:\n{}\n{}",
-            run.stdout,
-            run.stderr
-        );
+        send_generated(dir.path(), &serve, caller, token.as_deref());
     }
-    assert!(serve.get("/livez").0.starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn generated_requests_to_a_read_only_server_get_answers_that_are_described() {
+    let dir = TempDir::new().expect("a folder");
+    let admin = {
+        let (writable, _) = serve(dir.path(), "--auth required");
+        token(dir.path(), &writable, "--role admin")
+    };
+    let serve = Serve::start_with(dir.path(), "--auth required --read-only", &[]);
+    let keys = |serve: &Serve| -> Vec<String> {
+        let mut keys: Vec<String> =
+            redis::cmd("KEYS").arg("*").query(&mut serve.redis()).expect("an answer");
+        keys.sort();
+        keys
+    };
+    let before = keys(&serve);
+    send_generated(dir.path(), &serve, "read-only", Some(&admin));
+    let after = keys(&serve);
+    let new: Vec<&String> = after.iter().filter(|key| !before.contains(key)).collect();
+    assert!(new.is_empty(), "a read-only server wrote {new:?}");
 }
 
 #[test]

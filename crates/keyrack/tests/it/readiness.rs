@@ -163,6 +163,29 @@ fn readiness_is_red_while_the_store_takes_no_writes() {
 }
 
 #[test]
+fn readiness_is_red_while_a_script_blocks_the_store() {
+    let (dir, server) = (folder(), RedisServer::start());
+    let ask = |words: &[&str]| {
+        let mut cmd = redis::cmd(words[0]);
+        cmd.arg(&words[1..]).exec(&mut server.connection())
+    };
+    ask(&["CONFIG", "SET", "busy-reply-threshold", "200"]).expect("set");
+    let serve = Serve::start_with(dir.path(), &format!("--store {}", server.url()), &[]);
+    assert!(serve.get("/readyz").0.starts_with("HTTP/1.1 200 "));
+    let mut runner = server.connection();
+    let script = std::thread::spawn(move || {
+        redis::cmd("EVAL").arg("while true do end").arg(0).exec(&mut runner)
+    });
+    wait_until("readiness to be red", || serve.get("/readyz").0.starts_with("HTTP/1.1 503 "));
+    assert!(serve.get("/livez").0.starts_with("HTTP/1.1 200 "));
+    assert!(serve.get("/metrics").1.contains("keyrack_store_up 0\n"));
+    wait_until("the script to be killed", || ask(&["SCRIPT", "KILL"]).is_ok());
+    script.join().expect("no panic").expect_err("the script was killed");
+    wait_until("readiness to be green", || serve.get("/readyz").0.starts_with("HTTP/1.1 200 "));
+    assert!(serve.get("/metrics").1.contains("keyrack_store_up 1\n"));
+}
+
+#[test]
 fn health_asks_the_server_of_its_settings() {
     let (dir, port) = (folder(), Port::lease());
     let health = || {

@@ -275,13 +275,18 @@ fn timings_that_are_none_are_refused() {
     assert!(run.failure().0.contains("there are no timings \"slow\""), "{run:?}");
 }
 
-#[test]
-fn half_sent_requests_stop_neither_health_checks_nor_redis_clients() {
+/// Lets this process open as many files as the system allows, for the clients of a test.
+fn open_many_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
 
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     setrlimit(Resource::Nofile, limit).expect("files for the clients");
+}
+
+#[test]
+fn half_sent_requests_stop_neither_health_checks_nor_redis_clients() {
+    open_many_files();
     let dir = folder();
     let serve = Serve::start_with_files(dir.path(), 1024);
     let mut half_sent = Vec::new();
@@ -298,6 +303,36 @@ fn half_sent_requests_stop_neither_health_checks_nor_redis_clients() {
     redis::cmd("BGREWRITEAOF").exec(&mut redis).expect("files for the log");
     drop(half_sent);
     assert!(serve.get("/livez").0.starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn idle_redis_clients_leave_files_for_health_checks_and_the_log() {
+    open_many_files();
+    let dir = folder();
+    let serve = Serve::start_with_files(dir.path(), 1024);
+    let mut redis = serve.redis();
+    let mut idle = Vec::new();
+    for _ in 0..1_015 {
+        let mut stream = TcpStream::connect(serve.resp()).expect("the RESP port answers");
+        // A client that was refused may be gone already.
+        let _ = stream.write_all(b"*2\r\n$4\r\nECHO\r\n");
+        idle.push(stream);
+    }
+    let mut refusal = String::new();
+    let _ = idle.last_mut().expect("a client").read_to_string(&mut refusal);
+    assert_eq!(refusal, "-ERR max number of clients reached\r\n");
+    for path in ["/livez", "/readyz", "/api/1/queues"] {
+        assert!(serve.get(path).0.starts_with("HTTP/1.1 200 "), "{path}");
+    }
+    redis::cmd("SET").arg("k").arg(1).exec(&mut redis).expect("acknowledged");
+    redis::cmd("BGREWRITEAOF").exec(&mut redis).expect("files for the log");
+    drop(idle);
+    wait_until("a new client to be let in", || {
+        let mut stream = TcpStream::connect(serve.resp()).expect("the RESP port answers");
+        let _ = stream.write_all(b"PING\r\n");
+        let mut answer = [0; 7];
+        stream.read_exact(&mut answer).is_ok() && &answer == b"+PONG\r\n"
+    });
 }
 
 /// Makes a certificate that nobody vouches for, and its key.

@@ -1,6 +1,6 @@
 //! What a command is given, and what is made of its end.
 
-use keyrack_testkit::wait_for;
+use keyrack_testkit::{wait_for, wait_until};
 use serde_json::json;
 
 use crate::{program::Run, world::World};
@@ -112,6 +112,18 @@ fn unique_leaves_out_jobs_with_the_data_of_an_earlier_one() {
     assert_eq!(world.status(&first), "completed");
     assert_eq!(world.job(&second)["duplicate"], json!(first));
     assert_eq!(world.status(&other), "completed");
+}
+
+#[test]
+fn unique_asks_again_at_once_after_a_claim_that_brought_only_duplicates() {
+    let world = World::new();
+    let (equal, other) = (vec!["{\"data\":[1]}\n"; 200].concat(), "{\"data\":[2]}\n");
+    std::fs::write(world.path("jobs"), equal + other).expect("written");
+    assert_eq!(world.run("jobs submit q --many jobs").code, Some(0));
+    // A worker that waited for its next look after each of them would be at it for minutes.
+    let work = world.work("--unique", "true");
+    wait_until("the last job to run", || work.words().matches("] completed in ").count() == 2);
+    assert_eq!(world.json("jobs stats q")["waiting"], 0, "{}", work.words());
 }
 
 #[test]
