@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, value::RawValue};
 use tokio::task::JoinSet;
 
-pub(super) use self::check::check_time;
+pub(super) use self::check::{check_time, check_ttl};
 use self::{
     batch::{Answer, Batch, Calls, take},
     traced::SubmitSpans,
@@ -172,7 +172,7 @@ impl Submission {
         self
     }
 
-    /// 10 runs next, 0 in order of submission, negative later. More counts as 10.
+    /// 10 runs next, 0 in order of submission, negative later. A job with more than 10 is refused when it is submitted.
     pub fn priority(mut self, priority: f64) -> Self {
         self.options.priority = priority;
         self

@@ -151,8 +151,8 @@ async fn one_tenant_and_one_named_limit_are_set_by_forms() {
     assert_eq!(limits["paused_tenants"], json!(["acme"]));
     assert_eq!(limits["named"], json!({"gpu": {"concurrency": 1, "rate": null}}));
     for (path, form, expected) in [
-        ("tenant", "name=acme&weight=101", "tenant_weights: 101; give 1 to 100"),
-        ("tenant", "name=acme&concurrency=0", "tenants: 0; give at least 1"),
+        ("tenant", "name=acme&weight=101", "tenant_weights: 101 for &#34;acme&#34;; give 1 to 100"),
+        ("tenant", "name=acme&concurrency=0", "tenants: 0 for &#34;acme&#34;; give at least 1"),
         ("tenant", "name=+&weight=2", "name: it is empty"),
         ("named-limit", "name=gpu&rate_max=1", "give both numbers"),
         ("named-limit", "name=gpu&concurrency=0", "named.concurrency: 0"),
