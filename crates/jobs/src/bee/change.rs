@@ -295,9 +295,13 @@ impl Hive {
             check_group(&from, to)?;
         }
         let before = job.options();
-        let options = change.new_options(&before, now_ms)?;
-        let options = if options == before { String::new() } else { options.to_json() };
+        let mut options = change.new_options(&before, now_ms)?;
         let data = change.new_data()?.filter(|data| data != job.data()).unwrap_or_default();
+        if !data.is_empty() {
+            // It no longer stands for submissions with its old arguments.
+            options.unique = options.unique.filter(|unique| !unique.is_by_args());
+        }
+        let options = if options == before { String::new() } else { options.to_json() };
         let due = change.due(now_ms);
         let start_by = match change.start_within {
             None => String::new(),

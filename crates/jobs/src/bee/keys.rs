@@ -148,7 +148,8 @@ keys! {
             /// Priority, delay, dependencies, retries and ttl; times in milliseconds. keyrack also writes, for jobs that have them:
             /// `failedTtl`; `backoff` (`fixed`, `linear` or `exponential`) with `retryDelayMax` and `retryJitter`, the share of
             /// a wait that is left to chance; `ownRetries`, that `retries` is not its queue's to say; `timeout` of an attempt;
-            /// `startBy`, the unix time by which it has to start; `traceparent` and `tracestate`, the span that submitted it, as W3C
+            /// `startBy`, the unix time by which it has to start; `unique`, which other submissions the job stands for and how long,
+            /// as its own said; `traceparent` and `tracestate`, the span that submitted it, as W3C
             /// has them; `metadata`, texts by name that its submitter wants to be known.
             options: Json(&OPTIONS),
             /// The worker that took it last; empty before the first.

@@ -370,6 +370,8 @@ impl Submission {
         let data = self.stored_data()?;
         self.options.dependencies = self.dependencies.iter().map(ToString::to_string).collect();
         self.options.start_by = self.start_within_ms.map(|within| now_ms + within);
+        // Not in the digest, which has it anyway.
+        self.options.unique = self.unique.as_ref().map(UniqueRequest::from);
         if let Some(trace) = &self.trace {
             // Not in the digest: a request that is sent again may well be another span.
             self.options.traceparent = Some(trace.traceparent());

@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((job.jid.as_str(), job.tags.as_str()), ("j", r#"["t"]"#));
         assert_eq!(
             job.options,
-            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11,"backoff":"exponential","retryDelayMax":70,"retryJitter":0.5,"timeout":13,"startBy":1000017,"limits":["gpu","api.example.com"]}"#
+            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11,"backoff":"exponential","retryDelayMax":70,"retryJitter":0.5,"timeout":13,"startBy":1000017,"limits":["gpu","api.example.com"],"unique":{"key":"k","for":19}}"#
         );
         let rest: serde_json::Value = serde_json::from_str(&job.rest).expect("JSON");
         assert_eq!((&rest["parent"], &rest["tenant"]), (&"p".into(), &"acme".into()));
