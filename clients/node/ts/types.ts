@@ -72,6 +72,17 @@ export interface StoredJob {
   tags: string[];
   tenant: string | null;
   parent: string | null;
+  /** Which other submissions the job stands for, as its own said, with all defaults; times in milliseconds. */
+  unique: {
+    key?: string;
+    by?: "id" | "args";
+    until?: "started" | "ended";
+    for?: number;
+    debounce?: number;
+    debounceMax?: number;
+    throttle?: number;
+    fold?: boolean;
+  } | null;
   hash: string | null;
   duplicate: string | null;
   result: unknown;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use keyrack_jobs::bee::{Job, Progress, Status};
+use keyrack_jobs::bee::{Job, Progress, Status, UniqueRequest};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::{
@@ -53,6 +53,9 @@ struct JobSchema {
     tenant: Option<String>,
     /// The job that submitted it.
     parent: Option<String>,
+    /// Which other submissions this job stands for: what they have in common and for how long, as `unique` said when it was
+    /// submitted, with all defaults filled in. Null if it was submitted without.
+    unique: Option<UniqueRequest>,
     /// The text that is equal for its duplicates.
     hash: Option<String>,
     /// The job that it is a duplicate of.
@@ -86,6 +89,7 @@ impl ToSchema for JobView {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((Status::name().into_owned(), Status::schema()));
         schemas.push((Progress::name().into_owned(), Progress::schema()));
+        schemas.push((UniqueRequest::name().into_owned(), UniqueRequest::schema()));
         JobSchema::schemas(schemas);
     }
 }

@@ -275,7 +275,7 @@ async fn settle_one(
     };
     let worker = worker_id(&app, Some(worker), &queue).await?;
     let outcome = Outcome { jid: jid.to_string(), attempt, options: None, end, told: None };
-    wire::check_times(&outcome)?;
+    outcome.check_times()?;
     let claim = Claim { queue, worker, max: 0, lock: Care::KEYRACK.lock };
     let (verdicts, _) = jobs.waiters.settle(vec![outcome.clone()], &claim).await?;
     let (verdict, worker) = (verdicts.first().copied().unwrap_or(Verdict::Gone), claim.worker);

@@ -183,6 +183,8 @@ fn facts(job: &Job, now: u64, zone: &Zone) -> Vec<(&'static str, String)> {
     add("Worker", Some(job.worker()));
     add("Tenant", job.tenant());
     add("Preferred host", options.preferred_hostname.as_deref());
+    let unique = job.unique().map(|unique| unique.in_words(format::duration_ms));
+    add("Stands for", unique.as_deref());
     add("Hash", job.hash());
     facts.push(("Priority", options.priority.to_string()));
     if let Some(Progress { value, message, at, attempt }) = job.progress() {

@@ -74,7 +74,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
         return Ok(Duration::ZERO);
     }
     if text.starts_with('-') {
-        return Err("less than 0; give a length of time from now on".into());
+        return Err("less than 0; give a length of time such as 5s".into());
     }
     let mut rest = text;
     let mut total_ms: u64 = 0;
@@ -91,7 +91,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     }
     match Duration::from_millis(total_ms) {
         _ if text.is_empty() => Err(wrong()),
-        length if length > MAX => Err("more than ten years".into()),
+        length if length > MAX => Err("more than ten years; give at most 3650d".into()),
         length => Ok(length),
     }
 }
@@ -102,7 +102,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 /// A sentence that says what to write instead.
 pub fn parse_positive(text: &str) -> Result<Duration, String> {
     match parse(text)? {
-        Duration::ZERO => Err("give more than 0".into()),
+        Duration::ZERO => Err("no time at all; give more than 0, such as 5s".into()),
         length => Ok(length),
     }
 }

@@ -12,6 +12,9 @@ pub enum Error {
     Part(#[from] PartError),
 
     #[error("{field}: {reason}")]
+    Name { field: &'static str, reason: PartError },
+
+    #[error("{field}: {reason}")]
     Invalid { field: &'static str, reason: String },
 
     #[error("there is no job \"{jid}\"; it may have expired")]
@@ -51,6 +54,11 @@ impl Error {
         Error::Invalid { field, reason: reason.into() }
     }
 
+    /// A name that a field has, unless it cannot stand in a key.
+    pub(crate) fn named<T>(field: &'static str, name: Result<T, PartError>) -> Result<T, Error> {
+        name.map_err(|reason| Error::Name { field, reason })
+    }
+
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Store(error) if error.is_transient())
@@ -63,6 +71,7 @@ impl ServiceError for Error {
 
         match self {
             Error::Part(_) => ErrorInfo::BAD_NAME,
+            Error::Name { field, .. } => ErrorInfo { field: Some(field), ..ErrorInfo::BAD_NAME },
             Error::Invalid { field, .. } => ErrorInfo::invalid(field),
             Error::NoSuchJob { .. } => {
                 ErrorInfo::new(NotFound, "job_not_found", "there is no such job")

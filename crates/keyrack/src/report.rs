@@ -183,7 +183,8 @@ mod tests {
         let part = jobs::bee::keys::QueueName::new("").expect_err("an empty name");
         let lost = store::Error::Unreachable { target: name(), reason: name() };
         for (error, exit) in [
-            (Error::Part(part), Exit::Usage),
+            (Error::Part(part.clone()), Exit::Usage),
+            (Error::Name { field: "tenant", reason: part }, Exit::Usage),
             (Error::Invalid { field: "delay", reason: name() }, Exit::Usage),
             (Error::NoSuchJob { jid: name() }, Exit::NotFound),
             (Error::NoSuchQueue { queue: name(), similar: None }, Exit::NotFound),

@@ -7,7 +7,7 @@
 //!
 //! In reading order: [`RedisServer`] is one server; [`RedisCluster`] and [`Sentinel`] are made of
 //! several; [`FaultProxy`] stands between a client and any of them, and so does [`ReplyProxy`], which answers with errors; [`old_server`] is one nobody should use; [`S3Server`] keeps files; [`Process`], [`Port`] and the
-//! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store; [`Browser`] looks at pages; [`Exchange`] holds an answer against the description of the API.
+//! `wait_*` functions are what these are built from; [`on_every_store`] runs a test on each kind of store, and [`keyspace`] tells all that one holds; [`Browser`] looks at pages; [`Exchange`] holds an answer against the description of the API.
 //!
 //! ```
 //! let server = keyrack_testkit::RedisServer::start();
@@ -32,6 +32,8 @@ mod s3;
 
 mod stores;
 
+mod keyspace;
+
 pub mod clients;
 
 mod browser;
@@ -47,6 +49,7 @@ mod wait;
 pub use browser::{Browser, Element};
 pub use cluster::{RedisCluster, SlotMove};
 pub use conforms::Exchange;
+pub use keyspace::keyspace;
 pub use old_redis::{OLD_VERSION, old_server};
 pub use port::Port;
 pub use process::Process;

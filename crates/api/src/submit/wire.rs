@@ -7,7 +7,7 @@ use keyrack_jobs::bee::{
     keys::{Hostname, Jid, LimitName, QueueName, Tag, Tenant},
 };
 use keyrack_keys::PartError;
-use keyrack_web::{Problem, error::bad_name};
+use keyrack_web::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -169,7 +169,7 @@ impl NewJob {
 }
 
 fn part<T>(field: &'static str, part: Result<T, PartError>) -> Result<T, Problem> {
-    part.map_err(|error| bad_name(&error).field(field))
+    part.map_err(|reason| keyrack_jobs::Error::Name { field, reason }.into())
 }
 
 /// A job that was submitted.

@@ -1,7 +1,7 @@
 //! Requests of workers, and the answers.
 
 use keyrack_jobs::bee::{
-    Blocked, Claimed, DELAY_MS_MAX, End, Failure, Outcome, Verdict, keys::WorkerId, record_wait,
+    Blocked, Claimed, End, Failure, Outcome, Verdict, keys::WorkerId, record_wait,
 };
 use keyrack_web::{Problem, error::invalid};
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ impl Settle {
         };
         let outcome =
             Outcome { jid: self.jid, attempt: self.attempt, options: None, end, told: None };
-        check_times(&outcome)?;
+        outcome.check_times()?;
         Ok(outcome)
     }
 
@@ -299,22 +299,6 @@ pub(crate) struct Settlement {
     pub(crate) jid: String,
     /// Whether the outcome was accepted; always `ok`, since others are answered with 404 or 409.
     pub(crate) verdict: Verdict,
-}
-
-/// Refuses invalid times, which the store would replace by its defaults.
-pub(crate) fn check_times(outcome: &Outcome) -> Result<(), Problem> {
-    let (field, ms) = match &outcome.end {
-        End::Completed { ttl_ms, .. } => ("ttl", ttl_ms.map(|ttl| ttl as f64)),
-        End::Failed(failure) => ("retryDelay", failure.retry_delay),
-        End::Snoozed { delay_ms } => ("delay", Some(*delay_ms)),
-        End::Released => return Ok(()),
-    };
-    match ms {
-        Some(ms) if !(0.0..=DELAY_MS_MAX).contains(&ms) => {
-            Err(invalid(field, format!("{ms}; give 0 to {DELAY_MS_MAX} milliseconds")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A result as it is stored: without the white space between its parts.

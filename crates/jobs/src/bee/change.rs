@@ -123,15 +123,29 @@ impl Change {
             return Err(Error::invalid("delay", reason));
         }
         if let Some(queue) = &self.queue {
-            QueueName::new(queue.as_str())?;
+            Error::named("queue", QueueName::new(queue.as_str()))?;
         }
         if let Some(Some(host)) = &self.preferred_hostname {
-            Hostname::new(host.as_str())?;
+            Error::named("preferredHostname", Hostname::new(host.as_str()))?;
         }
         self.new_data()?;
         // A job that is to be changed may have a shorter first wait than most.
         let shortest = Options { retry_delay: 0.0, ..Options::default() };
         self.new_options(&shortest, 0).map(drop)
+    }
+
+    /// Whether its time is near enough. One that is over is now.
+    fn check_at(&self, now_ms: u64) -> Result<(), Error> {
+        let latest = now_ms.saturating_add(DELAY_MS_MAX as u64);
+        match self.at {
+            Some(at) if at > latest => {
+                let reason = format!(
+                    "{at}, in unix milliseconds; give at most {latest}, {DELAY_MS_MAX} ms from now"
+                );
+                Err(Error::invalid("at", reason))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether nothing is asked for.
@@ -239,6 +253,7 @@ impl Hive {
     /// The queue that jobs are to be moved to, if they are. It has to be there: a misspelt name would hide them.
     pub(super) async fn target_of(&self, change: &Change) -> Result<Option<QueueName>, Error> {
         change.check()?;
+        change.check_at(self.now_ms())?;
         let Some(queue) = &change.queue else { return Ok(None) };
         let queue = QueueName::new(queue.as_str())?;
         self.check_queue(&queue).await?;
@@ -280,9 +295,13 @@ impl Hive {
             check_group(&from, to)?;
         }
         let before = job.options();
-        let options = change.new_options(&before, now_ms)?;
-        let options = if options == before { String::new() } else { options.to_json() };
+        let mut options = change.new_options(&before, now_ms)?;
         let data = change.new_data()?.filter(|data| data != job.data()).unwrap_or_default();
+        if !data.is_empty() {
+            // It no longer stands for submissions with its old arguments.
+            options.unique = options.unique.filter(|unique| !unique.is_by_args());
+        }
+        let options = if options == before { String::new() } else { options.to_json() };
         let due = change.due(now_ms);
         let start_by = match change.start_within {
             None => String::new(),
@@ -401,7 +420,7 @@ mod tests {
             (r#"{"startWithin": 0}"#, "startWithin: 0 ms; give 1 to"),
             (r#"{"retryJitter": 2}"#, "retryJitter: 2; give"),
             (r#"{"data": {"a": 1}}"#, "data: not a JSON list"),
-            (r#"{"ttl": 99999999999999}"#, "ttl: more than"),
+            (r#"{"ttl": 99999999999999}"#, "ttl: 99999999999999 ms; give 0 to"),
             (r#"{"tenant": "acme"}"#, "unknown field `tenant`"),
         ] {
             let refused = change(text).expect_err(text);

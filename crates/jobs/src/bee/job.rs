@@ -16,6 +16,7 @@ use super::{
     json_compat,
     keys::{Jid, QueueName, WorkerId},
     progress::Progress,
+    submit::UniqueRequest,
 };
 
 /// The fields of a job, in the order in which the scripts return them.
@@ -254,6 +255,15 @@ impl Job {
         }
         let Options { traceparent, tracestate, .. } = self.options();
         TraceContext::from_headers(&traceparent?, tracestate.as_deref())
+    }
+
+    /// Which other submissions are for it, if it was submitted so: as its own submission said, with nothing left to a default.
+    pub fn unique(&self) -> Option<UniqueRequest> {
+        // Few are, and reading JSON for each would be felt.
+        if !self.options_json().contains("\"unique\":") {
+            return None;
+        }
+        self.options().unique
     }
 
     /// Whether its end lets no other start. When the job of a tenant ends, or one that names limits, the next of these is let in,

@@ -3,55 +3,25 @@
 //! Times are unix milliseconds. Jobs of one group may depend on each other, share tags and have each other as
 //! parents, so on a cluster a group lives in one slot; its name is not part of any key.
 
+mod parts;
+mod places;
 mod shapes;
 
 use keyrack_keys::declare::*;
 
-use self::shapes::{
-    ERROR_GROUP, ERROR_MUTE, EVENT, HISTORY, JOB_END, LOG, LOG_NOTE, OPTIONS, ORDER, PROGRESS,
-    RECORD, SLOWEST, UNIQUE, WORKER,
+pub use self::parts::*;
+use self::{
+    places::{LISTED, STATUSES},
+    shapes::{
+        ERROR_GROUP, ERROR_MUTE, EVENT, HISTORY, JOB_END, LOG, LOG_NOTE, OPTIONS, ORDER, PROGRESS,
+        RECORD, SLOWEST, UNIQUE, WORKER,
+    },
 };
-
-parts! {
-    /// Queues whose jobs may know each other: the unit that lives in one cluster slot.
-    text Group;
-    /// The name of a queue.
-    text QueueName;
-    // The words would make `bee:s:<parent>:children` look like another key.
-    /// A job's id: a UUID, or any other unique text.
-    text Jid except ["tags", "dependencies"];
-    /// A worker: `HOSTNAME:PID:UNIQUE_HIVE_ID:QUEUE_NAME:UNIQUE_ID`, where Node workers leave out the last.
-    colons WorkerId 4;
-    /// A word by which jobs are found.
-    text Tag;
-    /// What two jobs have in common when one is a duplicate of the other.
-    text JobHash;
-    /// The host on which a job prefers to run.
-    text Hostname;
-    /// On whose behalf a job runs: the tenants of a queue take turns.
-    text Tenant;
-    /// A limit that jobs name: for what they share, such as the host that they call.
-    text LimitName;
-    /// The time of a rate limit, in milliseconds.
-    number RateMs 1..=86_400_000;
-}
 
 /// The id of a job that must exist.
 const JOB: Encoding = Refers(&job::FAMILY);
 /// The id of a job that may be gone by now.
 const PAST_JOB: Encoding = Id(&Jid::KIND);
-
-const STATUSES: &[&str] = &[
-    "new",
-    "queued",
-    "running",
-    "completed",
-    "duplicate",
-    "canceled",
-    "failed",
-    "expired",
-    "retried",
-];
 
 /// For how long a group of failures is kept after the last.
 const ERRORS_KEPT_S: u64 = 30 * 86_400;
@@ -62,37 +32,6 @@ pub(super) const ERROR_MUTE_S_MAX: u64 = 366 * 86_400;
 const RECORDED_S: u64 = 90 * 86_400;
 /// A key of records lives so much longer than the last of them.
 const RECORDS_SPARE_S: u64 = 7_200;
-
-/// Jobs that wait to run are named by one of these.
-const WAITING_BY: &[By] = &[
-    By::Entry(|| &queue::FAMILY),
-    By::Entry(|| &delayed::FAMILY),
-    By::Entry(|| &waiting::FAMILY),
-    By::Entry(|| &parked::FAMILY),
-    By::Key(|| &dependencies::FAMILY),
-    By::Entry(|| &reserved::FAMILY),
-];
-
-const RUNNING_BY: &[By] = &[By::Entry(|| &locks::FAMILY)];
-const ENDED_BY: &[By] = &[By::Entry(|| &expires::FAMILY)];
-const FAILED_BY: &[By] = &[By::Entry(|| &failed::FAMILY)];
-
-/// Where a job is, by its status. What no list names is never run or removed.
-const LISTED: &[Listed] = &[
-    listed(&["new", "queued", "retried"], WAITING_BY),
-    listed(&["running"], RUNNING_BY),
-    unless_expiring(&["completed", "failed"], ENDED_BY),
-    unless_expiring(&["failed"], FAILED_BY),
-    unless_expiring(&["canceled", "expired"], &[]),
-];
-
-const fn listed(words: &'static [&'static str], by: &'static [By]) -> Listed {
-    Listed { field: "status", words, by, unless_expiring: false }
-}
-
-const fn unless_expiring(words: &'static [&'static str], by: &'static [By]) -> Listed {
-    Listed { field: "status", words, by, unless_expiring: true }
-}
 
 keys! {
     owner = "jobs.bee", origin = Document(&["003"]);
@@ -148,7 +87,8 @@ keys! {
             /// Priority, delay, dependencies, retries and ttl; times in milliseconds. keyrack also writes, for jobs that have them:
             /// `failedTtl`; `backoff` (`fixed`, `linear` or `exponential`) with `retryDelayMax` and `retryJitter`, the share of
             /// a wait that is left to chance; `ownRetries`, that `retries` is not its queue's to say; `timeout` of an attempt;
-            /// `startBy`, the unix time by which it has to start; `traceparent` and `tracestate`, the span that submitted it, as W3C
+            /// `startBy`, the unix time by which it has to start; `unique`, which other submissions the job stands for and how long,
+            /// as its own said; `traceparent` and `tracestate`, the span that submitted it, as W3C
             /// has them; `metadata`, texts by name that its submitter wants to be known.
             options: Json(&OPTIONS),
             /// The worker that took it last; empty before the first.

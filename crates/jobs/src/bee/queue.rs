@@ -10,7 +10,7 @@ use super::{
     hive::Hive,
     job::DEFAULT_RETRY_DELAY_MS,
     keys::{self, LimitName, QueueName, Tenant},
-    submit::{DELAY_MS_MAX, check_time},
+    submit::{check_time, check_ttl},
 };
 use crate::Error;
 
@@ -155,29 +155,14 @@ impl Limits {
         at_least_1("tenant_concurrency", self.tenant_concurrency)?;
         at_least_1("completed_max", self.completed_max)?;
         at_least_1("failed_max", self.failed_max)?;
-        if self.failed_ttl_ms.is_some_and(|ttl| ttl as f64 > DELAY_MS_MAX) {
-            let reason = format!("more than {DELAY_MS_MAX} milliseconds");
-            return Err(Error::invalid("failed_ttl_ms", reason));
-        }
+        check_ttl("failed_ttl_ms", self.failed_ttl_ms)?;
         if let Some(backoff) = &self.backoff {
             backoff.check(["backoff.delay_ms", "backoff.max_ms", "backoff.jitter"])?;
         }
         check_time("timeout_ms", self.timeout_ms)?;
         check_time("wait_target_ms", self.wait_target_ms)?;
-        check_rate(["rate.max", "rate.per_ms"], self.rate)?;
-        check_rate(["tenant_rate.max", "tenant_rate.per_ms"], self.tenant_rate)?;
-        for limit in self.tenants.values() {
-            at_least_1("tenants", Some(*limit))?;
-        }
-        for rate in self.tenant_rates.values() {
-            check_rate(["tenant_rates.max", "tenant_rates.per_ms"], Some(*rate))?;
-        }
-        for weight in self.tenant_weights.values() {
-            if !(1..=TENANT_WEIGHT_MAX).contains(weight) {
-                let reason = format!("{weight}; give 1 to {TENANT_WEIGHT_MAX}");
-                return Err(Error::invalid("tenant_weights", reason));
-            }
-        }
+        check_rate(["rate.max", "rate.per_ms"], "", self.rate)?;
+        check_rate(["tenant_rate.max", "tenant_rate.per_ms"], "", self.tenant_rate)?;
         self.check_tenants()?;
         self.check_named()
     }
@@ -189,13 +174,13 @@ impl Limits {
             return Err(Error::invalid("named", reason));
         }
         for (name, limit) in &self.named {
-            LimitName::new(name.as_str())?;
+            Error::named("named", LimitName::new(name.as_str()))?;
             if limit.concurrency == Some(0) {
                 let reason =
                     format!("0 for \"{name}\"; give at least 1, or leave it out for no limit");
                 return Err(Error::invalid("named.concurrency", reason));
             }
-            check_rate(["named.rate.max", "named.rate.per_ms"], limit.rate)?;
+            check_rate(["named.rate.max", "named.rate.per_ms"], name, limit.rate)?;
         }
         Ok(())
     }
@@ -214,7 +199,22 @@ impl Limits {
                 return Err(Error::invalid(field, reason));
             }
             for name in names {
-                Tenant::new(name.as_str())?;
+                Error::named(field, Tenant::new(name.as_str()))?;
+            }
+        }
+        for (name, limit) in self.tenants.iter().filter(|(_, limit)| **limit == 0) {
+            let reason = format!(
+                "{limit} for \"{name}\"; give at least 1, leave it out for no limit, or pause the tenant"
+            );
+            return Err(Error::invalid("tenants", reason));
+        }
+        for (name, rate) in &self.tenant_rates {
+            check_rate(["tenant_rates.max", "tenant_rates.per_ms"], name, Some(*rate))?;
+        }
+        for (name, weight) in &self.tenant_weights {
+            if !(1..=TENANT_WEIGHT_MAX).contains(weight) {
+                let reason = format!("{weight} for \"{name}\"; give 1 to {TENANT_WEIGHT_MAX}");
+                return Err(Error::invalid("tenant_weights", reason));
             }
         }
         Ok(())
@@ -288,15 +288,21 @@ fn of_names(settings: &BTreeMap<String, String>, name: &str) -> BTreeMap<String,
     own.collect()
 }
 
-/// `names` are what the caller calls the two numbers.
-fn check_rate([max, per_ms]: [&'static str; 2], rate: Option<Rate>) -> Result<(), Error> {
+/// The names are what the caller calls the two numbers, and who or what has the rate, if that is not the queue.
+fn check_rate(
+    [max, per_ms]: [&'static str; 2],
+    whose: &str,
+    rate: Option<Rate>,
+) -> Result<(), Error> {
     let Some(rate) = rate else { return Ok(()) };
+    let whose = if whose.is_empty() { String::new() } else { format!(" for \"{whose}\"") };
     if rate.max == 0 {
-        let reason = "0; give at least 1, leave it out for no limit, or pause the queue";
+        let reason =
+            format!("0{whose}; give at least 1, leave it out for no limit, or pause the queue");
         return Err(Error::invalid(max, reason));
     }
     if !(1..=RATE_MS_MAX).contains(&rate.per_ms) {
-        let reason = format!("{}; give 1 to {RATE_MS_MAX} milliseconds", rate.per_ms);
+        let reason = format!("{} ms{whose}; give 1 to {RATE_MS_MAX} milliseconds", rate.per_ms);
         return Err(Error::invalid(per_ms, reason));
     }
     Ok(())

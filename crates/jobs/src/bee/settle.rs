@@ -150,11 +150,29 @@ impl Outcome {
         self.options.as_deref().map_or(Ok(()), check_options)?;
         match &self.end {
             End::Completed { result, .. } => check_result(result),
-            End::Snoozed { delay_ms } if !(0.0..=DELAY_MS_MAX).contains(delay_ms) => {
-                let reason = format!("{delay_ms} ms; give 0 to {DELAY_MS_MAX} milliseconds");
-                Err(Error::invalid("delay", reason))
+            End::Snoozed { .. } => self.check_times(),
+            End::Failed(_) | End::Released => Ok(()),
+        }
+    }
+
+    /// Fails unless its times make sense. The store would replace most of those that do not by its defaults, so that a job of
+    /// a careless handler still ends; who can be told is better told.
+    ///
+    /// # Errors
+    /// What is wrong with them, by the name of the field.
+    pub fn check_times(&self) -> Result<(), Error> {
+        let (field, ms) = match &self.end {
+            End::Completed { ttl_ms, .. } => ("ttl", ttl_ms.map(|ttl| ttl as f64)),
+            End::Failed(failure) => ("retryDelay", failure.retry_delay),
+            End::Snoozed { delay_ms } => ("delay", Some(*delay_ms)),
+            End::Released => return Ok(()),
+        };
+        match ms {
+            Some(ms) if !(0.0..=DELAY_MS_MAX).contains(&ms) => {
+                let reason = format!("{ms} ms; give 0 to {DELAY_MS_MAX} milliseconds");
+                Err(Error::invalid(field, reason))
             }
-            End::Failed(_) | End::Snoozed { .. } | End::Released => Ok(()),
+            _ => Ok(()),
         }
     }
 }

@@ -245,8 +245,10 @@ pub enum ScheduleError {
     )]
     Needs { unit: &'static str, missing: &'static str },
 
-    #[error("none of its \"months\" has any of its \"days_of_month\", so it would never run")]
-    NoSuchDay,
+    #[error(
+        "\"days_of_month\" begins with \"{day}\", which none of its \"months\" has, so it would never run; use a day that one of them has"
+    )]
+    NoSuchDay { day: u8 },
 
     #[error("the cron expression \"{expression}\" is not valid: {reason}")]
     Cron { expression: String, reason: String },
@@ -275,7 +277,7 @@ impl ScheduleError {
             | ScheduleError::OutOfRange { unit, .. }
             | ScheduleError::NotAscending { unit }
             | ScheduleError::Needs { unit, .. } => Some(unit),
-            ScheduleError::BothDays | ScheduleError::NoSuchDay => Some("days_of_month"),
+            ScheduleError::BothDays | ScheduleError::NoSuchDay { .. } => Some("days_of_month"),
             ScheduleError::Cron { .. } | ScheduleError::NeverRuns { .. } => Some("cron"),
             ScheduleError::Every { .. } => Some("every"),
             ScheduleError::Moment { field, .. } => Some(field),

@@ -137,18 +137,17 @@ impl Interval {
                 return Err(ScheduleError::Needs { unit, missing });
             }
         }
-        if !self.has_a_day() {
-            return Err(ScheduleError::NoSuchDay);
+        match self.days_of_month.map(|days| days.first()) {
+            Some(day) if !self.has_day(day) => Err(ScheduleError::NoSuchDay { day }),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    /// Whether some month that may be has a day that may be.
-    fn has_a_day(&self) -> bool {
+    /// Whether some month that may be has this day.
+    fn has_day(&self, day: u8) -> bool {
         const LONGEST: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-        let Some(first_day) = self.days_of_month.map(|days| days.first()) else { return true };
         (1..=12).zip(LONGEST).any(|(month, days)| {
-            self.months.is_none_or(|months| months.contains(month)) && first_day <= days
+            self.months.is_none_or(|months| months.contains(month)) && day <= days
         })
     }
 

@@ -1,5 +1,6 @@
 //! The Bee queue, through its public door.
 
+mod bad_input;
 mod cancel;
 mod change;
 mod claim;

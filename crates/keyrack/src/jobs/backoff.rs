@@ -5,6 +5,8 @@ use std::time::Duration;
 use keyrack_format as format;
 use keyrack_jobs::bee::{Backoff, BackoffKind, BackoffWish};
 
+use super::names;
+
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct BackoffArgs {
     /// Wait TIME before the first retry [default: 30s]
@@ -17,7 +19,7 @@ pub(super) struct BackoffArgs {
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     retry_delay_max: Option<Duration>,
     /// Shorten each wait by a random share of up to SHARE, from 0 to 1, so that jobs do not come back together
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = names::share)]
     retry_jitter: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ use keyrack_jobs::bee::{
 
 use super::{
     backoff::BackoffArgs,
-    limits::Setting,
+    limits::{Setting, Typed},
     names,
     selection::{self, BulkAction, JobSelection},
 };
@@ -44,21 +44,21 @@ pub(super) struct Args {
     #[arg(long, value_name = "QUEUE", value_parser = names::queue)]
     move_to: Option<QueueName>,
     /// Retry N times after failures
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = names::retries)]
     retries: Option<u32>,
     #[command(flatten)]
     backoff: BackoffArgs,
     /// Stop an attempt that takes longer than TIME
-    #[arg(long, value_name = "TIME|none")]
+    #[arg(long, value_name = "TIME|none", allow_hyphen_values = true)]
     timeout: Option<Setting<Ms>>,
     /// End as expired unless started within TIME from now
-    #[arg(long, value_name = "TIME|none")]
+    #[arg(long, value_name = "TIME|none", allow_hyphen_values = true)]
     start_within: Option<Setting<Ms>>,
     /// Keep the job and its result for TIME after it ends
     #[arg(long, value_name = "TIME", value_parser = format::duration::parse, allow_hyphen_values = true)]
     ttl: Option<Duration>,
     /// Keep the job for TIME if it fails
-    #[arg(long, value_name = "TIME|none")]
+    #[arg(long, value_name = "TIME|none", allow_hyphen_values = true)]
     failed_ttl: Option<Setting<Ms>>,
     /// Host whose workers are offered the job first
     #[arg(long, value_name = "HOST|none")]
@@ -73,10 +73,8 @@ ids, and left alone with --queue. \"none\" removes an option. What is not given 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ms(u64);
 
-impl std::str::FromStr for Ms {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Ms, String> {
+impl Typed for Ms {
+    fn typed(text: &str) -> Result<Ms, String> {
         Ok(Ms(format::duration::parse(text)?.as_millis() as u64))
     }
 }
@@ -84,10 +82,8 @@ impl std::str::FromStr for Ms {
 #[derive(Debug, Clone, PartialEq)]
 struct HostArg(String);
 
-impl std::str::FromStr for HostArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<HostArg, String> {
+impl Typed for HostArg {
+    fn typed(text: &str) -> Result<HostArg, String> {
         Hostname::new(text)
             .map(|host| HostArg(host.as_str().to_owned()))
             .map_err(|error| error.to_string())

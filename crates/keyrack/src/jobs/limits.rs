@@ -21,13 +21,13 @@ pub(super) struct Args {
     #[arg(value_parser = names::queue)]
     queue: QueueName,
     /// Run at most N jobs at once
-    #[arg(long, value_name = "N|none")]
+    #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
     concurrency: Option<Setting<u64>>,
     /// Start at most N jobs per TIME, such as 10/1s
-    #[arg(long, value_name = "N/TIME|none")]
+    #[arg(long, value_name = "N/TIME|none", allow_hyphen_values = true)]
     rate: Option<Setting<Starts>>,
     /// Run at most N jobs of one tenant at once
-    #[arg(long, value_name = "N|none")]
+    #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
     tenant_concurrency: Option<Setting<u64>>,
     /// Run at most N jobs of this tenant at once; can be repeated
     #[arg(long = "tenant", value_name = "NAME=N|none", value_parser = parse_tenant)]
@@ -48,16 +48,16 @@ pub(super) struct Args {
     #[arg(long = "limit", value_name = "NAME=N|N/TIME|none", value_parser = parse_named)]
     named: Vec<(LimitName, NamedSetting)>,
     /// Keep at most N completed jobs; those that expire first are deleted first [default: 100000]
-    #[arg(long, value_name = "N|none")]
+    #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
     keep_completed: Option<Setting<u64>>,
     /// Keep at most N failed jobs; the oldest are deleted first [default: 100000]
-    #[arg(long, value_name = "N|none")]
+    #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
     keep_failed: Option<Setting<u64>>,
     /// Keep failed jobs for TIME, unless the job sets it; 0s: as long as completed jobs [default: 7d]
-    #[arg(long, value_name = "TIME|none")]
+    #[arg(long, value_name = "TIME|none", allow_hyphen_values = true)]
     failed_ttl: Option<Setting<Ttl>>,
     /// Retry jobs N times after failures, unless the job sets it [default: 5]
-    #[arg(long, value_name = "N|none")]
+    #[arg(long, value_name = "N|none", allow_negative_numbers = true)]
     retries: Option<Setting<u32>>,
     #[command(flatten)]
     backoff: BackoffArgs,
@@ -65,10 +65,10 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["retry_delay", "backoff", "retry_delay_max", "retry_jitter"])]
     no_backoff: bool,
     /// Stop attempts that take longer than TIME, unless the job sets it [default: --timeout of the worker]
-    #[arg(long, value_name = "TIME|none")]
+    #[arg(long, value_name = "TIME|none", allow_hyphen_values = true)]
     timeout: Option<Setting<Ttl>>,
     /// Start 95 % of the jobs within TIME; "jobs scaling" says how many workers that takes [default: 1m]
-    #[arg(long, value_name = "TIME|none")]
+    #[arg(long, value_name = "TIME|none", allow_hyphen_values = true)]
     wait_target: Option<Setting<Ttl>>,
     /// Create the queue if it does not exist
     #[arg(long)]
@@ -79,11 +79,26 @@ pub(super) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ttl(u64);
 
-impl FromStr for Ttl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Ttl, String> {
+impl Typed for Ttl {
+    fn typed(text: &str) -> Result<Ttl, String> {
         Ok(Ttl(format::duration::parse(text)?.as_millis() as u64))
+    }
+}
+
+/// A value as it is typed. What is none gets a sentence that says what to write instead.
+pub(super) trait Typed: Sized {
+    fn typed(text: &str) -> Result<Self, String>;
+}
+
+impl Typed for u64 {
+    fn typed(text: &str) -> Result<u64, String> {
+        text.parse().map_err(|_| format!("give a whole number from 0 to {}", u64::MAX))
+    }
+}
+
+impl Typed for u32 {
+    fn typed(text: &str) -> Result<u32, String> {
+        names::retries(text)
     }
 }
 
@@ -91,19 +106,13 @@ impl FromStr for Ttl {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Setting<T>(pub(super) Option<T>);
 
-impl<T: FromStr> FromStr for Setting<T>
-where
-    T::Err: ToString,
-{
+impl<T: Typed> FromStr for Setting<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Setting<T>, String> {
         match text {
             "none" => Ok(Setting(None)),
-            text => text
-                .parse()
-                .map(|limit| Setting(Some(limit)))
-                .map_err(|error: T::Err| error.to_string()),
+            text => T::typed(text).map(|value| Setting(Some(value))),
         }
     }
 }
@@ -112,10 +121,8 @@ where
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Starts(Rate);
 
-impl FromStr for Starts {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Starts, String> {
+impl Typed for Starts {
+    fn typed(text: &str) -> Result<Starts, String> {
         let wrong = || "expected N/TIME, such as 10/1s or 300/1m".to_owned();
         let (max, per) = text.split_once('/').ok_or_else(wrong)?;
         let max = max.parse().map_err(|_| wrong())?;
@@ -148,7 +155,7 @@ fn parse_named(text: &str) -> Result<(LimitName, NamedSetting), String> {
     let (name, limit) = text.rsplit_once('=').ok_or(wrong)?;
     let setting = match limit {
         "none" => NamedSetting::Lifted,
-        rate if rate.contains('/') => NamedSetting::Rate(rate.parse::<Starts>()?.0),
+        rate if rate.contains('/') => NamedSetting::Rate(Starts::typed(rate)?.0),
         n => NamedSetting::Concurrency(n.parse().map_err(|_| wrong)?),
     };
     Ok((names::limit(name)?, setting))

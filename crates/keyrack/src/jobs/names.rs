@@ -33,6 +33,17 @@ pub(crate) fn priority(text: &str) -> Result<f64, String> {
     checked_priority(number).map_err(|error| error.to_string())
 }
 
+/// How often a job is tried again.
+pub(crate) fn retries(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("give a whole number from 0 to {}", u32::MAX))
+}
+
+/// A share of something.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "give a number from 0 to 1".to_owned())
+}
+
 /// An argument of a job, as JSON text.
 pub(crate) fn json(text: &str) -> Result<String, String> {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {

@@ -84,6 +84,7 @@ fn facts(job: &Job) -> Vec<(&'static str, String)> {
         ("tags", list(job.tags())),
         ("tenant", text(job.tenant())),
         ("parent", text(job.parent())),
+        ("stands for", job.unique().map(|unique| unique.in_words(typed_ms))),
         ("runs after", list(options.dependencies.clone())),
         ("before", list(job.dependants())),
         ("options", Some(options_in_words(&options))),
@@ -103,8 +104,12 @@ fn progress_in_words(progress: &Progress) -> String {
     format!("{about}  (attempt {attempt}, {})", format::local_s(*at))
 }
 
+fn typed_ms(ms: u64) -> String {
+    format::duration::typed(Duration::from_millis(ms))
+}
+
 fn options_in_words(options: &Options) -> String {
-    let time = |ms: f64| format::duration::typed(Duration::from_millis(ms.max(0.0) as u64));
+    let time = |ms: f64| typed_ms(ms.max(0.0) as u64);
     let mut words = Vec::new();
     if options.priority != 0.0 {
         words.push(format!("priority {}", options.priority));

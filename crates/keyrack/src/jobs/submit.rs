@@ -57,7 +57,7 @@ pub(super) struct Args {
     #[arg(long, value_parser = names::host)]
     host: Option<Hostname>,
     /// Retry N times after failures [default: --retries of the queue's limits, 5]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = names::retries)]
     retries: Option<u32>,
     #[command(flatten)]
     backoff: BackoffArgs,

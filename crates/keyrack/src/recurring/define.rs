@@ -36,7 +36,7 @@ struct What {
     #[arg(long, value_name = "JSON", value_parser = kwargs)]
     kwargs: Option<Members>,
     /// Missed runs to make up for, up to 1000; 0 skips them [default: 1, one run for all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = catch_up)]
     catch_up: Option<u32>,
 }
 
@@ -75,6 +75,11 @@ struct BaseArgs {
 
 fn kwargs(text: &str) -> Result<Members, String> {
     serde_json::from_str(text).map_err(|error| format!("no JSON object: {error}"))
+}
+
+/// How many is looked at with the rest of the definition.
+fn catch_up(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "give a whole number from 0 to 1000".to_owned())
 }
 
 impl What {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_jobs::bee::{Hive, Stats, keys::QueueName};
+use keyrack_jobs::bee::{Filter, Hive, PAGE_MAX, Place, Stats, keys::QueueName};
 
 /// How often to look. Other workers may run the last jobs, so our own ends do not tell.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -32,12 +32,36 @@ pub(super) async fn wait(hive: &Hive, queues: &[QueueName]) -> Vec<QueueName> {
 async fn look(hive: &Hive, queues: &[QueueName]) -> Option<Vec<QueueName>> {
     let mut paused = Vec::new();
     for (at, queue) in queues.iter().chain(queues.iter().filter(|_| queues.len() > 1)).enumerate() {
-        match end(&hive.stats(queue).await.ok()?, hive.now_ms())? {
+        let mut stats = hive.stats(queue).await.ok()?;
+        if stats.parked > 0 && waits_for_paused_tenants(hive, queue, &stats).await? {
+            stats.parked = 0;
+        }
+        match end(&stats, hive.now_ms())? {
             DrainEnd::Paused if at < queues.len() => paused.push(queue.clone()),
             _ => {}
         }
     }
     Some(paused)
+}
+
+/// Whether all parked jobs are of tenants that are paused. They wait for somebody to resume these.
+async fn waits_for_paused_tenants(hive: &Hive, queue: &QueueName, stats: &Stats) -> Option<bool> {
+    let paused = &stats.limits.paused_tenants;
+    if paused.is_empty() || stats.running + stats.queued > 0 {
+        return Some(false);
+    }
+    let (parked, mut cursor) = (Filter::at(Place::Parked), None);
+    loop {
+        let page = hive.list(queue, &parked, cursor.as_deref(), PAGE_MAX).await.ok()?;
+        let is_paused = |tenant: Option<&str>| tenant.is_some_and(|name| paused.contains(name));
+        if !page.jobs.iter().all(|job| is_paused(job.tenant())) {
+            return Some(false);
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Some(true);
+        }
+    }
 }
 
 fn end(stats: &Stats, now_ms: u64) -> Option<DrainEnd> {

@@ -1,5 +1,6 @@
 //! `keyrack jobs`, as its users see it.
 
+mod bad_input;
 mod inspect;
 mod manage;
 mod stores;

@@ -66,6 +66,18 @@ async fn job_lives_its_whole_life_through_forms() {
 }
 
 #[tokio::test]
+async fn page_of_a_job_tells_which_submissions_it_stands_for() {
+    let site = Site::start().await;
+    let form =
+        "queue=q&data=%5B1%5D&unique_by=key&unique_key=user%3A42&unique_scope=for&unique_s=90";
+    let page = site.follow(&site.form("/submit", form).await).await;
+    let told = "submissions with the key &#34;user:42&#34;, for 1 min 30 s after its submission";
+    assert!(page.contains("Stands for") && page.contains(told), "{page}");
+    let plain = site.follow(&site.form("/submit", "queue=q&data=%5B2%5D").await).await;
+    assert!(!plain.contains("Stands for"), "{plain}");
+}
+
+#[tokio::test]
 async fn form_that_makes_no_sense_comes_back_with_what_was_typed() {
     let site = Site::start().await;
     for (form, told) in [
@@ -151,8 +163,8 @@ async fn one_tenant_and_one_named_limit_are_set_by_forms() {
     assert_eq!(limits["paused_tenants"], json!(["acme"]));
     assert_eq!(limits["named"], json!({"gpu": {"concurrency": 1, "rate": null}}));
     for (path, form, expected) in [
-        ("tenant", "name=acme&weight=101", "tenant_weights: 101; give 1 to 100"),
-        ("tenant", "name=acme&concurrency=0", "tenants: 0; give at least 1"),
+        ("tenant", "name=acme&weight=101", "tenant_weights: 101 for &#34;acme&#34;; give 1 to 100"),
+        ("tenant", "name=acme&concurrency=0", "tenants: 0 for &#34;acme&#34;; give at least 1"),
         ("tenant", "name=+&weight=2", "name: it is empty"),
         ("named-limit", "name=gpu&rate_max=1", "give both numbers"),
         ("named-limit", "name=gpu&concurrency=0", "named.concurrency: 0"),

@@ -45,6 +45,22 @@ async fn every_option_reaches_the_job() {
 }
 
 #[tokio::test]
+async fn a_job_tells_which_submissions_it_stands_for() {
+    let site = Site::start().await;
+    let burst = json!({"jid": "burst", "unique": {"key": "index", "debounce": 2_000}});
+    site.submit("emails", burst).await;
+    let told = json!({"key": "index", "debounce": 2_000, "debounceMax": 20_000});
+    assert_eq!(site.get("/api/1/jobs/burst").await.ok()["unique"], told);
+    let listed = site.get("/api/1/queues/emails/jobs?place=delayed").await.ok();
+    assert_eq!(listed["jobs"][0]["unique"], told);
+    site.submit("emails", json!({"jid": "args", "unique": {}})).await;
+    let told = json!({"by": "args", "until": "ended"});
+    assert_eq!(site.get("/api/1/jobs/args").await.ok()["unique"], told);
+    site.submit("emails", json!({"jid": "plain"})).await;
+    assert_eq!(site.get("/api/1/jobs/plain").await.ok()["unique"], json!(null));
+}
+
+#[tokio::test]
 async fn a_list_is_submitted_as_a_whole_or_not_at_all() {
     let site = Site::start().await;
     let jobs = json!([{"data": [1]}, {"data": [2], "jid": "second"}]);

@@ -2,10 +2,13 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::bee::backoff::{Backoff, BackoffKind};
+use crate::bee::{
+    backoff::{Backoff, BackoffKind},
+    submit::UniqueRequest,
+};
 
 /// How a job is to be run. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -49,6 +52,9 @@ pub struct Options {
     /// The limits of its queue that count it, by name. Added by keyrack.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
+    /// Which other submissions are for it, with nothing left to a default. Added by keyrack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unique: Option<UniqueRequest>,
     /// The span that submitted it, as the W3C header `traceparent` has it. Added by keyrack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
@@ -87,6 +93,7 @@ impl Default for Options {
             timeout: None,
             start_by: None,
             limits: Vec::new(),
+            unique: None,
             traceparent: None,
             tracestate: None,
             metadata: BTreeMap::new(),
@@ -160,6 +167,7 @@ impl Options {
             timeout: at_least_zero("timeout").map(|number| number as u64),
             start_by: at_least_zero("startBy").map(|number| number as u64),
             limits: texts(stored.get("limits")),
+            unique: stored.get("unique").and_then(|how| UniqueRequest::deserialize(how).ok()),
             traceparent: text("traceparent"),
             tracestate: text("tracestate"),
             metadata: metadata(stored.get("metadata")),
@@ -216,7 +224,10 @@ fn texts(list: Option<&Json>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::bee::submit::Unique;
 
     #[test]
     fn scripts_have_the_same_defaults() {
@@ -246,6 +257,8 @@ mod tests {
         options.set_backoff(Backoff { max_ms: Some(60_000.5), jitter: Some(0.25), ..steep });
         options.own_retries = true;
         options.limits = vec!["api.example.com".into()];
+        let unique = Unique::by_key("user:42").throttle_folded(Duration::from_secs(5));
+        options.unique = Some((&unique).into());
         options.traceparent =
             Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into());
         options.tracestate = Some("rojo=1".into());

@@ -8,7 +8,7 @@ use super::Job;
 /// What is stored as JSON is passed on as it is, so that numbers keep all their digits.
 impl Serialize for Job {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut job = to.serialize_struct("Job", 21)?;
+        let mut job = to.serialize_struct("Job", 22)?;
         job.serialize_field("jid", self.jid())?;
         job.serialize_field("queue", self.queue())?;
         job.serialize_field("status", &self.status())?;
@@ -22,6 +22,7 @@ impl Serialize for Job {
         job.serialize_field("tags", list(self.field("tags")))?;
         job.serialize_field("tenant", &self.tenant())?;
         job.serialize_field("parent", &self.parent())?;
+        job.serialize_field("unique", &self.unique())?;
         job.serialize_field("hash", &self.hash())?;
         job.serialize_field("duplicate", &self.duplicate_of())?;
         job.serialize_field("result", &self.result().and_then(raw))?;

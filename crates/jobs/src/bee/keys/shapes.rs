@@ -20,6 +20,7 @@ pub(super) const OPTIONS: json::Schema = json::Object(&[
     ("timeout", json::Maybe(&json::Number)),
     ("startBy", json::Maybe(&json::Number)),
     ("limits", json::Maybe(&json::LuaArray(&json::String))),
+    ("unique", json::Maybe(&json::Map(&json::Any))),
     ("traceparent", json::Maybe(&json::String)),
     ("tracestate", json::Maybe(&json::String)),
     ("metadata", json::Maybe(&json::Any)),

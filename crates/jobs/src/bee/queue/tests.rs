@@ -62,10 +62,13 @@ fn limits_that_make_no_sense_are_refused_by_name() {
         (serde_json::json!({"concurrency": 0}), "concurrency: 0; give at least 1"),
         (serde_json::json!({"tenant_concurrency": 0}), "tenant_concurrency: 0;"),
         (serde_json::json!({"rate": {"max": 0, "per_ms": 1}}), "rate.max: 0;"),
-        (serde_json::json!({"rate": {"max": 1, "per_ms": 0}}), "rate.per_ms: 0; give 1 to"),
-        (serde_json::json!({"rate": {"max": 1, "per_ms": 86_400_001}}), "rate.per_ms: 86400001;"),
-        (serde_json::json!({"tenants": {"a": 0}}), "tenants: 0;"),
-        (serde_json::json!({"tenants": {"": 1}}), "the tenant is empty"),
+        (serde_json::json!({"rate": {"max": 1, "per_ms": 0}}), "rate.per_ms: 0 ms; give 1 to"),
+        (
+            serde_json::json!({"rate": {"max": 1, "per_ms": 86_400_001}}),
+            "rate.per_ms: 86400001 ms;",
+        ),
+        (serde_json::json!({"tenants": {"a": 0}}), "tenants: 0 for \"a\"; give at least 1"),
+        (serde_json::json!({"tenants": {"": 1}}), "tenants: the tenant is empty"),
     ];
     for (json, expected) in refused {
         let refused = limits(json).check().expect_err(expected).to_string();

@@ -98,28 +98,28 @@ impl SubmissionBody {
             job = job.args_json(data.get())?;
         }
         if let Some(jid) = self.jid {
-            job = job.id(Jid::new(jid)?);
+            job = job.id(Error::named("jid", Jid::new(jid))?);
         }
         for jid in self.dependencies {
-            job = job.after(Jid::new(jid)?);
+            job = job.after(Error::named("dependencies", Jid::new(jid))?);
         }
         if self.dependencies_on_tags {
             job = job.after_tags();
         }
         if let Some(host) = self.preferred_hostname {
-            job = job.preferred_host(&Hostname::new(host)?);
+            job = job.preferred_host(&Error::named("preferredHostname", Hostname::new(host))?);
         }
         for tag in self.tags {
-            job = job.tag(Tag::new(tag)?);
+            job = job.tag(Error::named("tags", Tag::new(tag))?);
         }
         if let Some(parent) = self.parent {
-            job = job.parent(Jid::new(parent)?);
+            job = job.parent(Error::named("parent", Jid::new(parent))?);
         }
         if let Some(tenant) = self.tenant {
-            job = job.tenant(Tenant::new(tenant)?);
+            job = job.tenant(Error::named("tenant", Tenant::new(tenant))?);
         }
         for limit in self.limits {
-            job = job.limit(&LimitName::new(limit)?);
+            job = job.limit(&Error::named("limits", LimitName::new(limit))?);
         }
         let asked = BackoffWish {
             kind: self.backoff,
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((job.jid.as_str(), job.tags.as_str()), ("j", r#"["t"]"#));
         assert_eq!(
             job.options,
-            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11,"backoff":"exponential","retryDelayMax":70,"retryJitter":0.5,"timeout":13,"startBy":1000017,"limits":["gpu","api.example.com"]}"#
+            r#"{"priority":3,"delay":5,"dependencies":["d"],"dependenciesOnTags":true,"preferredHostname":"h","retries":2,"retryDelay":7,"progressiveDelay":true,"ttl":9,"failedTtl":11,"backoff":"exponential","retryDelayMax":70,"retryJitter":0.5,"timeout":13,"startBy":1000017,"limits":["gpu","api.example.com"],"unique":{"key":"k","for":19}}"#
         );
         let rest: serde_json::Value = serde_json::from_str(&job.rest).expect("JSON");
         assert_eq!((&rest["parent"], &rest["tenant"]), (&"p".into(), &"acme".into()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     DELAY_MS_MAX, DEPENDENCIES_MAX, LIMITS_MAX, METADATA_BYTES_MAX, METADATA_MAX,
-    METADATA_NAME_BYTES_MAX, Submission, TAGS_MAX,
+    METADATA_NAME_BYTES_MAX, PRIORITY_MAX, Submission, TAGS_MAX, checked_priority,
 };
 use crate::{
     Error,
@@ -17,6 +17,7 @@ impl Submission {
         if let Some(reason) = &self.wrong_arg {
             return Err(Error::invalid("data", reason.clone()));
         }
+        checked_priority(options.priority)?;
         Submission::check_options(options)?;
         check_time("startWithin", self.start_within_ms)?;
         if let Some(unique) = &self.unique {
@@ -57,7 +58,8 @@ impl Submission {
     /// Whether options make sense, also those of a job that is stored.
     pub(in crate::bee) fn check_options(options: &Options) -> Result<(), Error> {
         if !options.priority.is_finite() {
-            return Err(Error::invalid("priority", "not a number; give one up to 10"));
+            let reason = format!("{}; give a number up to {PRIORITY_MAX}", options.priority);
+            return Err(Error::invalid("priority", reason));
         }
         if !(0.0..=DELAY_MS_MAX).contains(&options.delay) {
             let reason = format!("{} ms; give 0 to {DELAY_MS_MAX} milliseconds", options.delay);
@@ -66,15 +68,8 @@ impl Submission {
         let backoff = options.own_backoff().unwrap_or_default();
         backoff.check(["retryDelay", "retryDelayMax", "retryJitter"])?;
         check_time("timeout", options.timeout)?;
-        for (field, ttl) in [("ttl", Some(options.ttl)), ("failedTtl", options.failed_ttl)] {
-            if ttl.is_some_and(|ttl| ttl as f64 > DELAY_MS_MAX) {
-                return Err(Error::invalid(
-                    field,
-                    format!("more than {DELAY_MS_MAX} milliseconds"),
-                ));
-            }
-        }
-        Ok(())
+        check_ttl("ttl", Some(options.ttl))?;
+        check_ttl("failedTtl", options.failed_ttl)
     }
 
     fn check_jid(&self, field: &'static str, jid: &Jid) -> Result<(), Error> {
@@ -114,6 +109,17 @@ fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), Error> {
         return wrong(format!("{n_bytes} bytes; at most {METADATA_BYTES_MAX} are taken"));
     }
     Ok(())
+}
+
+/// A time for which something is kept.
+pub(in crate::bee) fn check_ttl(field: &'static str, ms: Option<u64>) -> Result<(), Error> {
+    match ms {
+        Some(ms) if ms > DELAY_MS_MAX as u64 => {
+            let reason = format!("{ms} ms; give 0 to {DELAY_MS_MAX} milliseconds");
+            Err(Error::invalid(field, reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A time that has to be some time.

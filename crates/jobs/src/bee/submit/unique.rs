@@ -223,27 +223,33 @@ impl Unique {
 }
 
 /// What a body or a command says about equal submissions.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UniqueRequest {
     /// What equal submissions have in common, if that is no key. Default: `args`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<UniqueBy>,
     /// A key that equal submissions have in common: 1 to 255 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// How long a job stands for equal ones. Default: until it has `ended`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UniqueUntil>,
     /// Time after its submission for which a job stands for equal ones.
-    #[serde(rename = "for")]
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
     pub time: Option<u64>,
     /// Run when no equal job was submitted for this time, with the arguments of the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub debounce: Option<u64>,
     /// The longest time that this delays a job. Default: 10 times `debounce`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub debounce_max: Option<u64>,
     /// Run the first job, and drop equal ones for this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<u64>,
     /// Do not drop them: run one more at the end of the time, with the arguments of the last one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fold: bool,
 }
 
@@ -293,8 +299,100 @@ impl UniqueRequest {
         let default = Scope::Until(UniqueUntil::Ended);
         Ok(Unique { by, scope: first.map_or(default, |(_, scope)| scope) })
     }
+
+    /// Whether equal submissions have the arguments in common.
+    pub(in crate::bee) fn is_by_args(&self) -> bool {
+        self.key.is_none() && self.by != Some(UniqueBy::Id)
+    }
+
+    /// What it says, in a sentence without a subject: `submissions with the key "k", until it has ended`. Times are written as
+    /// the caller writes them.
+    pub fn in_words(&self, time: impl Fn(u64) -> String) -> String {
+        let what = match (self.by, &self.key) {
+            (_, Some(key)) => format!("the key {key:?}"),
+            (Some(UniqueBy::Id), None) => "its id".to_owned(),
+            (_, None) => "its arguments".to_owned(),
+        };
+        let scope = if let Some(quiet) = self.debounce {
+            let longest = self.debounce_max.unwrap_or(default_longest(quiet));
+            let (quiet, longest) = (time(quiet), time(longest));
+            format!("until it starts; debounced: {quiet} after the last, {longest} after the first")
+        } else if let Some(throttle) = self.throttle {
+            let rest = if self.fold { "folded into one more" } else { "dropped" };
+            format!("for {}; throttled: others are {rest}", time(throttle))
+        } else if let Some(ms) = self.time {
+            format!("for {} after its submission", time(ms))
+        } else if self.until == Some(UniqueUntil::Started) {
+            "until it starts".to_owned()
+        } else {
+            "until it has ended".to_owned()
+        };
+        format!("submissions with {what}, {scope}")
+    }
+}
+
+impl From<&Unique> for UniqueRequest {
+    /// The same, with nothing left to a default.
+    fn from(unique: &Unique) -> UniqueRequest {
+        let (by, key) = match &unique.by {
+            By::Id => (Some(UniqueBy::Id), None),
+            By::Args => (Some(UniqueBy::Args), None),
+            By::Key(key) => (None, Some(key.clone())),
+        };
+        let request = UniqueRequest { by, key, ..UniqueRequest::default() };
+        match unique.scope {
+            Scope::Until(until) => UniqueRequest { until: Some(until), ..request },
+            Scope::For(time) => UniqueRequest { time: Some(time), ..request },
+            Scope::Throttle(time) => UniqueRequest { throttle: Some(time), ..request },
+            Scope::Fold { time } => UniqueRequest { throttle: Some(time), fold: true, ..request },
+            Scope::Debounce { quiet, longest } => {
+                UniqueRequest { debounce: Some(quiet), debounce_max: Some(longest), ..request }
+            }
+        }
+    }
 }
 
 fn default_longest(quiet: u64) -> u64 {
     quiet.saturating_mul(DEBOUNCE_MAX_TIMES).min(DELAY_MS_MAX as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn what_was_asked_for_is_told_in_full_and_in_words() {
+        let key = || Unique::by_key("user:42");
+        let words = |unique: Unique| {
+            let told = UniqueRequest::from(&unique);
+            assert_eq!(told.clone().unique().expect("as it was asked for"), unique);
+            told.in_words(|ms| format!("{ms} ms"))
+        };
+        for (unique, expected) in [
+            (key(), "submissions with the key \"user:42\", until it has ended"),
+            (Unique::by_id(), "submissions with its id, until it has ended"),
+            (Unique::by_args().until_started(), "submissions with its arguments, until it starts"),
+            (
+                Unique::by_args().for_time(SECOND),
+                "submissions with its arguments, for 1000 ms after its submission",
+            ),
+            (
+                key().throttle(SECOND),
+                "submissions with the key \"user:42\", for 1000 ms; throttled: others are dropped",
+            ),
+            (
+                key().throttle_folded(SECOND),
+                "submissions with the key \"user:42\", for 1000 ms; throttled: others are folded into one more",
+            ),
+            (
+                key().debounce(SECOND, 9 * SECOND),
+                "submissions with the key \"user:42\", until it starts; debounced: 1000 ms after the last, \
+                 9000 ms after the first",
+            ),
+        ] {
+            assert_eq!(words(unique), expected);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A definition as people write it: in a settings file, over HTTP, and in the store.
 
 use jiff::{Timestamp, civil::DateTime};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::{Definition, Target};
 use crate::{
@@ -43,21 +43,26 @@ pub struct Draft {
     pub at: Option<String>,
     /// Filter: months, 1 to 12.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "numbers::<1, 12, _>")]
     pub months: Option<Vec<u8>>,
     /// Filter: days of the month, 1 to 31.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "numbers::<1, 31, _>")]
     pub days_of_month: Option<Vec<u8>>,
     /// Filter: days of the week.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_of_week: Option<Vec<Weekday>>,
     /// Filter: hours, 0 to 23.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "numbers::<0, 23, _>")]
     pub hours: Option<Vec<u8>>,
     /// Filter: minutes, 0 to 59.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "numbers::<0, 59, _>")]
     pub minutes: Option<Vec<u8>>,
     /// Filter: seconds, 0 to 59.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "numbers::<0, 59, _>")]
     pub seconds: Option<Vec<u8>>,
     /// The queue that it is put into; without one it goes to the hot queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,6 +70,18 @@ pub struct Draft {
     /// Missed runs that are made up for, up to 1000: 0 skips them, 1 makes one run of all, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<u32>,
+}
+
+/// Numbers of which the [`Interval`] says whether they are in range; those that it cannot hold are not.
+fn numbers<'de, const MIN: u8, const MAX: u8, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<u8>>, D::Error> {
+    let Some(numbers) = Option::<Vec<i64>>::deserialize(deserializer)? else { return Ok(None) };
+    let held = numbers.into_iter().map(|number| {
+        let wrong = || D::Error::custom(format!("{number}; use numbers from {MIN} to {MAX}"));
+        u8::try_from(number).map_err(|_| wrong())
+    });
+    held.collect::<Result<Vec<u8>, D::Error>>().map(Some)
 }
 
 impl TryFrom<Draft> for Definition {

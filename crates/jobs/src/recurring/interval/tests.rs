@@ -185,7 +185,7 @@ fn rules_are_refused_by_name() {
     };
     check_refused(
         &never,
-        "none of its \"months\" has any of its \"days_of_month\", so it would never run",
+        "\"days_of_month\" begins with \"31\", which none of its \"months\" has, so it would never run; use a day that one of them has",
     );
 }
 

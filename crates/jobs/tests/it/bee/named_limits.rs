@@ -309,9 +309,13 @@ async fn names_and_limits_that_make_no_sense_are_refused() {
     everywhere(async |fixture| {
         for (limit_name, limit, expected) in [
             ("gpu", at_once(0), "named.concurrency: 0 for \"gpu\"; give at least 1"),
-            ("gpu", starts(0, 1_000), "named.rate.max: 0; give at least 1"),
-            ("gpu", starts(1, 0), "named.rate.per_ms: 0; give 1 to 86400000"),
-            ("gpu", starts(1, 86_400_001), "named.rate.per_ms: 86400001; give 1 to 86400000"),
+            ("gpu", starts(0, 1_000), "named.rate.max: 0 for \"gpu\"; give at least 1"),
+            ("gpu", starts(1, 0), "named.rate.per_ms: 0 ms for \"gpu\"; give 1 to 86400000"),
+            (
+                "gpu",
+                starts(1, 86_400_001),
+                "named.rate.per_ms: 86400001 ms for \"gpu\"; give 1 to 86400000",
+            ),
             ("", at_once(1), "limit"),
         ] {
             let named = [(limit_name.to_owned(), limit)].into();

@@ -60,6 +60,72 @@ fn a_job_stands_for_equal_ones_and_the_answer_says_so() {
 }
 
 #[test]
+fn a_job_says_which_submissions_it_stands_for() {
+    let world = World::new();
+    for (options, unique, words) in [
+        (
+            "--unique user:42",
+            json!({ "key": "user:42", "until": "ended" }),
+            "submissions with the key \"user:42\", until it has ended",
+        ),
+        (
+            "--unique k --unique-until started",
+            json!({ "key": "k", "until": "started" }),
+            "submissions with the key \"k\", until it starts",
+        ),
+        (
+            "--unique-by args --unique-for 90s",
+            json!({ "by": "args", "for": 90_000 }),
+            "submissions with its arguments, for 1m30s after its submission",
+        ),
+        (
+            "--unique-by id --id mine",
+            json!({ "by": "id", "until": "ended" }),
+            "submissions with its id, until it has ended",
+        ),
+        (
+            "--unique burst --debounce 2s",
+            json!({ "key": "burst", "debounce": 2_000, "debounceMax": 20_000 }),
+            "submissions with the key \"burst\", until it starts; debounced: 2s after the last, 20s after the first",
+        ),
+        (
+            "--unique api --throttle 5s",
+            json!({ "key": "api", "throttle": 5_000 }),
+            "submissions with the key \"api\", for 5s; throttled: others are dropped",
+        ),
+        (
+            "--unique fold --throttle 5s --fold",
+            json!({ "key": "fold", "throttle": 5_000, "fold": true }),
+            "submissions with the key \"fold\", for 5s; throttled: others are folded into one more",
+        ),
+    ] {
+        let jid = world.submit(&format!("1 {options}"));
+        let job = world.job(&jid);
+        assert_eq!((&job["unique"], &job["options"]["unique"]), (&unique, &unique), "{options}");
+        let shown = world.printed(&format!("jobs show {jid}"));
+        let line = shown.lines().find_map(|line| line.trim_start().strip_prefix("stands for  "));
+        assert_eq!(line, Some(words), "{shown}");
+    }
+    let plain = world.submit("9");
+    assert_eq!(world.job(&plain)["unique"], json!(null));
+    assert!(!world.printed(&format!("jobs show {plain}")).contains("stands for"));
+}
+
+#[test]
+fn other_arguments_end_what_a_job_stands_for_by_its_arguments() {
+    let world = World::new();
+    let jid = world.submit("1 --unique-by args");
+    assert_eq!(world.run(&format!("jobs change {jid} --args [1]")).code, Some(0));
+    assert_eq!(world.job(&jid)["unique"]["by"], "args", "they are the same");
+    assert_eq!(world.run(&format!("jobs change {jid} --args [2]")).code, Some(0));
+    assert_eq!(world.job(&jid)["unique"], json!(null));
+    assert_ne!(world.submit("1 --unique-by args"), jid);
+    let by_key = world.submit("3 --unique k");
+    assert_eq!(world.run(&format!("jobs change {by_key} --args [4] --priority 2")).code, Some(0));
+    assert_eq!(world.job(&by_key)["unique"]["key"], "k", "it goes on");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
     let world = World::new();
     let long = format!("\"{}\"", "x".repeat(2 << 20));
