@@ -48,7 +48,7 @@ usage: cargo xtask <command>
                   with --memory, also look for misuse of memory
   package [NAME...]
                   make tarball, wheel, npm, deb and image, or the named ones, and try each in a clean place;
-                  manifests only checks those for containers
+                  manifests only checks those for containers, and workflows
   campaign [--minutes N] [--seed S] [--write] [--list] [FAULT|STORE...]
                   inject faults into real stores while clients submit jobs, and count what was lost";
 

@@ -5,6 +5,7 @@
 //! job there.
 
 mod deb;
+mod demo;
 mod elf;
 mod image;
 mod manifests;
@@ -14,6 +15,7 @@ mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -23,9 +25,25 @@ use crate::step::{step, summary};
 /// The limit that people who install a package can rely on.
 const MEGABYTES_MAX: u64 = 25;
 
+/// How long a newcomer waits at most, from the start of the installation to the first completed job.
+const FIRST_JOB_WITHIN: Duration = Duration::from_secs(30);
+
+/// A package that was made and tried.
+struct Made {
+    file: PathBuf,
+    /// How long it took a clean place to install it and to complete a first job, where that was measured.
+    first_job: Option<Duration>,
+}
+
+impl From<PathBuf> for Made {
+    fn from(file: PathBuf) -> Made {
+        Made { file, first_job: None }
+    }
+}
+
 /// Makes and tries the named packages, or all of them.
 pub(crate) fn package(names: &[&str]) -> Result<()> {
-    type Make = fn() -> Result<PathBuf>;
+    type Make = fn() -> Result<Made>;
     let all: [(&str, Make); 5] = [
         ("tarball", tarball::make),
         ("wheel", wheel::make),
@@ -40,25 +58,43 @@ pub(crate) fn package(names: &[&str]) -> Result<()> {
         let known = all.map(|(name, _)| name).join(", ");
         bail!("no package \"{unknown}\": there are {known}, and manifests to check");
     }
-    step("package: build", build)?;
+    step("package: build", || if names == ["tarball"] { build_program() } else { build() })?;
     if names.is_empty() {
         step("package: manifests", manifests::check)?;
     }
     let mut made = Vec::new();
     for (name, make) in all {
         if names.is_empty() || names.contains(&name) {
-            let file = step(&format!("package: {name}"), make)?;
+            let Made { file, first_job } = step(&format!("package: {name}"), make)?;
             let bytes = fs::metadata(&file)?.len();
             ensure!(
                 bytes <= MEGABYTES_MAX << 20,
                 "\"{}\" has {bytes} bytes, more than {MEGABYTES_MAX} MiB",
                 file.display()
             );
-            made.push(format!("{:>8.1} MB  {}\n", bytes as f64 / 1e6, file.display()));
+            let first_job = first_job.map_or(Ok(String::new()), in_time)?;
+            let megabytes = bytes as f64 / 1e6;
+            made.push(format!("{megabytes:>8.1} MB  {}{first_job}\n", file.display()));
         }
     }
     println!("{}made and tried:\n{}", summary(), made.concat());
     Ok(())
+}
+
+/// The first job has to be in time.
+fn in_time(took: Duration) -> Result<String> {
+    let seconds = took.as_secs_f64();
+    ensure!(
+        took <= FIRST_JOB_WITHIN,
+        "from the start of the installation to the first completed job it took {seconds:.1} s, more than {} s",
+        FIRST_JOB_WITHIN.as_secs()
+    );
+    Ok(format!("  (installed, and the first job done, within {seconds:.1} s)"))
+}
+
+/// Builds what a tarball has.
+fn build_program() -> Result<()> {
+    run(&mut cargo("build --locked --profile dist -p keyrack-cli"))
 }
 
 /// Builds what packages have: the program and the native modules.
@@ -120,6 +156,13 @@ mod tests {
     fn version_is_three_numbers() {
         let numbers: Vec<_> = version().split('.').map(str::parse::<u32>).collect();
         assert!(numbers.len() == 3 && numbers.iter().all(Result::is_ok), "{}", version());
+    }
+
+    #[test]
+    fn first_job_that_takes_half_a_minute_fails_the_package() {
+        assert!(in_time(Duration::from_secs(30)).is_ok());
+        let error = in_time(Duration::from_millis(30_100)).unwrap_err().to_string();
+        assert!(error.contains("it took 30.1 s, more than 30 s"), "{error}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod memory;
 #[cfg(feature = "sql")]
 mod sql;
 
+pub(crate) use self::mapping::{ENDLESS_DAYS, LONG_AGO};
 #[cfg(feature = "sql")]
 pub use self::sql::Sql;
 pub use self::{files::Files, mapping::Mapping, memory::Memory};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 mod apps;
+mod movielens;
 
 use super::{
     machine, page,
@@ -56,6 +57,8 @@ struct Choice {
     is_quality_only: bool,
     is_short: bool,
     write: bool,
+    /// The only app whose lists are judged.
+    app: Option<String>,
 }
 
 impl Choice {
@@ -67,18 +70,23 @@ impl Choice {
                 "--quality" => choice.is_quality_only = true,
                 "--short" => choice.is_short = true,
                 "--write" => choice.write = true,
-                _ => bail!("{USAGE}"),
+                other => match other.strip_prefix("--app=") {
+                    Some(app) => choice.app = Some(app.to_owned()),
+                    None => bail!("{USAGE}"),
+                },
             }
         }
         let is_twice = choice.is_speed_only && choice.is_quality_only;
-        if is_twice || (choice.is_short && choice.write) {
+        let has_odd_app = choice.app.is_some() && (!choice.is_quality_only || choice.write);
+        if is_twice || has_odd_app || (choice.is_short && choice.write) {
             bail!("{USAGE}");
         }
         Ok(choice)
     }
 }
 
-const USAGE: &str = "usage: cargo xtask bench recommend [--speed | --quality] [--write], or with --short instead of --write";
+const USAGE: &str = "usage: cargo xtask bench recommend [--speed | --quality] [--write], or with --short instead of --write; \
+                     with --quality and without --write also --app=NAME";
 
 /// Measures, prints, and fails when a limit was missed.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
@@ -96,7 +104,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         missed = page::conclude("Recommendations", &about, &sections, choice.write);
     }
     if !choice.is_speed_only {
-        let sections = apps::quality(&program, extent.percent)?;
+        let sections = apps::quality(&program, extent.percent, choice.app.as_deref())?;
         page::conclude("Quality of recommendations", &apps::about()?, &sections, choice.write)?;
     }
     missed
@@ -265,10 +273,18 @@ mod tests {
 
     #[test]
     fn arguments_that_make_no_sense_are_answered_with_the_usage() {
-        for arguments in [&["--fast"][..], &["--speed", "--quality"], &["--short", "--write"]] {
+        for arguments in [
+            &["--fast"][..],
+            &["--speed", "--quality"],
+            &["--short", "--write"],
+            &["--app=club"],
+            &["--quality", "--app=club", "--write"],
+        ] {
             assert!(Choice::read(arguments).unwrap_err().to_string().starts_with("usage: "));
         }
         let quality = Choice { is_quality_only: true, write: true, ..Choice::default() };
         assert_eq!(Choice::read(&["--quality", "--write"]).unwrap(), quality);
+        let only = Choice::read(&["--quality", "--app=club"]).unwrap();
+        assert_eq!(only.app.as_deref(), Some("club"));
     }
 }

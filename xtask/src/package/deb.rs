@@ -2,19 +2,19 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{built, copy, elf, stage, tarball, version, write};
+use super::{Made, built, copy, elf, stage, tarball, version, write};
 use crate::setup;
 use crate::shell::{output, run, workspace};
 
 /// What is done with each maintainer script: `dpkg` runs it at that moment.
 const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 
-pub(super) fn make() -> Result<PathBuf> {
+pub(super) fn make() -> Result<Made> {
     setup::programs(&[("dpkg-deb", "dpkg"), ("mmdebstrap", "mmdebstrap")])?;
     let stage = stage("deb")?;
     let root = stage.join("root");
@@ -46,7 +46,7 @@ pub(super) fn make() -> Result<PathBuf> {
     let mut build = Command::new("dpkg-deb");
     run(build.args(["--build", "--root-owner-group", "-Zxz"]).arg(&root).arg(&file))?;
     try_it(&stage, &file)?;
-    Ok(file)
+    Ok(file.into())
 }
 
 fn architecture() -> Result<String> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{built, copy, stage, tarball, version, write};
+use super::{Made, built, copy, stage, tarball, version, write};
 use crate::setup;
 use crate::shell::{output, run, succeeds};
 
@@ -25,7 +25,7 @@ const START_SECONDS_MAX: u32 = 20;
 /// Where the embedded store lies; mount a volume here.
 const DATA: &str = "var/lib/keyrack";
 
-pub(super) fn make() -> Result<PathBuf> {
+pub(super) fn make() -> Result<Made> {
     setup::programs(&[("ldd", "libc-bin"), ("update-ca-certificates", "ca-certificates")])?;
     let stage = stage("image")?;
     let root = fill(&stage.join("root"))?;
@@ -47,7 +47,7 @@ pub(super) fn make() -> Result<PathBuf> {
     let file = stage.join(name);
     pack(&file, &layout, &["oci-layout", "index.json", "blobs"])?;
     try_it(&stage, &layout, &layer)?;
-    Ok(file)
+    Ok(file.into())
 }
 
 /// Puts together what the container sees.

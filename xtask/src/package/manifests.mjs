@@ -1,5 +1,5 @@
 // Checks the manifests given as arguments: those of Kubernetes and KEDA against the schemas of their
-// kinds, a compose file for names in it that nothing has.
+// kinds, a compose file and workflows for names in them that nothing has.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -46,8 +46,25 @@ function checkCompose(path, text) {
   console.log(`${path}: ${Object.keys(services).length} services`);
 }
 
+function checkWorkflow(path, text) {
+  const { jobs } = parse(text);
+  for (const [name, { needs = [], steps, "runs-on": runsOn }] of Object.entries(jobs)) {
+    if (!runsOn) throw new Error(`${path}: ${name} runs nowhere`);
+    for (const other of [needs].flat()) {
+      if (!(other in jobs)) throw new Error(`${path}: ${name} needs "${other}", which is not there`);
+    }
+    for (const { run, uses } of steps) {
+      if ((run === undefined) === (uses === undefined)) {
+        throw new Error(`${path}: a step of ${name} has to run or to use something`);
+      }
+    }
+  }
+  console.log(`${path}: ${Object.keys(jobs).length} jobs`);
+}
+
 for (const path of process.argv.slice(2)) {
   const text = readFileSync(path, "utf8");
   if (path.endsWith("compose.yaml")) checkCompose(path, text);
+  else if (path.includes("/workflows/")) checkWorkflow(path, text);
   else checkKubernetes(path, text);
 }

@@ -1,4 +1,4 @@
-//! The manifests for containers: nothing is made of them, so they are checked instead.
+//! The manifests for containers, and workflows: nothing is made of them, so they are checked instead.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const MANIFEST: &str = r#"{
 }
 "#;
 
-/// Checks all manifests of `packaging`.
+/// Checks all manifests of `packaging`, and all workflows.
 pub(super) fn check() -> Result<()> {
     let folder = node_packages("manifests", MANIFEST)?;
     let program = folder.join("manifests.mjs");
@@ -28,8 +28,11 @@ pub(super) fn check() -> Result<()> {
 fn files() -> Result<Vec<PathBuf>> {
     let packaging = workspace().join("packaging").canonicalize()?;
     let mut files = vec![packaging.join("container/compose.yaml")];
-    for entry in fs::read_dir(packaging.join("kubernetes"))? {
-        files.push(entry?.path());
+    let workflows = workspace().join(".github/workflows").canonicalize()?;
+    for folder in [packaging.join("kubernetes"), workflows] {
+        for entry in fs::read_dir(folder)? {
+            files.push(entry?.path());
+        }
     }
     files.sort_unstable();
     Ok(files)

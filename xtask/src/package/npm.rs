@@ -3,14 +3,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{built, copy, elf, stage, tarball, version, write};
+use super::{Made, built, copy, elf, stage, tarball, version, write};
 use crate::shell::{output, run, workspace};
 use crate::{node, setup};
 
-pub(super) fn make() -> Result<PathBuf> {
+pub(super) fn make() -> Result<Made> {
     setup::run_npm()?;
     let stage = stage("npm")?;
     let everywhere = stage.join("keyrack");
@@ -32,9 +33,9 @@ pub(super) fn make() -> Result<PathBuf> {
         }
     }
     let (everywhere, system) = (pack(&stage, "keyrack")?, pack(&stage, "system")?);
-    try_it(&stage, &[&everywhere, &system])?;
+    let first_job = Some(try_it(&stage, &[&everywhere, &system])?);
     // The one that can be too large.
-    Ok(system)
+    Ok(Made { file: system, first_job })
 }
 
 /// npm's word for this machine.
@@ -67,8 +68,11 @@ fn pack(stage: &Path, folder: &str) -> Result<PathBuf> {
 }
 
 /// Installs them into an empty folder without a compiler's help, runs a job in JavaScript and one with the command.
-fn try_it(stage: &Path, files: &[&Path]) -> Result<()> {
+/// Returns how long the first took from the start.
+fn try_it(stage: &Path, files: &[&Path]) -> Result<Duration> {
     let place = tempfile::tempdir_in(stage)?;
+    let start = Instant::now();
+    let mut took = None;
     write(&place.path().join("package.json"), "{ \"private\": true }\n")?;
     let mut install = Command::new("npm");
     install.args(["install", "--offline", "--no-audit", "--no-fund", "--loglevel=error"]);
@@ -77,13 +81,15 @@ fn try_it(stage: &Path, files: &[&Path]) -> Result<()> {
         write(&place.path().join(name), first_job(kind))?;
         let mut program = Command::new("node");
         let said = output(program.arg(name).current_dir(place.path()))?;
+        took.get_or_insert_with(|| start.elapsed());
         ensure!(said.trim() == "15", "the first job of a new folder gave {said}");
     }
     tarball::run_a_job(|arguments| {
         let mut program = Command::new(place.path().join("node_modules/.bin/keyrack"));
         program.args(arguments).current_dir(place.path());
         program
-    })
+    })?;
+    Ok(took.unwrap_or_else(|| start.elapsed()))
 }
 
 /// The first program of docs/typescript.md.

@@ -1,15 +1,16 @@
 //! The Python wheel: the package, its native module, and the program as a command.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use super::{built, copy, elf, stage, tarball, version, write};
+use super::{Made, built, copy, demo, elf, stage, tarball, version, write};
 use crate::shell::{command, output, run, workspace};
 use crate::{python, setup};
 
-pub(super) fn make() -> Result<PathBuf> {
+pub(super) fn make() -> Result<Made> {
     setup::run_python()?;
     let (stage, version) = (stage("wheel")?, version());
     let content = stage.join("content");
@@ -26,8 +27,8 @@ pub(super) fn make() -> Result<PathBuf> {
     let mut pack = Command::new(setup::python_package().join("bin/wheel"));
     run(pack.arg("pack").arg(&content).arg("--dest-dir").arg(&stage))?;
     let file = stage.join(format!("keyrack-{version}-{}.whl", tag()?));
-    try_it(&stage, &file)?;
-    Ok(file)
+    let first_job = Some(try_it(&stage, &file)?);
+    Ok(Made { file, first_job })
 }
 
 /// Which Pythons and systems can use it: any from 3.10 on, with this version of glibc or a newer one.
@@ -58,9 +59,11 @@ fn metadata() -> Result<String> {
     ))
 }
 
-/// Installs it into a new environment without a compiler's help, runs a job in Python and one with the command.
-fn try_it(stage: &Path, file: &Path) -> Result<()> {
+/// Installs it into a new environment without a compiler's help, runs a job in Python, one with the command, and the demo.
+/// Returns how long the first took from the start.
+fn try_it(stage: &Path, file: &Path) -> Result<Duration> {
     let place = tempfile::tempdir_in(stage)?;
+    let start = Instant::now();
     let environment = place.path().join("venv");
     run(command("python3", "-m venv").arg(&environment))?;
     let bin = environment.join("bin");
@@ -69,12 +72,16 @@ fn try_it(stage: &Path, file: &Path) -> Result<()> {
     let mut program = Command::new(bin.join("python"));
     program.args(["-c", FIRST_JOB]).current_dir(place.path());
     let said = output(&mut program)?;
+    let first_job = start.elapsed();
     ensure!(said.trim() == "15", "the first job of a new environment gave {said}");
-    tarball::run_a_job(|arguments| {
+    let program = |arguments: &[&str]| {
         let mut program = Command::new(bin.join("keyrack"));
         program.args(arguments).current_dir(place.path());
         program
-    })
+    };
+    tarball::run_a_job(program)?;
+    demo::try_it(program(&["demo", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"]))?;
+    Ok(first_job)
 }
 
 /// The first program of docs/python.md.

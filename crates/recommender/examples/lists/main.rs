@@ -4,7 +4,8 @@
 //!   other, and eight at once.
 //! - `lists privacy REQUESTS` asks for lists of many kinds and counts posts on them that nobody may see.
 //! - `lists export SHAPE SCALE SEED FOLDER` writes a made-up app of that shape, its users and challenges so many percent of the usual, and our
-//!   lists for it; `lists judge` with the same arguments judges all lists of the folder.
+//!   lists for it; `lists judge` with the same arguments judges all lists of the folder. The shape `recorded:FOLDER` is the app that the files
+//!   of that folder tell of, whole.
 //! - `lists eval USERS CHALLENGES DAYS SEED` judges lists on a made-up app.
 
 mod app;
@@ -19,7 +20,10 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use keyrack_recommender::{
     Memory, Progress, Reaction, Recommender, Request, Settings, Table,
-    eval::{Evaluation, GeneratedApp, ListQuality, Shape, Size, evaluate, export, judge},
+    eval::{
+        App as JudgedApp, Evaluation, GeneratedApp, ListQuality, RecordedApp, Shape, Size,
+        evaluate, export, judge,
+    },
     keys::UserId,
     user_id,
 };
@@ -50,13 +54,13 @@ async fn main() -> Result<(), Failed> {
             world(url, users.parse()?, posts.parse()?, requests.parse()?).await
         }
         ["export", shape, scale, seed, folder] => {
-            let (world, days) = shaped(shape, scale.parse()?, seed.parse()?)?;
-            Ok(export(&world, days, folder.as_ref()).await?)
+            let app = judged_app(shape, scale.parse()?, seed.parse()?)?;
+            Ok(export(&app, folder.as_ref()).await?)
         }
         ["judge", shape, scale, seed, folder] => {
             let seed = seed.parse()?;
-            let (world, days) = shaped(shape, scale.parse()?, seed)?;
-            print_judged(&judge(&world, days, folder.as_ref(), seed)?, seed)
+            let app = judged_app(shape, scale.parse()?, seed)?;
+            print_judged(&judge(&app, folder.as_ref(), seed)?, seed)
         }
         ["privacy", requests] => privacy(requests.parse()?).await,
         ["eval", users, challenges, days, seed] => {
@@ -72,13 +76,15 @@ async fn main() -> Result<(), Failed> {
     }
 }
 
-/// A made-up app, and how many days it has.
-fn shaped(name: &str, percent: usize, seed: u64) -> Result<(GeneratedApp, usize), Failed> {
+/// A made-up app or a recorded one.
+fn judged_app(name: &str, percent: usize, seed: u64) -> Result<JudgedApp, Failed> {
+    if let Some(folder) = name.strip_prefix("recorded:") {
+        return Ok(JudgedApp::Recorded(RecordedApp::read(folder.as_ref())?));
+    }
     let mut shape = Shape::named(name).ok_or_else(|| format!("there is no shape \"{name}\""))?;
     shape.size.users = shape.size.users * percent / 100;
     shape.size.challenges = shape.size.challenges * percent / 100;
-    let days = shape.size.days;
-    Ok((GeneratedApp::shaped(shape, seed), days))
+    Ok(JudgedApp::Generated(GeneratedApp::shaped(shape, seed)))
 }
 
 /// The figures of each kind of list, and how much more ours have.

@@ -1,15 +1,15 @@
 //! An app as files for programs that make other lists, and the lists of all of them judged by the same truth.
 //!
 //! Each line has whole numbers separated by spaces. `train`, `pool` and `closed` are what was known at the end of the day; the same
-//! with `earlier_` in front, and `earlier_wanted`, are for tuning on the week before.
+//! with `earlier_` in front, and `earlier_wanted`, are for tuning on as many days before.
 
 use std::{collections::HashMap, fmt::Write as _, fs, path::Path};
 
 use super::{
     bootstrap::{self, Interval},
-    generator::GeneratedApp,
     metrics::{K, Scores},
-    run::{Simulation, Truth, WEEK, user_id},
+    run::{Simulation, Truth, user_id},
+    world::{App, World},
 };
 use crate::{error::Error, online::Request, random::Random};
 
@@ -18,9 +18,10 @@ use crate::{error::Error, online::Request, random::Random};
 pub struct ListQuality {
     /// Its name.
     pub name: String,
-    /// NDCG of the first ten, over users with later reactions.
+    /// NDCG of the first ten, over users with later reactions; of a recorded app, also with earlier ones.
     pub ndcg: Interval,
-    /// How many of the first ten a user would like on the next day, over all users with likes.
+    /// How many of the first ten a user would like on the next day, over all users with likes. Of a recorded app, how many a user
+    /// liked later, over those who liked anything later.
     pub likes: Interval,
     /// The same over users without any.
     pub likes_new: Interval,
@@ -53,14 +54,15 @@ impl ListQuality {
     }
 }
 
-/// Lives through an app up to its last week, and writes what others need to make lists, and our lists as `keyrack.lists`.
+/// Lives through an app up to the days by which lists are judged, and writes what others need to make lists, and our lists as `keyrack.lists`.
 ///
 /// # Errors
 /// When a file cannot be written, or the store fails.
-pub async fn export(world: &GeneratedApp, days: usize, folder: &Path) -> Result<(), Error> {
-    let day = last_day(days)?;
+pub async fn export(app: &App, folder: &Path) -> Result<(), Error> {
+    let world = app.world();
+    let day = last_day(world)?;
     let write = |name: &str, text: String| write(folder, name, &text);
-    let (truth, earlier) = (Truth::at(world, day), Truth::at(world, day - WEEK));
+    let (truth, earlier) = (Truth::at(world, day), Truth::at(world, day - world.judged_days()));
     for (prefix, truth) in [("", &truth), ("earlier_", &earlier)] {
         write(&format!("{prefix}train"), train(world, truth))?;
         write(&format!("{prefix}pool"), pool(truth))?;
@@ -87,13 +89,9 @@ pub async fn export(world: &GeneratedApp, days: usize, folder: &Path) -> Result<
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn judge(
-    world: &GeneratedApp,
-    days: usize,
-    folder: &Path,
-    seed: u64,
-) -> Result<Vec<ListQuality>, Error> {
-    let day = last_day(days)?;
+pub fn judge(app: &App, folder: &Path, seed: u64) -> Result<Vec<ListQuality>, Error> {
+    let world = app.world();
+    let day = last_day(world)?;
     let truth = Truth::at(world, day);
     let mut names: Vec<String> = fs::read_dir(folder)
         .map_err(|error| failed(folder, &error))?
@@ -111,15 +109,17 @@ pub fn judge(
     Ok(judged)
 }
 
-fn last_day(days: usize) -> Result<usize, Error> {
-    days.checked_sub(WEEK + 1).filter(|day| *day > WEEK).ok_or_else(|| Error::Invalid {
-        what: format!("{days} days are too few; use at least {}", 2 * WEEK + 2),
+/// The last day that is not judged.
+fn last_day(world: &dyn World) -> Result<usize, Error> {
+    let (days, judged) = (world.days(), world.judged_days());
+    days.checked_sub(judged + 1).filter(|day| *day > judged).ok_or_else(|| Error::Invalid {
+        what: format!("{days} days are too few; use at least {}", 2 * judged + 2),
     })
 }
 
 fn judge_lists(
     name: &str,
-    world: &GeneratedApp,
+    world: &dyn World,
     truth: &Truth<'_>,
     day: usize,
     lists: &HashMap<usize, Vec<u64>>,
@@ -130,12 +130,17 @@ fn judge_lists(
     let nothing = Vec::new();
     for user in 0..world.users() {
         let list = lists.get(&user).unwrap_or(&nothing);
+        listed.extend(list.iter().take(K).copied());
+        let wanted = truth.wanted.get(&user);
+        if world.is_recorded() && wanted.is_none() {
+            continue;
+        }
         let posts = list.iter().take(K).filter_map(|post| truth.pool.get(post));
         let expected: f64 = posts.map(|post| world.liking(user, post, day + 1)).sum();
         let is_new = !truth.has_liked.contains(&user);
         if is_new { &mut likes_new } else { &mut likes }.push(expected);
-        listed.extend(list.iter().take(K).copied());
-        if let Some(wanted) = truth.wanted.get(&user) {
+        // Most users of a recorded app may be new: they would hide what is said of the others.
+        if let Some(wanted) = wanted.filter(|_| !(world.is_recorded() && is_new)) {
             let list: Vec<_> = list.iter().filter_map(|post| truth.listed(*post)).collect();
             ndcg.push(Scores::of(&list, wanted).ndcg);
         }
@@ -152,7 +157,7 @@ fn judge_lists(
     }
 }
 
-fn random(world: &GeneratedApp, truth: &Truth<'_>, dice: &mut Random) -> HashMap<usize, Vec<u64>> {
+fn random(world: &dyn World, truth: &Truth<'_>, dice: &mut Random) -> HashMap<usize, Vec<u64>> {
     let mut posts: Vec<u64> = truth.pool.keys().copied().collect();
     posts.sort_unstable();
     let list = |user| (user, (0..K).map(|_| posts[dice.below(posts.len())]).collect());
@@ -160,10 +165,10 @@ fn random(world: &GeneratedApp, truth: &Truth<'_>, dice: &mut Random) -> HashMap
 }
 
 /// User, challenge and likes of it.
-fn train(world: &GeneratedApp, truth: &Truth<'_>) -> String {
+fn train(world: &dyn World, truth: &Truth<'_>) -> String {
     let mut likes: std::collections::BTreeMap<(usize, usize), u64> = Default::default();
     let challenge_of: HashMap<u64, usize> =
-        world.posts.iter().map(|post| (post.id, post.challenge)).collect();
+        world.posts().iter().map(|post| (post.id, post.challenge)).collect();
     for (user, post) in &truth.reacted {
         *likes.entry((*user, challenge_of[post])).or_default() += 1;
     }
@@ -188,7 +193,7 @@ fn pool(truth: &Truth<'_>) -> String {
 }
 
 /// User and post, for posts of the pool that the user has reacted to or written.
-fn closed(world: &GeneratedApp, truth: &Truth<'_>) -> String {
+fn closed(world: &dyn World, truth: &Truth<'_>) -> String {
     let reacted = truth.reacted.iter().copied().filter(|(_, post)| truth.pool.contains_key(post));
     let written = truth.pool.values().map(|post| (post.author, post.id));
     let mut pairs: Vec<(usize, u64)> = reacted.chain(written).collect();

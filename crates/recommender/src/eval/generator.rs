@@ -2,9 +2,12 @@
 
 use std::collections::HashSet;
 
-use jiff::{ToSpan as _, civil::Date};
+use jiff::civil::Date;
 
-use super::shape::Shape;
+use super::{
+    shape::Shape,
+    world::{Post, Reaction, WEEK, World, moment},
+};
 use crate::{
     random::Random,
     source::{Memory, Table},
@@ -16,13 +19,7 @@ const LATENT: usize = 4;
 /// What a post of a language that a user does not read loses, as log odds.
 const FOREIGN: f64 = 4.0;
 
-/// The days for which posts can be seen.
-const WEEK: usize = 7;
-
 const CATEGORIES: usize = 5;
-
-/// What posts say that only announce a break.
-pub(super) const BREAK_TEXT: &str = "I have a break today";
 
 /// How large an app is made.
 #[derive(Debug, Clone, Copy)]
@@ -38,16 +35,15 @@ pub struct Size {
 /// A made-up app.
 #[derive(Debug)]
 pub struct GeneratedApp {
-    /// Its first day.
-    pub first_day: Date,
+    first_day: Date,
     shape: Shape,
     days: usize,
     users: Vec<User>,
     challenges: Vec<Challenge>,
     /// What was written on each day.
-    pub(super) posts: Vec<Post>,
+    posts: Vec<Post>,
     /// What was reacted on each day, in order.
-    pub(super) reactions: Vec<Reaction>,
+    reactions: Vec<Reaction>,
     reacted: HashSet<(usize, u64)>,
 }
 
@@ -80,25 +76,6 @@ struct Challenge {
     followers: Vec<usize>,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct Post {
-    pub(super) id: u64,
-    pub(super) day: usize,
-    pub(super) author: usize,
-    pub(super) challenge: usize,
-    pub(super) rests: bool,
-    quality: f64,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Reaction {
-    pub(super) id: u64,
-    pub(super) day: usize,
-    pub(super) user: usize,
-    pub(super) post: u64,
-    pub(super) cancelled: bool,
-}
-
 impl GeneratedApp {
     /// Makes an app of the plain shape. The same seed makes the same one.
     pub fn generate(size: Size, seed: u64) -> GeneratedApp {
@@ -123,11 +100,6 @@ impl GeneratedApp {
             world.react(day, &mut likes, &mut dice);
         }
         world
-    }
-
-    /// How many users there are.
-    pub fn users(&self) -> usize {
-        self.users.len()
     }
 
     /// Members of all running challenges write, or have a break.
@@ -203,9 +175,57 @@ impl GeneratedApp {
         let id = self.reactions.len() as u64 + 1;
         self.reactions.push(Reaction { id, day, user, post, cancelled });
     }
+}
+
+impl World for GeneratedApp {
+    fn first_day(&self) -> Date {
+        self.first_day
+    }
+
+    fn days(&self) -> usize {
+        self.days
+    }
+
+    fn users(&self) -> usize {
+        self.users.len()
+    }
+
+    fn posts(&self) -> &[Post] {
+        &self.posts
+    }
+
+    fn reactions(&self) -> &[Reaction] {
+        &self.reactions
+    }
+
+    fn is_open(&self, post: &Post) -> bool {
+        self.challenges[post.challenge].public && !post.rests
+    }
+
+    fn category(&self, challenge: usize) -> usize {
+        self.challenges[challenge].category
+    }
+
+    fn tables(&self) -> Memory {
+        let mut tables = Memory::default();
+        for (id, challenge) in self.challenges.iter().enumerate() {
+            let created = moment(self.first_day, challenge.first_day);
+            let [id, category, public, duration] =
+                [id + 1, challenge.category, usize::from(challenge.public), challenge.duration]
+                    .map(|n| n.to_string());
+            tables.push(Table::Challenges, &[&id, &category, &public, &duration, &created]);
+            for member in &challenge.members {
+                tables.push(Table::Members, &[&id, &member.to_string()]);
+            }
+            for follower in &challenge.followers {
+                tables.push(Table::Tracking, &[&follower.to_string(), &id, "0"]);
+            }
+        }
+        tables
+    }
 
     /// The truth: how likely a user reacts to a post that is looked at.
-    pub(super) fn liking(&self, user: usize, post: &Post, day: usize) -> f64 {
+    fn liking(&self, user: usize, post: &Post, day: usize) -> f64 {
         let (shape, author) = (&self.shape, &self.users[post.author]);
         let (user, challenge) = (&self.users[user], &self.challenges[post.challenge]);
         let agreement = if shape.communities > 0 {
@@ -222,57 +242,6 @@ impl GeneratedApp {
             - if user.language == challenge.language { 0.0 } else { FOREIGN }
             - shape.ageing * (day - post.day) as f64;
         1.0 / (1.0 + (-odds).exp())
-    }
-
-    /// Whether everybody may see a post.
-    pub(super) fn is_open(&self, post: &Post) -> bool {
-        self.challenges[post.challenge].public && !post.rests
-    }
-
-    pub(super) fn category(&self, challenge: usize) -> usize {
-        self.challenges[challenge].category
-    }
-
-    /// The app's tables as they are before any day: its challenges, and who takes part in and follows them.
-    pub fn tables(&self) -> Memory {
-        let mut tables = Memory::default();
-        for (id, challenge) in self.challenges.iter().enumerate() {
-            let created = self.moment(challenge.first_day);
-            let [id, category, public, duration] =
-                [id + 1, challenge.category, usize::from(challenge.public), challenge.duration]
-                    .map(|n| n.to_string());
-            tables.push(Table::Challenges, &[&id, &category, &public, &duration, &created]);
-            for member in &challenge.members {
-                tables.push(Table::Members, &[&id, &member.to_string()]);
-            }
-            for follower in &challenge.followers {
-                tables.push(Table::Tracking, &[&follower.to_string(), &id, "0"]);
-            }
-        }
-        tables
-    }
-
-    /// Adds what was written and reacted on a day to the tables.
-    pub fn add_day(&self, tables: &mut Memory, day: usize) {
-        let created = self.moment(day);
-        for post in self.posts.iter().filter(|post| post.day == day) {
-            let [id, author, challenge] =
-                [post.id, post.author as u64, post.challenge as u64 + 1].map(|n| n.to_string());
-            let text = if post.rests { BREAK_TEXT } else { "Done for today" };
-            tables.push(Table::Posts, &[&id, &author, &challenge, &created, text]);
-        }
-        for reaction in self.reactions.iter().filter(|reaction| reaction.day == day) {
-            let [id, post, user, cancelled] =
-                [reaction.id, reaction.post, reaction.user as u64, u64::from(reaction.cancelled)]
-                    .map(|n| n.to_string());
-            tables.push(Table::Reactions, &[&id, &post, &user, &cancelled]);
-        }
-    }
-
-    fn moment(&self, day: usize) -> String {
-        let days = i64::try_from(day).unwrap_or(0);
-        let date = self.first_day.checked_add(days.days()).unwrap_or(self.first_day);
-        format!("{date} 01:00:00")
     }
 }
 

@@ -15,20 +15,19 @@ use keyrack_store::{Clock, Options, Store};
 use super::{
     baselines::{Baseline, PoolPost},
     bootstrap::{self, Interval},
-    generator::{BREAK_TEXT, GeneratedApp, Post},
+    generator::GeneratedApp,
     metrics::{ListedPost, Scores},
+    world::{BREAK_TEXT, Post, WEEK, World},
 };
 use crate::{
     error::Error,
     keys::UserId,
     online::{Request, Weights},
     random::Random,
+    rows::CATEGORIES_MAX,
     service::{Recommender, Settings},
     source::Memory,
 };
-
-/// The days at the end by which lists are judged.
-pub(super) const WEEK: usize = 7;
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -88,7 +87,7 @@ pub async fn evaluate(world: &GeneratedApp, days: usize, seed: u64) -> Result<Ev
 
 /// An app and its recommender, day by day.
 pub(super) struct Simulation<'a> {
-    world: &'a GeneratedApp,
+    world: &'a dyn World,
     pub(super) service: Recommender,
     clock: Arc<HandClock>,
     tables: Memory,
@@ -96,9 +95,9 @@ pub(super) struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    pub(super) async fn new(world: &'a GeneratedApp) -> Result<Simulation<'a>, Error> {
+    pub(super) async fn new(world: &'a dyn World) -> Result<Simulation<'a>, Error> {
         let zone = TimeZone::UTC;
-        let noon = world.first_day.at(12, 0, 0, 0).to_zoned(zone.clone());
+        let noon = world.first_day().at(12, 0, 0, 0).to_zoned(zone.clone());
         let ms = noon.ok().and_then(|noon| u64::try_from(noon.timestamp().as_millisecond()).ok());
         let clock = Arc::new(HandClock(AtomicU64::new(ms.unwrap_or(0))));
         let options = Options { clock: Some(clock.clone()), ..Options::default() };
@@ -106,6 +105,7 @@ impl<'a> Simulation<'a> {
         let store = Store::open_with(url, options).await?;
         let settings = Settings { zone, break_text: BREAK_TEXT.into(), ..Settings::default() };
         let service = Recommender::new(store, settings);
+        service.set_parameters(world.max_age() as u64, CATEGORIES_MAX).await?;
         Ok(Simulation { world, service, clock, tables: world.tables(), day: 0 })
     }
 
@@ -177,7 +177,7 @@ fn sum_up(
 
 /// The pool of a day, and what users wanted of it in the week after.
 pub(super) struct Truth<'a> {
-    world: &'a GeneratedApp,
+    world: &'a dyn World,
     pub(super) day: usize,
     pub(super) pool: HashMap<u64, &'a Post>,
     pub(super) likes: HashMap<u64, u64>,
@@ -188,18 +188,21 @@ pub(super) struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
-    pub(super) fn at(world: &'a GeneratedApp, day: usize) -> Truth<'a> {
-        let recent = |post: &&Post| post.day <= day && post.day + WEEK > day && world.is_open(post);
+    pub(super) fn at(world: &'a dyn World, day: usize) -> Truth<'a> {
+        let recent = |post: &&Post| {
+            post.day <= day && post.day + world.max_age() > day && world.is_open(post)
+        };
         let pool: HashMap<u64, &Post> =
-            world.posts.iter().filter(recent).map(|post| (post.id, post)).collect();
+            world.posts().iter().filter(recent).map(|post| (post.id, post)).collect();
         let mut likes: HashMap<u64, u64> = HashMap::new();
         let mut reacted = HashSet::new();
         let mut wanted: HashMap<usize, HashSet<u64>> = HashMap::new();
-        for reaction in world.reactions.iter().filter(|reaction| !reaction.cancelled) {
+        for reaction in world.reactions().iter().filter(|reaction| !reaction.cancelled) {
             if reaction.day <= day {
                 *likes.entry(reaction.post).or_default() += 1;
                 reacted.insert((reaction.user, reaction.post));
-            } else if reaction.day <= day + WEEK && pool.contains_key(&reaction.post) {
+            } else if reaction.day <= day + world.judged_days() && pool.contains_key(&reaction.post)
+            {
                 let is_new = !reacted.contains(&(reaction.user, reaction.post));
                 if is_new {
                     wanted.entry(reaction.user).or_default().insert(reaction.post);

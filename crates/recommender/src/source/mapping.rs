@@ -8,10 +8,10 @@ use super::{Names, Table};
 use crate::{error::Error, rows::CATEGORIES_MAX, service::MAX_POST_AGE_MAX};
 
 /// Days for which a group goes on whose app knows no end: beyond all that anybody plans.
-const ENDLESS_DAYS: &str = "36500";
+pub(crate) const ENDLESS_DAYS: &str = "36500";
 
 /// The day since which groups are there whose app does not say it.
-const LONG_AGO: &str = "2000-01-01";
+pub(crate) const LONG_AGO: &str = "2000-01-01";
 
 /// A description of an app, as it stands in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

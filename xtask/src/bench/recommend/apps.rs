@@ -1,4 +1,4 @@
-//! How good lists are on made-up apps, beside those of programs that people would use.
+//! How good lists are on made-up apps and on a public data set, beside those of programs that people would use.
 //!
 //! `lists export` writes an app and our lists, `baselines.py` tunes the other programs and writes theirs, and `lists judge` judges all of
 //! them by the same truth.
@@ -10,13 +10,16 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::super::{
-    machine,
-    report::{Bound, Limit, Section, Table},
+use super::{
+    super::{
+        machine,
+        report::{Bound, Limit, Section, Table},
+    },
+    movielens,
 };
 use crate::shell;
 
-/// The apps, and what distinguishes them.
+/// The made-up apps, and what distinguishes them.
 const APPS: [(&str, &str); 4] = [
     ("club", "300 users and 40 challenges, dense; users look at what is new, and authors matter"),
     ("sparse", "3,000 users in 25 communities and 500 challenges; few users react often"),
@@ -33,45 +36,62 @@ const SEED: &str = "101";
 /// What `lists judge` prints for each kind of list: value and bounds of six figures, and one more.
 const FIGURES: usize = 19;
 
-/// The version of the package that makes the lists of other programs.
-const PACKAGES: [&str; 3] = ["implicit==0.7.3", "numpy", "scipy"];
+/// The packages that make the lists of other programs and read the public data set.
+const PACKAGES: [&str; 4] = ["implicit==0.7.3", "numpy", "scipy", "pyarrow"];
 
 /// What all sections have in common.
 pub(super) fn about() -> Result<String> {
     Ok(format!(
-        "How good lists are: `cargo xtask bench recommend --quality --write`. Each section is a made-up app whose truth is known. \
+        "How good lists are: `cargo xtask bench recommend --quality --write`. Each section is an app: four are made up, so that their \
+         truth is known, and the last is a public data set, which has rules of its own. \
          Weights are learned night by night, and lists of ten are judged by the week that follows. \"likes in ten\" is how many of ten \
          posts a user would like, by the truth of the app; users without any like stand apart as new users.\n\n\
          ALS and BPR are those of implicit; they and EASE are tuned on the week before the judged one. \"free\" lists may have more than \
          two posts of a challenge, which lists of keyrack never have; popular, newest and random are free too, and \"popular limited\" is \
          not. New users get popular posts from ALS, BPR and EASE. Bounds are from 1,000 \
          bootstrap draws over users. A ratio compares with the best of the lists that are not called free.\n\n\
-         Constants of keyrack were chosen on apps of these shapes and the shape \"plain\" made with seeds 11 to 14. The apps here are made with \
-         seed {SEED}, which was first tried when the constants were fixed.\n\n{}",
+         Constants of keyrack were chosen on apps of these shapes and the shape \"plain\" made with seeds 11 to 14. The made-up apps here are \
+         made with seed {SEED}, which was first tried when the constants were fixed. None was chosen on the public data set.\n\n{}",
         machine::describe()?
     ))
 }
 
-/// A section for each app.
-pub(super) fn quality(program: &Path, percent: u64) -> Result<Vec<Section>> {
+/// A section for each app, or for the only one that is wanted. The recorded app cannot be made smaller, so that it takes part in a
+/// smaller run only if it is wanted.
+pub(super) fn quality(program: &Path, percent: u64, only: Option<&str>) -> Result<Vec<Section>> {
     let python = python()?;
+    let is_wanted = |app: &str| only.is_none_or(|only| only == app);
+    let mut sections = Vec::new();
+    for (app, about) in APPS.into_iter().filter(|(app, _)| is_wanted(app)) {
+        let text = judged(program, &python, app, percent)?;
+        sections.push(section(app, &format!("The app \"{app}\": {about}."), &text)?);
+    }
+    if is_wanted(movielens::APP) && (only.is_some() || percent == 100) {
+        let shape = format!("recorded:{}", movielens::prepare(&python)?.display());
+        let text = judged(program, &python, &shape, percent)?;
+        sections.push(section(movielens::APP, movielens::ABOUT, &text)?);
+    }
+    if sections.is_empty() {
+        bail!("there is no app \"{}\"", only.unwrap_or_default());
+    }
+    Ok(sections)
+}
+
+/// Makes all lists of an app, and returns their figures as `lists judge` prints them.
+fn judged(program: &Path, python: &Path, shape: &str, percent: u64) -> Result<String> {
+    let folder = tempfile::tempdir()?;
+    let lists = |verb: &str| {
+        let mut command = Command::new(program);
+        command.args([verb, shape, &percent.to_string(), SEED]).arg(folder.path());
+        shell::output(&mut command)
+    };
+    lists("export")?;
+    let mut others = Command::new(python);
+    // One thread each: what they find must not depend on the machine.
+    others.env("OMP_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bench/recommend/baselines.py");
-    APPS.iter()
-        .map(|&(app, about)| {
-            let folder = tempfile::tempdir()?;
-            let lists = |verb: &str| {
-                let mut command = Command::new(program);
-                command.args([verb, app, &percent.to_string(), SEED]).arg(folder.path());
-                shell::output(&mut command)
-            };
-            lists("export")?;
-            let mut others = Command::new(&python);
-            // One thread each: what they find must not depend on the machine.
-            others.env("OMP_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
-            shell::run(others.arg(script).arg(folder.path()))?;
-            section(app, about, &lists("judge")?)
-        })
-        .collect()
+    shell::run(others.arg(script).arg(folder.path()))?;
+    lists("judge")
 }
 
 /// A Python with the other programs, installed once.
@@ -119,7 +139,7 @@ impl Lists {
     }
 }
 
-fn section(app: &'static str, about: &str, text: &str) -> Result<Section> {
+fn section(app: &str, words: &str, text: &str) -> Result<Section> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("lists "));
     let lists: Vec<Lists> = lines.map(Lists::read).collect::<Result<_>>()?;
     let headings = ["lists", "NDCG@10", "likes in ten", "likes of new users", "coverage"];
@@ -173,8 +193,7 @@ fn section(app: &'static str, about: &str, text: &str) -> Result<Section> {
         measured: ours.figures[18] - popular.figures[18],
         bound: Bound::AtLeast(0.0),
     });
-    let words = format!("The app \"{app}\": {about}.");
-    Ok(Section { title: title(app), words, table, limits })
+    Ok(Section { title: title(app), words: words.to_owned(), table, limits })
 }
 
 fn title(app: &str) -> &'static str {
@@ -182,6 +201,7 @@ fn title(app: &str) -> &'static str {
         "club" => "Quality: a club",
         "sparse" => "Quality: a sparse app",
         "drift" => "Quality: an app that changes",
+        movielens::APP => "Quality: a public data set",
         _ => "Quality: four languages",
     }
 }
