@@ -202,7 +202,7 @@ impl Limits {
                 Error::named(field, Tenant::new(name.as_str()))?;
             }
         }
-        for (name, limit) in self.tenants.iter().filter(|(_, limit)| **limit == 0) {
+        if let Some((name, limit)) = self.tenants.iter().find(|(_, limit)| **limit == 0) {
             let reason = format!(
                 "{limit} for \"{name}\"; give at least 1, leave it out for no limit, or pause the tenant"
             );
