@@ -55,6 +55,11 @@ const BENCHES: &[(&str, &str, Run)] = &[
         "keyrack's estimates of remaining time against linear bars, tqdm, indicatif, and countdowns",
         eta::run,
     ),
+    (
+        "insight",
+        "what a collector out of reach and webhooks cost jobs, in pairs with and without",
+        jobs::insight::run,
+    ),
     ("jobs", "keyrack's jobs against BullMQ and apalis-redis", jobs::run),
     ("journeys", "how late a thousand watchers see what happens on a journey", journeys::run),
     (

@@ -1,4 +1,4 @@
-//! keyrack as a contender of `cargo xtask bench jobs`: `contender STORE_URL`.
+//! keyrack as a contender of `cargo xtask bench jobs`: `contender STORE_URL [COLLECTOR_URL]`.
 //!
 //! The requests it answers are described in `xtask/src/bench/jobs/driver.rs`.
 
@@ -21,6 +21,7 @@ use keyrack_jobs::bee::{
     worker::{Context, Settings, Worker},
 };
 use keyrack_store::Store;
+use keyrack_trace::otlp::{self, Endpoint};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
@@ -56,7 +57,14 @@ impl Payload {
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let url = std::env::args().nth(1).ok_or("give the URL of a store")?;
+    let mut arguments = std::env::args().skip(1);
+    let url = arguments.next().ok_or("give the URL of a store")?;
+    if let Some(collector) = arguments.next() {
+        // As in the `keyrack` program, too: reqwest asks for it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let resource = vec![("service.name", "contender".to_owned())];
+        otlp::start(Endpoint::parse(&collector)?, resource)?;
+    }
     let hive = Hive::open(Store::open(&url).await?).await?;
     let contender = Contender { hive, queue: QueueName::new("bench")? };
     for line in io::stdin().lock().lines() {

@@ -6,7 +6,7 @@
 //! makes anybody wait: when it is full, spans are dropped and counted. With the feature `otlp`, `otlp::start` sends them,
 //! and the metrics that [`export_metrics`] names.
 //!
-//! In reading order: `traceparent`, `current`, `span`, `queue`, `metrics_source`, `otlp`.
+//! In reading order: `traceparent`, `current`, `span`, `queue`, `metrics_source`, `openmetrics`, `otlp`.
 
 #![cfg_attr(
     not(feature = "otlp"),
@@ -15,6 +15,7 @@
 
 mod current;
 mod metrics_source;
+pub mod openmetrics;
 #[cfg(feature = "otlp")]
 pub mod otlp;
 mod queue;

@@ -18,6 +18,7 @@ mod before;
 pub(super) mod clients;
 mod dependants;
 mod http;
+pub(super) mod insight;
 mod kill;
 mod late;
 mod latency;

@@ -1,5 +1,7 @@
 //! Jobs survive `kill -9`: of the server that stores them, and of the workers that run them.
 
+mod times;
+
 use std::{
     collections::HashMap,
     process::Stdio,
@@ -36,6 +38,10 @@ async fn open(url: &str) -> Hive {
     hive.expect("waited for it")
 }
 
+fn plain(n: u64) -> Submission {
+    Submission::to(queue()).arg(n)
+}
+
 fn count(job: &Job, event: &str) -> usize {
     job.history().iter().filter(|entry| entry.event == event).count()
 }
@@ -47,17 +53,18 @@ fn completed_at(job: &Job) -> Option<f64> {
     (job.status() == Status::Completed).then_some(end.timestamp)
 }
 
-/// Submits jobs until told to stop; returns those that were acknowledged.
+/// Submits jobs until told to stop; returns those that were acknowledged. The jobs are numbered.
 fn load(
     hive: &Hive,
     every: Duration,
+    job: fn(u64) -> Submission,
 ) -> (tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<Vec<Jid>>) {
     let hive = hive.clone();
     let (stop, mut stopped) = tokio::sync::oneshot::channel();
     let submitting = tokio::spawn(async move {
-        let mut jids = Vec::new();
+        let (mut jids, mut numbers) = (Vec::new(), 0..);
         while stopped.try_recv().is_err() {
-            let jobs = (0..5).map(|n| Submission::to(queue()).arg(n)).collect();
+            let jobs = numbers.by_ref().take(5).map(job).collect();
             if let Ok(answers) = hive.submit_many(jobs).await {
                 jids.extend(answers.into_iter().filter_map(Result::ok));
             }
@@ -105,7 +112,7 @@ async fn a_server_that_is_killed_fifty_times_loses_nothing_it_acknowledged() {
     let working = tokio::spawn(worker.run(async {
         let _ = worker_stopped.await;
     }));
-    let (stop_load, submitting) = load(&hive, Duration::from_millis(1));
+    let (stop_load, submitting) = load(&hive, Duration::from_millis(1), plain);
 
     let mut seen_completed = HashMap::new();
     for round in 0..KILLS {
@@ -159,7 +166,7 @@ fn work(dir: &TempDir, url: &str) -> Process {
 async fn jobs_end_once_though_their_workers_are_killed_fifty_times() {
     let (dir, server) = (TempDir::new().expect("a folder"), RedisServer::start());
     let hive = open(&server.url()).await;
-    let (stop_load, submitting) = load(&hive, Duration::from_millis(20));
+    let (stop_load, submitting) = load(&hive, Duration::from_millis(20), plain);
     let mut workers = [work(&dir, &server.url()), work(&dir, &server.url())];
     for round in 0..KILLS {
         let victim = round % workers.len();

@@ -10,6 +10,7 @@ mod events;
 mod jobs;
 mod logs;
 mod many_queues;
+mod metrics;
 mod outages;
 mod queues;
 mod quotas;

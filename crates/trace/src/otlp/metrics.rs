@@ -1,12 +1,12 @@
 //! Metrics in the form of OpenMetrics, as messages of OTLP.
 //!
-//! keyrack's metrics are collected when somebody reads them, so there is no other place where they are counted. Counters and
-//! histograms become cumulative sums and histograms of the same names, everything else a gauge.
-
-use std::collections::BTreeMap;
+//! Counters and histograms become cumulative sums and histograms of the same names, everything else a gauge.
 
 use super::message::{KeyValue, Resource, Scope};
-use crate::span::Value;
+use crate::{
+    openmetrics::{Buckets, Labels, MetricFamily, Sample, by_labels, families},
+    span::Value,
+};
 
 /// Values count from the start of the process.
 const CUMULATIVE: i32 = 2;
@@ -124,87 +124,6 @@ pub(super) fn metrics_request(resource: &Resource, text: &str, period: Period) -
     MetricsRequest { resource_metrics: vec![of_resource] }
 }
 
-type Labels = Vec<(String, String)>;
-
-/// A family of metrics: what its comments say, and its samples by the ends of their names.
-#[derive(Debug, Default)]
-struct MetricFamily<'a> {
-    name: &'a str,
-    kind: &'a str,
-    help: &'a str,
-    unit: &'a str,
-    samples: Vec<(&'a str, Labels, f64)>,
-}
-
-fn families(text: &str) -> Vec<MetricFamily<'_>> {
-    let mut families: Vec<MetricFamily<'_>> = Vec::new();
-    for line in text.lines() {
-        let Some(comment) = line.strip_prefix("# ") else {
-            let family = families.last_mut();
-            if let Some((family, sample)) = family.zip(sample(line)) {
-                let (name, labels, value) = sample;
-                let end = name.strip_prefix(family.name).unwrap_or(name);
-                family.samples.push((end, labels, value));
-            }
-            continue;
-        };
-        let mut words = comment.splitn(3, ' ');
-        let (Some(what), Some(name)) = (words.next(), words.next()) else { continue };
-        if families.last().is_none_or(|last| last.name != name) {
-            families.push(MetricFamily { name, ..MetricFamily::default() });
-        }
-        let (Some(last), said) = (families.last_mut(), words.next().unwrap_or_default()) else {
-            continue;
-        };
-        match what {
-            "HELP" => last.help = said,
-            "TYPE" => last.kind = said,
-            "UNIT" => last.unit = said,
-            _ => {}
-        }
-    }
-    families.retain(|family| !family.samples.is_empty());
-    families
-}
-
-/// The name, the labels and the value of a line such as `a_total{b="c"} 1`.
-fn sample(line: &str) -> Option<(&str, Labels, f64)> {
-    let end = line.find(['{', ' '])?;
-    let (name, rest) = line.split_at(end);
-    let (labels, rest) = match rest.strip_prefix('{') {
-        Some(rest) => labels(rest)?,
-        None => (Labels::new(), rest),
-    };
-    let value = rest.split_whitespace().next()?.parse().ok()?;
-    Some((name, labels, value))
-}
-
-/// Labels up to the bracket that closes them, and what comes then.
-fn labels(mut rest: &str) -> Option<(Labels, &str)> {
-    let mut labels = Labels::new();
-    loop {
-        rest = rest.trim_start_matches(',');
-        if let Some(rest) = rest.strip_prefix('}') {
-            return Some((labels, rest));
-        }
-        let (name, value) = rest.split_once("=\"")?;
-        let mut text = String::new();
-        let mut chars = value.char_indices();
-        let end = loop {
-            match chars.next()? {
-                (at, '"') => break at,
-                (_, '\\') => match chars.next()?.1 {
-                    'n' => text.push('\n'),
-                    other => text.push(other),
-                },
-                (_, other) => text.push(other),
-            }
-        };
-        labels.push((name.to_owned(), text));
-        rest = &value[end + 1..];
-    }
-}
-
 fn attributes(labels: Labels) -> Vec<KeyValue> {
     let attribute = |(name, text): (String, String)| KeyValue::new(&name, Value::from(text));
     labels.into_iter().map(attribute).collect()
@@ -227,7 +146,7 @@ impl MetricFamily<'_> {
     }
 
     fn numbers(self, Period { start_ns, at_ns }: Period) -> Vec<NumberPoint> {
-        let point = |(_, labels, value): (&str, Labels, f64)| NumberPoint {
+        let point = |Sample { labels, value, .. }| NumberPoint {
             start_ns,
             at_ns,
             value: Some(value),
@@ -237,47 +156,27 @@ impl MetricFamily<'_> {
     }
 
     fn histogram(self, period: Period) -> Histogram {
-        let mut points: BTreeMap<Labels, Buckets> = BTreeMap::new();
-        for (end, mut labels, value) in self.samples {
-            let bound = labels.iter().position(|(name, _)| name == "le");
-            let bound = bound.map(|at| labels.remove(at).1);
-            let point = points.entry(labels).or_default();
-            match (end, bound.and_then(|bound| bound.parse::<f64>().ok())) {
-                ("_bucket", Some(bound)) => point.up_to.push((bound, value as u64)),
-                ("_sum", _) => point.sum = value,
-                ("_count", _) => point.count = value as u64,
-                _ => {}
-            }
-        }
-        let points = points.into_iter().map(|(labels, buckets)| buckets.point(labels, period));
+        let points = by_labels(self.samples).into_iter();
+        let points = points.map(|(labels, buckets)| histogram_point(labels, buckets, period));
         Histogram { points: points.collect(), temporality: CUMULATIVE }
     }
 }
 
-/// What the lines of a histogram say: how many values there are up to each bound.
-#[derive(Debug, Default)]
-struct Buckets {
-    up_to: Vec<(f64, u64)>,
-    sum: f64,
-    count: u64,
-}
-
-impl Buckets {
-    fn point(mut self, labels: Labels, Period { start_ns, at_ns }: Period) -> HistogramPoint {
-        self.up_to.retain(|(bound, _)| bound.is_finite());
-        self.up_to.sort_by(|(bound, _), (other, _)| bound.total_cmp(other));
-        let mut before = 0;
-        let ends = self.up_to.iter().map(|(_, n)| *n).chain([self.count]);
-        let in_bucket = |n: u64| n.saturating_sub(std::mem::replace(&mut before, n));
-        HistogramPoint {
-            start_ns,
-            at_ns,
-            count: self.count,
-            sum: Some(self.sum),
-            buckets: ends.map(in_bucket).collect(),
-            bounds: self.up_to.iter().map(|(bound, _)| *bound).collect(),
-            attributes: attributes(labels),
-        }
+fn histogram_point(labels: Labels, buckets: Buckets, period: Period) -> HistogramPoint {
+    let Buckets { mut up_to, sum, count } = buckets;
+    let Period { start_ns, at_ns } = period;
+    up_to.retain(|(bound, _)| bound.is_finite());
+    let mut before = 0;
+    let ends = up_to.iter().map(|(_, n)| *n).chain([count]);
+    let in_bucket = |n: u64| n.saturating_sub(std::mem::replace(&mut before, n));
+    HistogramPoint {
+        start_ns,
+        at_ns,
+        count,
+        sum: Some(sum),
+        buckets: ends.map(in_bucket).collect(),
+        bounds: up_to.iter().map(|(bound, _)| *bound).collect(),
+        attributes: attributes(labels),
     }
 }
 

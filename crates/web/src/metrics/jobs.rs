@@ -37,7 +37,7 @@ pub(super) struct JobMetrics {
     n_left_out: u64,
     /// How old the sum of the queues without metrics of their own is, if there is one.
     others_age: Option<Duration>,
-    queues: Vec<QueueMetrics>,
+    pub(super) queues: Vec<QueueMetrics>,
 }
 
 type NumberOf = fn(&QueueMetrics) -> u64;

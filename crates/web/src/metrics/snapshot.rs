@@ -16,7 +16,10 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{entitlements::EntitlementMetrics, jobs::JobMetrics, lint, process::Process};
+use super::{
+    entitlements::EntitlementMetrics, jobs::JobMetrics, lint, native::NativeHistograms,
+    process::Process, times,
+};
 use crate::App;
 
 /// How long a request waits for keys to be counted. The numbers of a scrape may be those that the one before had counted.
@@ -107,6 +110,11 @@ impl Snapshot {
             entitlements.add_to(keyrack.sub_registry_with_prefix("entitlements"));
         }
         registry
+    }
+
+    /// Histograms of which the text tells less.
+    pub(super) fn native_histograms(&self) -> NativeHistograms<'_> {
+        self.jobs.as_ref().map(|jobs| times::native(&jobs.queues)).unwrap_or_default()
     }
 
     fn add_process(&self, registry: &mut Registry) {

@@ -13,7 +13,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{jobs::QueueLabels, queue::QueueMetrics};
+use super::{jobs::QueueLabels, native::NativeHistograms, queue::QueueMetrics};
 
 /// Every fourth bucket ends one: each is four times as long as the one before, from a millisecond to three days. More would cost
 /// every queue more series.
@@ -38,6 +38,18 @@ pub(super) fn add_to(registry: &mut Registry, queues: &[QueueMetrics]) {
         .map(|queue| (QueueLabels { queue: queue.queue.clone() }, queue.totals.record.clone()))
         .collect();
     registry.register_collector(Box::new(TimesCollector { queues }));
+}
+
+/// The same with all of their buckets, by the names of the families and by queue.
+pub(super) fn native(queues: &[QueueMetrics]) -> NativeHistograms<'_> {
+    let mut histograms = NativeHistograms::default();
+    for (name, _, of) in HISTOGRAMS {
+        let of_family = histograms.entry(format!("keyrack_jobs_{name}_seconds")).or_default();
+        for queue in queues {
+            of_family.insert(&queue.queue, of(&queue.totals.record));
+        }
+    }
+    histograms
 }
 
 impl Collector for TimesCollector {

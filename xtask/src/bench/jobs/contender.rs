@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
@@ -103,7 +104,6 @@ impl Programs {
     ///
     /// The server has one core and the client the other; an embedded contender is both and has both.
     pub(super) fn start(&self, contender: Contender, server: &Server) -> Result<Driver> {
-        let url = format!("redis://127.0.0.1:{}", server.port());
         let command = match contender {
             Contender::BullMq { tuned } => {
                 let mut command = pinned("node", Role::Load);
@@ -113,22 +113,30 @@ impl Programs {
             }
             Contender::Apalis { workers, leases } => {
                 let mut command = pinned(&self.apalis, Role::Load);
-                command.args([url, workers.to_string()]).args(leases.then_some("leases"));
+                command
+                    .args([url_of(server), workers.to_string()])
+                    .args(leases.then_some("leases"));
                 command
             }
-            Contender::OnRedis => {
-                let mut command = pinned(&self.ours, Role::Load);
-                command.arg(url);
-                command
-            }
-            Contender::Embedded => {
-                let mut command = pinned(&self.ours, Role::Anywhere);
-                command.arg("embedded:memory");
-                command
-            }
+            Contender::OnRedis | Contender::Embedded => ours_on(&self.ours, contender, server),
         };
         Driver::start(&contender.name(), command)
     }
+}
+
+/// A program of ours on a server, or with the engine inside. It takes more arguments.
+pub(super) fn ours_on(program: &Path, contender: Contender, server: &Server) -> Command {
+    let (role, store) = match contender.needs_redis() {
+        true => (Role::Load, url_of(server)),
+        false => (Role::Anywhere, "embedded:memory".to_owned()),
+    };
+    let mut command = pinned(program, role);
+    command.arg(store);
+    command
+}
+
+fn url_of(server: &Server) -> String {
+    format!("redis://127.0.0.1:{}", server.port())
 }
 
 /// The version of BullMQ that takes part.
@@ -162,7 +170,7 @@ fn apalis() -> Result<PathBuf> {
     Ok(folder.join("release/bench-apalis"))
 }
 
-fn ours() -> Result<PathBuf> {
+pub(super) fn ours() -> Result<PathBuf> {
     let build = "build --quiet --release --package keyrack-jobs --example contender";
     shell::run(&mut shell::cargo(build))?;
     Ok(shell::target().join("release/examples/contender"))

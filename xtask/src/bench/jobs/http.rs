@@ -16,7 +16,7 @@ use super::Bench;
 
 /// How workers take jobs.
 #[derive(Clone, Copy)]
-struct Manner {
+pub(super) struct Manner {
     name: &'static str,
     connections: u32,
     /// Jobs of one request that settles the last ones and claims the next; one by one, a job takes two requests.
@@ -25,7 +25,7 @@ struct Manner {
     one_in: u32,
 }
 
-const MANNERS: [Manner; 2] = [
+pub(super) const MANNERS: [Manner; 2] = [
     Manner { name: "100 in a request", connections: 4, batch: Some(100), one_in: 1 },
     Manner { name: "one by one", connections: 16, batch: None, one_in: 5 },
 ];
@@ -81,25 +81,30 @@ fn best(rates: &[f64]) -> f64 {
 fn rate(program: &Path, manner: Manner, jobs: u32) -> Result<f64> {
     let redis = Server::redis_as(Role::Anywhere, &[])?;
     let store = format!("redis://127.0.0.1:{}", redis.port());
-    let server = &Server::start_as(Role::Anywhere, "keyrack", program, |command, port, _| {
+    let server = Server::start_as(Role::Anywhere, "keyrack", program, |command, port, _| {
         command.args(["serve", "--quiet", "--store", &store]);
         command.args(["--http", &format!("127.0.0.1:{port}")]);
     })?;
     submit(server.port(), jobs)?;
+    Ok(f64::from(jobs) / work_off(server.port(), manner, jobs)?)
+}
+
+/// Has workers do all jobs of the queue, and returns the seconds that it took.
+pub(super) fn work_off(port: u16, manner: Manner, jobs: u32) -> Result<f64> {
     let started = Instant::now();
     let done: Result<Vec<u32>> = thread::scope(|scope| {
         let workers: Vec<_> = (0..manner.connections)
-            .map(|n| scope.spawn(move || work(server.port(), &format!("bench-{n}"), manner)))
+            .map(|n| scope.spawn(move || work(port, &format!("bench-{n}"), manner)))
             .collect();
         let joined = workers.into_iter().map(|worker| worker.join());
         joined.map(|ended| ended.expect("a worker does not panic")).collect()
     });
     let (done, seconds) = (done?.iter().sum::<u32>(), started.elapsed().as_secs_f64());
     ensure!(done == jobs, "{done} of {jobs} jobs were done");
-    Ok(f64::from(jobs) / seconds)
+    Ok(seconds)
 }
 
-fn submit(port: u16, jobs: u32) -> Result<()> {
+pub(super) fn submit(port: u16, jobs: u32) -> Result<()> {
     let mut connection = Connection::open(port)?;
     for first in (0..jobs).step_by(SUBMITTED_AT_ONCE as usize) {
         let last = jobs.min(first + SUBMITTED_AT_ONCE);

@@ -1,5 +1,6 @@
 //! How long jobs waited and ran: what is counted equals what the jobs' own histories tell, and stays within its bounds.
 
+mod expected;
 mod load;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,10 @@ use keyrack_jobs::bee::{
 use keyrack_store::Store;
 use keyrack_testkit::simulated_store;
 
-use self::load::{Load, expected_minutes};
+use self::{
+    expected::{assert_equal, expected_minutes},
+    load::Load,
+};
 use super::fixture::{CARE, Fixture, NOW, completed, everywhere, failed, failed_for_good, worker};
 
 const MINUTE_MS: u64 = 60_000;
@@ -44,7 +48,7 @@ async fn histograms_equal_those_of_the_jobs_own_histories() {
             let told = times(&fixture, DAY_MS, Resolution::Minute).await;
             for record in &told.records {
                 let of_histories = expected.get(&record.at).cloned().unwrap_or_default();
-                load::assert_equal(record, &of_histories, &format!("{round} the last fold"));
+                assert_equal(record, &of_histories, &format!("{round} the last fold"));
             }
             let n_told: u64 = told.records.iter().map(|record| record.wait.count()).sum();
             let n_expected: u64 = expected.values().map(|record| record.wait.count()).sum();
