@@ -1,10 +1,10 @@
 //! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
 //!
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
-//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `queue_settings`, `history`, `errors`, `find`, `export`, `job`, `change`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
+//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `queue_settings`, `history`, `errors`, `find`, `chosen`, `export`, `job`, `change`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
 //! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `palette` finds pages and whatever has a name; `reference` tells how to use the API. `axes`, `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
-//! `link`, `field`, and `form` are small tools. Pages change nothing that the API cannot.
+//! `link`, `field`, `fold` and `form` are small tools. Pages change nothing that the API cannot.
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
 
@@ -17,6 +17,7 @@ mod overview;
 
 mod bulk;
 mod change;
+mod chosen;
 mod errors;
 mod export;
 mod find;
@@ -56,6 +57,7 @@ mod plot;
 mod sampler;
 
 mod field;
+mod fold;
 mod form;
 mod link;
 
@@ -210,6 +212,7 @@ fn pages() -> Routes<Arc<Site>> {
             errors::unmute,
         )
         .get("/find", Permission::read(Viewer), find::find)
+        .post("/find/chosen", Permission::change(Operator, "chosen_jobs_changed"), chosen::change)
         .get("/export/jobs/{format}", Permission::read(Viewer), export::jobs)
         .get("/export/queues/{format}", Permission::read(Viewer), export::queues)
         .get("/export/errors/{format}", Permission::read(Viewer), export::errors)

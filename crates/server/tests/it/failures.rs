@@ -5,7 +5,7 @@ use keyrack_jobs::bee::{
     keys::{self, QueueName},
 };
 use keyrack_testkit::{Browser, wait_until_async};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::{
     browser::{ENTER, TAB, Visitor},
@@ -318,6 +318,69 @@ async fn a_change_of_many_jobs_is_stopped_by_keyboard() {
     let (_, queued) = visitor.site.failed_and_queued("mail").await;
     assert!((1..MANY as u64).contains(&queued), "{queued} are left");
     visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_whose_rows_are_ticked_are_retried_and_cancelled() {
+    let visitor = Visitor::new().await;
+    let (site, browser) = (&visitor.site, &visitor.browser);
+    site.fail_with("mail", 3, |_| "it broke").await;
+    visitor.open("/find?queue=mail&place=failed").await;
+    visitor.is_at("/find").await;
+    browser.press("jxjx").await;
+    let ticked = "[...document.querySelectorAll('[name=jid]:checked')].map((box) => box.value)";
+    let ids = browser.evaluate(ticked).await;
+    assert_eq!(ids.as_array().map(Vec::len), Some(2), "{ids}");
+    let barriers = browser.barriers().await;
+    assert!(barriers.is_empty(), "{barriers:#?}");
+    browser.click("button[value=retry]").await;
+    visitor.shows("2 jobs run again.").await;
+    assert_eq!(site.failed_and_queued("mail").await, (1, 2));
+    let mut names: Vec<&str> =
+        ids.as_array().into_iter().flatten().flat_map(Json::as_str).collect();
+    names.sort_unstable();
+    let told = format!("Retry 2 jobs: {}", names.join(" "));
+    site.assert_audited("chosen_jobs_changed", &told).await;
+
+    // All of them; whoever asks for what cannot be undone is asked, and Enter says no.
+    visitor.open("/find?queue=mail&place=queued").await;
+    visitor.is_at("/find").await;
+    browser.click("#every-row").await;
+    browser.click(".confirm summary").await;
+    browser.wait_until("document.activeElement.matches('[data-no]')").await;
+    browser.press(ENTER).await;
+    browser.wait_until("!document.querySelector('.confirm').open").await;
+    browser.click(".confirm summary").await;
+    browser.click("button[value=cancel]").await;
+    visitor.shows("2 jobs cancelled.").await;
+    assert_eq!(site.failed_and_queued("mail").await, (1, 0));
+    visitor.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_to_ticked_jobs_is_told() {
+    let site = Site::start().await;
+    let jid = site.submit("mail", json!({})).await.to_string();
+    let post = async |form: String| {
+        let kind = [("Content-Type", "application/x-www-form-urlencoded")];
+        let answer = site.send("POST", "/find/chosen", &kind, &form).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/find?queue=mail")));
+        answer.header("set-cookie").expect("what came of it").to_owned()
+    };
+    let back = "back=%2Ffind%3Fqueue%3Dmail";
+    for (form, told) in [
+        (format!("what=retry&{back}"), "-jobs%3A+tick+some+rows+first"),
+        (format!("what=eat&{back}&jid={jid}"), "use+cancel+or+retry"),
+        // It waits: there is nothing to retry. The other is not there.
+        (format!("what=retry&{back}&jid={jid}&jid=none&jid=none"), "0+of+2+jobs+run+again"),
+        (format!("what=retry&{back}{}", "&jid=a".repeat(3)), "0+of+1+job+run"),
+    ] {
+        let cookie = post(form).await;
+        assert!(cookie.contains(told), "{cookie}");
+    }
+    let many: String = (0..501).map(|n| format!("&jid=j{n}")).collect();
+    assert!(post(format!("what=cancel&{back}{many}")).await.contains("at+most+500+at+once"));
+    assert_eq!(site.failed_and_queued("mail").await, (0, 1));
 }
 
 /// Goes on from one thing to the next until it is there.
