@@ -78,6 +78,8 @@ function takeAttributes(node, wanted) {
     if (!wanted.hasAttribute(name) && name !== "open" && name !== "data-chosen") node.removeAttribute(name);
   }
   for (const { name, value } of [...wanted.attributes]) {
+    // As above.
+    if (name === "open") continue;
     // The button that says no is there for whoever has a script.
     if (name === "hidden" && node.hasAttribute("data-no")) continue;
     if (node.getAttribute(name) !== value) node.setAttribute(name, value);
@@ -142,6 +144,17 @@ document.addEventListener("click", (event) => {
   asked.querySelector("summary").focus();
 });
 
+// The box above rows with boxes ticks them all.
+
+const rowBoxes = () => document.querySelectorAll("main tbody input[name=jid]");
+const everyRow = document.getElementById("every-row");
+if (everyRow) {
+  everyRow.hidden = false;
+  everyRow.addEventListener("change", () => {
+    for (const box of rowBoxes()) box.checked = everyRow.checked;
+  });
+}
+
 // The keyboard.
 
 const help = document.getElementById("help");
@@ -175,6 +188,7 @@ const keys = {
   // Only for those who may: the list of keys has it then.
   n: () => keyboard.querySelector("[data-new]") && (location.href = "/submit"),
   p: () => live && toggle(),
+  x: () => document.activeElement.closest("tr")?.querySelector("input[name=jid]")?.click(),
   j: () => move(1),
   k: () => move(-1),
   g: () => (isGoing = true),

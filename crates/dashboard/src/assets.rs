@@ -1,4 +1,4 @@
-//! The stylesheet, the script and the icon, compiled into the program.
+//! The stylesheet, the scripts and the icon, compiled into the program.
 
 use axum::{
     Router,
@@ -14,6 +14,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/axes.css")
 );
 const SCRIPT: &str = include_str!("../assets/script.js");
+const PALETTE: &str = include_str!("../assets/palette.js");
 const ICON: &str = include_str!("../assets/icon.svg");
 
 /// Pages put a mark of the content into the URL, so browsers may keep these for good.
@@ -24,6 +25,7 @@ pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/assets/style.css", get(style))
         .route("/assets/script.js", get(script))
+        .route("/assets/palette.js", get(palette))
         .route("/assets/icon.svg", get(icon))
 }
 
@@ -33,6 +35,10 @@ async fn style() -> Response {
 
 async fn script() -> Response {
     asset("text/javascript; charset=utf-8", SCRIPT)
+}
+
+async fn palette() -> Response {
+    asset("text/javascript; charset=utf-8", PALETTE)
 }
 
 async fn icon() -> Response {
@@ -46,7 +52,8 @@ fn asset(kind: &'static str, body: &'static str) -> Response {
 
 /// A mark of the assets' content, for their URLs.
 pub(crate) const fn mark() -> u32 {
-    fnv(ICON.as_bytes(), fnv(SCRIPT.as_bytes(), fnv(STYLE.as_bytes(), 0x811c_9dc5)))
+    let texts = fnv(PALETTE.as_bytes(), fnv(SCRIPT.as_bytes(), 0x811c_9dc5));
+    fnv(ICON.as_bytes(), fnv(STYLE.as_bytes(), texts))
 }
 
 /// FNV-1a: all that is wanted is another number for other bytes.

@@ -38,7 +38,7 @@ const HOURS: u64 = 24;
 /// Which groups are wanted, as it stands in the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
-struct ErrorsQuery {
+pub(super) struct ErrorsQuery {
     queue: String,
     text: String,
     /// `hide` leaves muted groups out.
@@ -105,6 +105,8 @@ pub(super) struct ErrorsPage {
     told: String,
     /// What is not on any page.
     left_out: String,
+    /// Where the list is had as a file.
+    exports: [(&'static str, String); 2],
     before: Option<String>,
     next: Option<String>,
     is_all_queues: bool,
@@ -217,15 +219,11 @@ impl View for ErrorsQuery {
     async fn look(&self, site: &Site, frame: Frame) -> Result<ErrorsPage, Problem> {
         let order = Order::parse(&self.sort)?;
         let page = form::number::<usize>("page", &self.page)?.unwrap_or(1).max(1);
-        let hive = &site.services.jobs().await?.hive;
-        let read = self.read(site, hive).await?;
-        let (errors, queues_left_out) = &*read;
-        let now = hive.now_ms();
-        let mut groups: Vec<(&str, &ErrorGroup)> = errors
-            .iter()
-            .flat_map(|errors| errors.groups.iter().map(|group| (errors.queue.as_str(), group)))
-            .collect();
-        groups.sort_by_key(|(queue, group)| (std::cmp::Reverse(order.key(group)), *queue));
+        let (list, places) = self.all_groups(site).await?;
+        let (errors, queues_left_out) = &*list;
+        let now = site.services.jobs().await?.hive.now_ms();
+        let group = |(at, group): (usize, usize)| (&*errors[at].queue, &errors[at].groups[group]);
+        let groups: Vec<(&str, &ErrorGroup)> = places.into_iter().map(group).collect();
         let failed: u64 = groups.iter().map(|(_, group)| group.failed).sum();
         let skipped = (page - 1).saturating_mul(PAGE);
         let shown = groups.iter().skip(skipped).take(PAGE);
@@ -242,6 +240,7 @@ impl View for ErrorsQuery {
                 format::counted(failed, "job")
             ),
             left_out: left_out(errors, *queues_left_out),
+            exports: self.exports(),
             before: (page > 1).then(|| at(page - 1)),
             next: (skipped + PAGE < groups.len()).then(|| at(page + 1)),
             is_all_queues: self.queue.is_empty(),
@@ -252,7 +251,37 @@ impl View for ErrorsQuery {
 }
 
 impl ErrorsQuery {
-    async fn read(&self, site: &Site, hive: &Hive) -> Result<Arc<(Vec<Errors>, usize)>, Problem> {
+    /// All groups on whatever page: what was read, and the places of a queue and of a group in it, in order.
+    pub(super) async fn all_groups(
+        &self,
+        site: &Site,
+    ) -> Result<(ErrorList, Vec<(usize, usize)>), Problem> {
+        let order = Order::parse(&self.sort)?;
+        let list = self.read(site, &site.services.jobs().await?.hive).await?;
+        let errors = list.0.iter().enumerate();
+        let places =
+            errors.flat_map(|(at, one)| (0..one.groups.len()).map(move |group| (at, group)));
+        let mut places: Vec<(usize, usize)> = places.collect();
+        places.sort_by_key(|(at, group)| {
+            let errors = &list.0[*at];
+            (std::cmp::Reverse(order.key(&errors.groups[*group])), errors.queue.as_str())
+        });
+        Ok((list, places))
+    }
+
+    /// Where the list is had as a file.
+    fn exports(&self) -> [(&'static str, String); 2] {
+        let pairs = [
+            ("queue", self.queue.as_str()),
+            ("text", &self.text),
+            ("muted", &self.muted),
+            ("sort", &self.sort),
+        ];
+        [("CSV", "/export/errors/csv"), ("NDJSON", "/export/errors/ndjson")]
+            .map(|(word, path)| (word, link::with_query(path, &pairs)))
+    }
+
+    async fn read(&self, site: &Site, hive: &Hive) -> Result<ErrorList, Problem> {
         let text = Some(self.text.trim().to_owned()).filter(|text| !text.is_empty());
         let query = ErrorQuery { text, without_muted: self.muted == "hide" };
         let queue = match self.queue.as_str() {

@@ -45,7 +45,7 @@ const PLACES: [Place; 6] =
 /// The filter, as it stands in the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
-struct FindQuery {
+pub(super) struct FindQuery {
     queue: String,
     place: String,
     tag: String,
@@ -65,6 +65,8 @@ struct FindPage {
     retry: Option<String>,
     cancel: Option<String>,
     change: Option<String>,
+    /// Where the list is had as a file.
+    exports: [(&'static str, String); 2],
     without_error: String,
     problem: String,
 }
@@ -157,6 +159,10 @@ pub(crate) async fn find(State(site): State<Arc<Site>>, visit: Visit) -> Respons
         cancel: wanted.bulk_link("cancel"),
         change: wanted.bulk_link("change"),
         without_error: FindQuery { error: String::new(), ..wanted.clone() }.link("/find", &[]),
+        exports: [
+            ("CSV", wanted.link("/export/jobs/csv", &[])),
+            ("NDJSON", wanted.link("/export/jobs/ndjson", &[])),
+        ],
         frame: visit.frame,
         wanted,
         problem,
@@ -223,6 +229,25 @@ impl FindQuery {
             more_queues: queues.len().saturating_sub(CHOICES_MAX),
             next: matches.next,
         })
+    }
+
+    /// Some jobs in these queues, from the cursor on if there is one; the cursor becomes where to go on. Waits for its turn
+    /// as pages do.
+    pub(super) async fn take_page(
+        &mut self,
+        site: &Site,
+        queues: &[QueueName],
+    ) -> Result<Vec<Job>, Problem> {
+        let hive = &site.services.jobs().await?.hive;
+        let _turn = site.searches.running.acquire().await;
+        let matches = self.search(hive, queues, Instant::now()).await?;
+        self.cursor = matches.next.unwrap_or_default();
+        Ok(matches.jobs)
+    }
+
+    /// Whether there is more after the page that was taken.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.cursor.is_empty()
     }
 
     async fn search(

@@ -17,6 +17,7 @@ use keyrack_web::Problem;
 
 use super::{
     Frame, Visit, assets,
+    fold::{self, Piece},
     frame::go_and_tell,
     graph::{Graph, Neighbour, Role},
     link,
@@ -47,8 +48,8 @@ pub(super) struct JobPage {
     error: Option<String>,
     /// The page of all failures of that cause.
     error_link: Option<String>,
-    result: Option<String>,
-    data: String,
+    result: Option<Vec<Piece>>,
+    data: Vec<Piece>,
     options: String,
     timeline: Vec<HistoryRow>,
     log: Option<String>,
@@ -97,8 +98,8 @@ impl View for OneJob {
             tags: job.tags().into_iter().map(tag_link).collect(),
             error: job.failed_reason().map(str::to_owned),
             error_link: job.error_group().map(|id| link::error_group(job.queue(), id)),
-            result: job.result().map(pretty),
-            data: pretty(job.data()),
+            result: job.result().map(|result| fold::pieces(&pretty(result))),
+            data: fold::pieces(&pretty(job.data())),
             options: pretty(job.options_json()),
             timeline: timeline(&job.history(), &frame.zone),
             log: log_text(&log, &frame.zone),

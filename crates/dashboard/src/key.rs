@@ -63,10 +63,7 @@ pub(crate) async fn key(State(site): State<Arc<Site>>, visit: Visit) -> Response
         let name = wanted.name.trim().to_owned();
         check_reader(&name, &visit.frame)?;
         let explanation = keyrack_contract::registry().explain(name.as_bytes());
-        let raw = match (&explanation, site.services.store.layout()) {
-            (Some(explanation), Layout::Cluster) => explanation.cluster.clone(),
-            _ => name.clone(),
-        };
+        let raw = stored_name(&site.services.store, &name, explanation.as_ref());
         let db: Option<i64> = form::number("db", &wanted.db)?;
         let found = match database(&site.services.store, db).await? {
             Some(store) => {
@@ -90,6 +87,26 @@ pub(crate) async fn key(State(site): State<Arc<Site>>, visit: Visit) -> Response
             still(&page, &visit.frame, status)
         }
         Err(problem) => problem.for_reader(&visit.headers),
+    }
+}
+
+/// Whether there is a key of that name. Of keys that one may not read one does not learn even that.
+pub(super) async fn is_there(site: &Site, name: &str, frame: &Frame) -> bool {
+    if check_reader(name, frame).is_err() {
+        return false;
+    }
+    let store = &site.services.store;
+    let explanation = keyrack_contract::registry().explain(name.as_bytes());
+    let mut cmd = redis::cmd("EXISTS");
+    cmd.arg(stored_name(store, name, explanation.as_ref()));
+    cmd.query_async(&mut store.connection()).await.unwrap_or(false)
+}
+
+/// The name of a key as the store has it.
+fn stored_name(store: &Store, name: &str, explanation: Option<&Explanation>) -> String {
+    match (explanation, store.layout()) {
+        (Some(explanation), Layout::Cluster) => explanation.cluster.clone(),
+        _ => name.to_owned(),
     }
 }
 

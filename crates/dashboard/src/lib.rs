@@ -1,10 +1,10 @@
 //! The dashboard: pages rendered here, complete without a script, and kept up to date by a small one of our own.
 //!
 //! In reading order: `frame` is what stands round every page and `live` how a page is sent and followed; `overview` with
-//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `queue_settings`, `history`, `errors`, `find`, `job`, `change`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
+//! `alerts` is the first page; `queues`, `queue`, `queue_limits`, `queue_settings`, `history`, `errors`, `find`, `chosen`, `export`, `job`, `change`, `submit`, `bulk` and `recurring` are about jobs; `progress`, `calculations`, `entitlements`, `files`, `journeys`, `journey`, `recommender`
 //! and `updates` about the other services; `keys`,
-//! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `reference` tells how to use the API. `axes`, `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
-//! `link`, `field` and `form` are small tools. Pages change nothing that the API cannot.
+//! `family`, `key` and `check` about what is stored; `sign_in` and `audit` about who does what; `palette` finds pages and whatever has a name; `reference` tells how to use the API. `axes`, `chart`, `graph`, `plot` and `sampler` work out pictures that the templates draw;
+//! `link`, `field`, `fold` and `form` are small tools. Pages change nothing that the API cannot.
 
 #![allow(missing_docs, reason = "nobody publishes this crate")]
 
@@ -17,7 +17,9 @@ mod overview;
 
 mod bulk;
 mod change;
+mod chosen;
 mod errors;
+mod export;
 mod find;
 mod history;
 mod job;
@@ -38,6 +40,7 @@ mod recommender;
 mod updates;
 
 mod audit;
+mod palette;
 mod sign_in;
 
 mod family;
@@ -54,6 +57,7 @@ mod plot;
 mod sampler;
 
 mod field;
+mod fold;
 mod form;
 mod link;
 
@@ -78,22 +82,39 @@ use serde::{Deserialize, de::DeserializeOwned};
 use self::frame::{Frame, Visit};
 pub use self::overview::take_pulse;
 
-/// The parts of the dashboard: path, name, and the key that leads there after `g`.
-const SECTIONS: [(&str, &str, &str); 13] = [
-    ("/", "Overview", "o"),
-    ("/jobs", "Jobs", "j"),
-    ("/errors", "Errors", "x"),
-    ("/find", "Find", "f"),
-    ("/recurring", "Recurring", "r"),
-    ("/progress", "Progress", "p"),
-    ("/calculations", "Calculations", "c"),
-    ("/entitlements", "Entitlements", "e"),
-    ("/files", "Files", "l"),
-    ("/journeys", "Journeys", "y"),
-    ("/recommender", "Recommender", "m"),
-    ("/updates", "Updates", "d"),
-    ("/keys", "Keys", "k"),
+/// The parts of the dashboard, in groups: path, name, and the key that leads there after `g`.
+const GROUPS: [(&str, &[Section]); 7] = [
+    ("Start", &[("/", "Overview", "o")]),
+    (
+        "Jobs",
+        &[
+            ("/jobs", "Jobs", "j"),
+            ("/errors", "Errors", "x"),
+            ("/find", "Find", "f"),
+            ("/recurring", "Recurring", "r"),
+        ],
+    ),
+    ("Progress", &[("/progress", "Bars", "p")]),
+    ("Numbers", &[("/calculations", "Calculations", "c")]),
+    ("Accounts", &[("/entitlements", "Entitlements", "e")]),
+    (
+        "Content",
+        &[
+            ("/files", "Files", "l"),
+            ("/journeys", "Journeys", "y"),
+            ("/recommender", "Recommender", "m"),
+        ],
+    ),
+    ("System", &[("/updates", "Updates", "d"), ("/keys", "Keys", "k")]),
 ];
+
+/// Path, name, and the key that leads there after `g`.
+type Section = (&'static str, &'static str, &'static str);
+
+/// All of them, one after the other.
+fn sections() -> impl Iterator<Item = Section> {
+    GROUPS.into_iter().flat_map(|(_, sections)| sections.iter().copied())
+}
 
 /// What every page is given: the services, and what pages remember between requests.
 #[derive(Debug)]
@@ -191,6 +212,11 @@ fn pages() -> Routes<Arc<Site>> {
             errors::unmute,
         )
         .get("/find", Permission::read(Viewer), find::find)
+        .post("/find/chosen", Permission::change(Operator, "chosen_jobs_changed"), chosen::change)
+        .get("/export/jobs/{format}", Permission::read(Viewer), export::jobs)
+        .get("/export/queues/{format}", Permission::read(Viewer), export::queues)
+        .get("/export/errors/{format}", Permission::read(Viewer), export::errors)
+        .get("/palette", Permission::read(Viewer), palette::palette)
         .get("/submit", Permission::unaudited_change(Operator), submit::form)
         .post("/submit", Permission::change(Operator, "job_submitted"), submit::submit)
         .get("/bulk", Permission::unaudited_change(Operator), bulk::ask)

@@ -48,6 +48,8 @@ pub(super) struct QueuesPage {
     next: Option<String>,
     /// Whether there is any queue.
     is_empty: bool,
+    /// Where the list is had as a file.
+    exports: [(&'static str, String); 2],
 }
 live_page!(QueuesPage);
 
@@ -159,21 +161,9 @@ impl View for QueuesQuery {
 
     async fn look(&self, site: &Site, frame: Frame) -> Result<QueuesPage, Problem> {
         let (order, is_descending) = Order::parse(&self.sort)?;
-        let state = self.state()?;
         let page = form::number::<usize>("page", &self.page)?.unwrap_or(1).max(1);
         let all = site.services.queue_counts().await?;
-        let name = self.name.trim().to_lowercase();
-        let mut chosen: Vec<&QueueCounts> = all
-            .iter()
-            .filter(|one| state.is_none_or(|state| state.is_of(one)))
-            .filter(|one| name.is_empty() || one.queue.as_str().to_lowercase().contains(&name))
-            .collect();
-        match (order, is_descending) {
-            (Order::Name, true) => chosen.reverse(),
-            (Order::Name, false) => {}
-            (order, true) => chosen.sort_by_key(|one| std::cmp::Reverse(order.key(one))),
-            (order, false) => chosen.sort_by_key(|one| order.key(one)),
-        }
+        let chosen = self.choose(&all)?;
         let skipped = (page - 1).saturating_mul(PAGE);
         let hive = &site.services.jobs().await?.hive;
         let shown = chosen.iter().skip(skipped).take(PAGE);
@@ -188,6 +178,7 @@ impl View for QueuesQuery {
             before: (page > 1).then(|| at(page - 1)),
             next: (skipped + PAGE < chosen.len()).then(|| at(page + 1)),
             is_empty: all.is_empty(),
+            exports: self.exports(),
             wanted: self.clone(),
             frame,
         })
@@ -218,6 +209,39 @@ fn workers(stats: &[Stats], now: u64) -> Vec<Worker> {
 }
 
 impl QueuesQuery {
+    /// All that are wanted, on whatever page.
+    pub(super) async fn all_chosen(&self, site: &Site) -> Result<Vec<QueueCounts>, Problem> {
+        let all = site.services.queue_counts().await?;
+        Ok(self.choose(&all)?.into_iter().cloned().collect())
+    }
+
+    /// Those that are wanted, in order.
+    fn choose<'a>(&self, all: &'a [QueueCounts]) -> Result<Vec<&'a QueueCounts>, Problem> {
+        let (order, is_descending) = Order::parse(&self.sort)?;
+        let state = self.state()?;
+        let name = self.name.trim().to_lowercase();
+        let mut chosen: Vec<&QueueCounts> = all
+            .iter()
+            .filter(|one| state.is_none_or(|state| state.is_of(one)))
+            .filter(|one| name.is_empty() || one.queue.as_str().to_lowercase().contains(&name))
+            .collect();
+        match (order, is_descending) {
+            (Order::Name, true) => chosen.reverse(),
+            (Order::Name, false) => {}
+            (order, true) => chosen.sort_by_key(|one| std::cmp::Reverse(order.key(one))),
+            (order, false) => chosen.sort_by_key(|one| order.key(one)),
+        }
+        Ok(chosen)
+    }
+
+    /// Where the list is had as a file.
+    fn exports(&self) -> [(&'static str, String); 2] {
+        let pairs =
+            [("name", self.name.as_str()), ("state", &self.state), ("sort", self.sort.as_str())];
+        [("CSV", "/export/queues/csv"), ("NDJSON", "/export/queues/ndjson")]
+            .map(|(word, path)| (word, link::with_query(path, &pairs)))
+    }
+
     fn state(&self) -> Result<Option<QueueState>, Problem> {
         if self.state.is_empty() {
             return Ok(None);

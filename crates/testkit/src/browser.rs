@@ -27,7 +27,6 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// Runs axe and gives back a line for each serious finding.
 const LOOK_FOR_BARRIERS: &str = "const done = arguments[0];
 axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done(violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .map(({ id, impact, help, nodes }) => `${impact}: ${id}: ${help}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`)));";
 
 /// A browser with one window.
@@ -62,6 +61,11 @@ impl Browser {
         let params =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", params).await;
+    }
+
+    /// Has the page look as it would on paper.
+    pub async fn print(&self) {
+        self.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" })).await;
     }
 
     /// Has pages see a system that prefers dark or light.
@@ -147,6 +151,15 @@ impl Browser {
         self.post("/actions", json!({ "actions": actions })).await;
     }
 
+    /// Presses a key while another is held.
+    pub async fn chord(&self, held: char, key: char) {
+        let stroke = |kind: &str, key: char| json!({ "type": kind, "value": key.to_string() });
+        let strokes = [("keyDown", held), ("keyDown", key), ("keyUp", key), ("keyUp", held)];
+        let strokes: Vec<Json> = strokes.map(|(kind, key)| stroke(kind, key)).into();
+        let actions = json!([{ "type": "key", "id": "keyboard", "actions": strokes }]);
+        self.post("/actions", json!({ "actions": actions })).await;
+    }
+
     /// The text that a reader sees in the first element that a CSS selector finds.
     #[track_caller]
     pub fn text(&self, selector: &str) -> impl Future<Output = String> {
@@ -184,7 +197,7 @@ impl Browser {
         }
     }
 
-    /// What keeps some people from using the page, according to axe: its serious and critical findings, with the places.
+    /// What keeps some people from using the page, according to axe: all its findings, with the places.
     ///
     /// # Panics
     /// When the set-up has not run.
@@ -199,6 +212,11 @@ impl Browser {
     pub async fn weight(&self) -> u64 {
         self.devtools("Network.clearBrowserCache", json!({})).await;
         self.post("/refresh", json!({})).await;
+        self.loaded().await
+    }
+
+    /// Bytes that the page and what it has loaded took on the way; what the browser had already took none.
+    pub async fn loaded(&self) -> u64 {
         let sum = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]\
             .reduce((sum, entry) => sum + entry.transferSize, 0)";
         self.evaluate(sum).await.as_u64().expect("a number")

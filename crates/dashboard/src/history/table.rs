@@ -13,7 +13,7 @@ use keyrack_jobs::bee::times::{Histogram, Record};
 use keyrack_web::Problem;
 
 use super::{
-    super::{Frame, Visit, assets, link, live::still, queue::queue_name},
+    super::{Frame, Visit, assets, export::iso, link, live::still, queue::queue_name},
     History, Span, SpanQuery, milliseconds,
 };
 use crate::Site;
@@ -127,9 +127,7 @@ impl History {
              wait_p50_ms,wait_p95_ms,wait_p99_ms,run_p50_ms,run_p95_ms,run_p99_ms\r\n",
         );
         for one in &self.records {
-            let at = format::utc(one.at);
-            text += at.strip_suffix(" UTC").unwrap_or(&at).replacen(' ', "T", 1).as_str();
-            text.push('Z');
+            text += &iso(one.at);
             let Record {
                 submitted, started, completed, failed, retried, canceled, expired, ..
             } = one;

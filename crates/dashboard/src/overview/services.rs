@@ -216,7 +216,7 @@ pub(super) fn services(
 /// The page of a service.
 fn link(name: &str) -> String {
     let path = format!("/{name}");
-    let has_page = crate::SECTIONS.iter().any(|(section, ..)| *section == path);
+    let has_page = crate::sections().any(|(section, ..)| section == path);
     if has_page { path } else { format!("/keys#{name}") }
 }
 

@@ -239,6 +239,36 @@ async fn pictures_of_every_page_in_both_themes_and_two_widths() {
     assert_eq!(others.count(), 0, "{complaints:#?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn long_data_is_folded_and_stays_as_the_reader_left_it() {
+    let visitor = Visitor::new().await;
+    let (site, browser) = (&visitor.site, &visitor.browser);
+    let rows: Vec<u32> = (100_001..=100_200).collect();
+    let job = json!({"data": [{"to": "ada@example.com", "rows": rows}], "delay": 3_600_000});
+    let jid = site.submit("mail", job).await;
+    visitor.open(&format!("/jobs/{jid}")).await;
+    visitor.is_at(&format!("/jobs/{jid}")).await;
+    visitor.shows("ada@example.com").await;
+    visitor.shows("200 values").await;
+    let shown = "[...document.querySelectorAll('.tree div')]\
+        .some((part) => part.textContent.includes('100150') && part.checkVisibility())";
+    assert_eq!(browser.evaluate(shown).await, false);
+    let barriers = browser.barriers().await;
+    assert!(barriers.is_empty(), "{barriers:#?}");
+    browser.click(".tree details details summary").await;
+    browser.wait_until(shown).await;
+    let tags = format!("/api/1/jobs/{jid}/tags");
+    assert!(site.send("PUT", &tags, &[], r#"{"tags":["vip"]}"#).await.status < 300);
+    visitor.shows("vip").await;
+    assert_eq!(browser.evaluate(shown).await, true, "what is new folds nothing");
+    // The other way round: what was open at first and closed by the reader.
+    browser.click(".tree summary").await;
+    assert!(site.send("PUT", &tags, &[], r#"{"tags":["late"]}"#).await.status < 300);
+    visitor.shows("late").await;
+    assert_eq!(browser.evaluate("document.querySelector('.tree details').open").await, false);
+    visitor.ends_well().await;
+}
+
 /// Every page of a furnished site, with its name.
 pub(crate) fn tour(job: &str) -> Vec<(&'static str, String)> {
     let mut tour = vec![
@@ -249,8 +279,11 @@ pub(crate) fn tour(job: &str) -> Vec<(&'static str, String)> {
         ("history", "/queues/emails/history?range=24h".into()),
         ("find", "/find".into()),
         ("job", format!("/jobs/{job}")),
+        ("change", format!("/jobs/{job}/change")),
+        ("mute", "/alerts/mute?alert=no-worker+emails".into()),
         ("submit", "/submit?queue=emails".into()),
         ("bulk", "/bulk?what=retry&queue=emails&place=failed".into()),
+        ("bulk-change", "/bulk?what=change&queue=emails&place=queued".into()),
         ("recurring", "/recurring".into()),
         ("calculations", "/calculations".into()),
         ("calculations-project", "/calculations/7/2".into()),

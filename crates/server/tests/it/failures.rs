@@ -4,8 +4,8 @@ use keyrack_jobs::bee::{
     Submission,
     keys::{self, QueueName},
 };
-use keyrack_testkit::wait_until_async;
-use serde_json::json;
+use keyrack_testkit::{Browser, wait_until_async};
+use serde_json::{Value as Json, json};
 
 use crate::{
     browser::{ENTER, TAB, Visitor},
@@ -255,6 +255,145 @@ async fn the_slowest_job_of_the_last_hour_is_found() {
     browser.click(".slowest a").await;
     visitor.is_at(&format!("/jobs/{jid}")).await;
     visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queues_history_and_its_slowest_job_are_found_by_keyboard() {
+    let visitor = Visitor::new().await;
+    let (site, browser) = (&visitor.site, &visitor.browser);
+    let queue = QueueName::new("mail").expect("a queue");
+    let jid = site.submit("mail", json!({})).await;
+    let now = site.hive.now_ms();
+    let stored = r#"{"submitted":100,"started":100,"completed":98,"failed":2,"w20":90,"w30":10,"wait_ms":300000,"r10":100,"run_ms":3000}"#;
+    record(site, "mail", now / 3_600_000 - 24, stored).await;
+    let slow = json!({"jobs": [{"jid": jid.as_str(), "run_ms": 754_000, "at": now - 1_000}]});
+    let mut cmd = redis::cmd("HSET");
+    let key = keys::slowest(&queue, &queue.group());
+    cmd.arg(&*site.store.place(&key)).arg(now / 3_600_000).arg(slow.to_string());
+    let () = cmd.query_async(&mut site.store.connection()).await.expect("written");
+
+    visitor.open("/").await;
+    visitor.is_at("/").await;
+    browser.press("gj").await;
+    visitor.is_at("/jobs").await;
+    browser.press("j").await;
+    browser.wait_until("document.activeElement.matches('[data-row]')").await;
+    browser.press(ENTER).await;
+    visitor.is_at("/queues/mail").await;
+    tab_to(browser, "a[href$='range=7d#history']").await;
+    browser.press(ENTER).await;
+    browser.wait_until("location.search === '?range=7d'").await;
+    visitor.is_at("/queues/mail").await;
+    tab_to(browser, "a[href='/queues/mail/history?range=7d']").await;
+    browser.press(ENTER).await;
+    visitor.is_at("/queues/mail/history").await;
+    // The wait p95 of that hour.
+    visitor.shows("27.").await;
+
+    visitor.open("/queues/mail").await;
+    visitor.is_at("/queues/mail").await;
+    tab_to(browser, ".slowest a").await;
+    browser.press(ENTER).await;
+    visitor.is_at(&format!("/jobs/{jid}")).await;
+    visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_many_jobs_is_stopped_by_keyboard() {
+    const MANY: usize = 30_000;
+    let visitor = Visitor::new().await;
+    let browser = &visitor.browser;
+    let jobs: Vec<_> = (0..5_000).map(|n| json!({"data": [n]})).collect();
+    for _ in 0..MANY / 5_000 {
+        let answer = visitor.site.post("/api/1/queues/mail/jobs", json!(jobs)).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+    visitor.open("/bulk?what=cancel&queue=mail&place=queued").await;
+    browser.wait_until("document.activeElement.name === 'typed'").await;
+    browser.press("30000").await;
+    browser.press(ENTER).await;
+    browser.find("form[action$='/stop'] button").await;
+    browser.press("s").await;
+    visitor.shows("Stopped: what was changed stays changed.").await;
+    let (_, queued) = visitor.site.failed_and_queued("mail").await;
+    assert!((1..MANY as u64).contains(&queued), "{queued} are left");
+    visitor.ends_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_whose_rows_are_ticked_are_retried_and_cancelled() {
+    let visitor = Visitor::new().await;
+    let (site, browser) = (&visitor.site, &visitor.browser);
+    site.fail_with("mail", 3, |_| "it broke").await;
+    visitor.open("/find?queue=mail&place=failed").await;
+    visitor.is_at("/find").await;
+    browser.press("jxjx").await;
+    let ticked = "[...document.querySelectorAll('[name=jid]:checked')].map((box) => box.value)";
+    let ids = browser.evaluate(ticked).await;
+    assert_eq!(ids.as_array().map(Vec::len), Some(2), "{ids}");
+    let barriers = browser.barriers().await;
+    assert!(barriers.is_empty(), "{barriers:#?}");
+    browser.click("button[value=retry]").await;
+    visitor.shows("2 jobs run again.").await;
+    assert_eq!(site.failed_and_queued("mail").await, (1, 2));
+    let mut names: Vec<&str> =
+        ids.as_array().into_iter().flatten().flat_map(Json::as_str).collect();
+    names.sort_unstable();
+    let told = format!("Retry 2 jobs: {}", names.join(" "));
+    site.assert_audited("chosen_jobs_changed", &told).await;
+
+    // All of them; whoever asks for what cannot be undone is asked, and Enter says no.
+    visitor.open("/find?queue=mail&place=queued").await;
+    visitor.is_at("/find").await;
+    browser.click("#every-row").await;
+    browser.click(".confirm summary").await;
+    browser.wait_until("document.activeElement.matches('[data-no]')").await;
+    browser.press(ENTER).await;
+    browser.wait_until("!document.querySelector('.confirm').open").await;
+    browser.click(".confirm summary").await;
+    browser.click("button[value=cancel]").await;
+    visitor.shows("2 jobs cancelled.").await;
+    assert_eq!(site.failed_and_queued("mail").await, (1, 0));
+    visitor.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_to_ticked_jobs_is_told() {
+    let site = Site::start().await;
+    let jid = site.submit("mail", json!({})).await.to_string();
+    let post = async |form: String| {
+        let kind = [("Content-Type", "application/x-www-form-urlencoded")];
+        let answer = site.send("POST", "/find/chosen", &kind, &form).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/find?queue=mail")));
+        answer.header("set-cookie").expect("what came of it").to_owned()
+    };
+    let back = "back=%2Ffind%3Fqueue%3Dmail";
+    for (form, told) in [
+        (format!("what=retry&{back}"), "-jobs%3A+tick+some+rows+first"),
+        (format!("what=eat&{back}&jid={jid}"), "use+cancel+or+retry"),
+        // It waits: there is nothing to retry. The other is not there.
+        (format!("what=retry&{back}&jid={jid}&jid=none&jid=none"), "0+of+2+jobs+run+again"),
+        (format!("what=retry&{back}{}", "&jid=a".repeat(3)), "0+of+1+job+run"),
+    ] {
+        let cookie = post(form).await;
+        assert!(cookie.contains(told), "{cookie}");
+    }
+    let many: String = (0..501).map(|n| format!("&jid=j{n}")).collect();
+    assert!(post(format!("what=cancel&{back}{many}")).await.contains("at+most+500+at+once"));
+    assert_eq!(site.failed_and_queued("mail").await, (0, 1));
+}
+
+/// Goes on from one thing to the next until it is there.
+async fn tab_to(browser: &Browser, selector: &str) {
+    const STEPS_MAX: usize = 200;
+    let is_there = format!("document.activeElement.matches({})", json!(selector));
+    for _ in 0..STEPS_MAX {
+        if browser.evaluate(&is_there).await == true {
+            return;
+        }
+        browser.press(TAB).await;
+    }
+    panic!("{selector} is not reached by keyboard");
 }
 
 #[tokio::test]

@@ -41,6 +41,7 @@ mod browser;
 mod changes;
 mod failures;
 mod inert;
+mod navigation;
 mod pages;
 mod services;
 mod visitors;

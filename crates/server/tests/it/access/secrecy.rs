@@ -142,6 +142,8 @@ async fn no_key_page_shows_a_secret_to_those_who_are_no_admins() {
     let mut paths = vec!["/lint".to_owned(), "/keys".to_owned()];
     paths.extend(registry.all().map(|family| format!("/keys/{}", family.id())));
     paths.extend(names.iter().map(|name| format!("/key?name={}", encoded(name))));
+    // Nor does the search for names say that there is such a key.
+    paths.extend(names.iter().map(|name| format!("/palette?text={}", encoded(name))));
     let mut seen_by_admin = 0;
     for path in &paths {
         for token in [&viewer, &operator] {
