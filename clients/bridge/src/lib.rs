@@ -29,5 +29,5 @@ pub use self::{
     error::Failure,
     parts::{Parts, milliseconds, runtime, to_json},
     schedules::run_beside,
-    work::{Next, care, log, report},
+    work::{Next, log, report, timeouts},
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_jobs::bee::{self, Care, logs::LogLevel, worker::Context};
+use keyrack_jobs::bee::{self, WorkerTimeouts, logs::LogLevel, worker::Context};
 use serde_json::value::RawValue;
 
 use crate::error::Failure;
@@ -15,14 +15,14 @@ const LEASE_MAX: Duration = Duration::from_secs(3600);
 ///
 /// # Errors
 /// For a lease below a second or above an hour.
-pub fn care(lease: Option<Duration>) -> Result<Care, Failure> {
-    let Some(lock) = lease else { return Ok(Care::KEYRACK) };
+pub fn timeouts(lease: Option<Duration>) -> Result<WorkerTimeouts, Failure> {
+    let Some(lock) = lease else { return Ok(WorkerTimeouts::KEYRACK) };
     if !(LEASE_MIN..=LEASE_MAX).contains(&lock) {
         let message = format!("lease: {} s; give 1 s to 3600 s", lock.as_secs_f64());
         return Err(Failure::invalid(message));
     }
     // Three heartbeats may be lost, as with keyrack's own.
-    Ok(Care { lock, heartbeat: lock * 3 / 10, ..Care::KEYRACK })
+    Ok(WorkerTimeouts { lock, heartbeat: lock * 3 / 10, ..WorkerTimeouts::KEYRACK })
 }
 
 /// What is to become of a job whose handler did not return.

@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use keyrack_bridge::{Failure, Next, care, log, milliseconds, report, run_beside, to_json};
+use keyrack_bridge::{Failure, Next, log, milliseconds, report, run_beside, timeouts, to_json};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -168,7 +168,7 @@ impl Worker {
         wake: Function<'_, (), ()>,
     ) -> napi::Result<Worker> {
         let (opening, runtime) = rack.opening().map_err(thrown)?;
-        let care = care(lease.map(milliseconds)).map_err(thrown)?;
+        let timeouts = timeouts(lease.map(milliseconds)).map_err(thrown)?;
         let served: Vec<Served> = serde_json::from_str(&queues)
             .map_err(|error| thrown(Failure::invalid(error.to_string())))?;
         let mut registrations = Vec::with_capacity(served.len());
@@ -197,7 +197,8 @@ impl Worker {
                 Ok(parts) => parts,
                 Err(failure) => return ending.result = Some(Err(failure)),
             };
-            let mut worker = worker::Worker::new(&parts.hive).care(care).drain(milliseconds(drain));
+            let mut worker =
+                worker::Worker::new(&parts.hive).timeouts(timeouts).drain(milliseconds(drain));
             if let Some(shared) = shared_concurrency {
                 worker = worker.shared_concurrency(shared as usize);
             }

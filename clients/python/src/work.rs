@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use keyrack_bridge::{Failure, Next, care, log, report, run_beside};
+use keyrack_bridge::{Failure, Next, log, report, run_beside, timeouts};
 use keyrack_jobs::bee::{
     Failure as Attempt,
     keys::{Jid, QueueName},
@@ -296,10 +296,11 @@ impl Worker {
         shared_concurrency: Option<usize>,
     ) -> PyResult<Worker> {
         let opened = rack.opened().map_err(raised)?;
-        let care = care(lease.map(seconds)).map_err(raised)?;
+        let timeouts = timeouts(lease.map(seconds)).map_err(raised)?;
         let (plain, coroutines) =
             (Arc::new(Lane::new(None)), Arc::new(Lane::new(Some(Signal::new()?))));
-        let mut worker = worker::Worker::new(&opened.parts().hive).care(care).drain(seconds(drain));
+        let mut worker =
+            worker::Worker::new(&opened.parts().hive).timeouts(timeouts).drain(seconds(drain));
         if let Some(shared) = shared_concurrency {
             worker = worker.shared_concurrency(shared);
         }

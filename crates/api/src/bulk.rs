@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Extension, Json, extract::State};
-use keyrack_jobs::bee::{Bulk, BulkDone, Change, Filter, Place};
+use keyrack_jobs::bee::{Bulk, BulkDone, Change, Filter, JobState};
 use keyrack_web::{
     App, Problem,
     access::Subject,
@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub(super) struct BulkFilter {
     /// Where they are.
-    place: Place,
+    place: JobState,
     /// Text that is in their data, their id or one of their tags.
     text: Option<String>,
     /// A tag that they have.
@@ -59,7 +59,7 @@ pub(super) async fn retry(
 #[serde(deny_unknown_fields)]
 pub(super) struct BulkChange {
     /// Where they are: `waiting`, `delayed`, `parked` or `queued`.
-    place: Place,
+    place: JobState,
     /// Text that is in their data, their id or one of their tags.
     text: Option<String>,
     /// A tag that they have.

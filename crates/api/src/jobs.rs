@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
-use keyrack_jobs::bee::{Change, Filter, PAGE_MAX, Place, Why, keys::Tag};
+use keyrack_jobs::bee::{Change, Filter, JobState, PAGE_MAX, Why, keys::Tag};
 use keyrack_web::{
     App, Problem,
     error::{bad_name, invalid},
@@ -22,7 +22,7 @@ const PAGE: usize = 50;
 #[into_params(parameter_in = Query)]
 pub(super) struct JobsQuery {
     /// Where the jobs are.
-    place: Place,
+    place: JobState,
     /// Text that is in their data, their id or one of their tags.
     text: Option<String>,
     /// A tag that they have.
@@ -74,7 +74,7 @@ pub(super) async fn show(
     Ok(Json(app.services.jobs().await?.hive.job(&jid).await?.into()))
 }
 
-/// The jobs that were cancelled.
+/// The jobs that were canceled.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Canceled {
     /// Their ids, the job's own last.
@@ -92,7 +92,7 @@ pub(super) async fn cancel(
     Ok(Json(Canceled { canceled }))
 }
 
-/// Lets a job that failed, was cancelled or has expired run again from the start.
+/// Lets a job that failed, was canceled or has expired run again from the start.
 #[utoipa::path(post, path = "/jobs/{jid}/retry", tag = "jobs", operation_id = "retryJob", params(("jid" = String, Path)),
     responses((status = OK, body = JobView)))]
 pub(super) async fn retry(

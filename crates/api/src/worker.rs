@@ -7,8 +7,8 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{Json, extract::State, http::StatusCode};
 use keyrack_jobs::bee::{
-    Care, Claim, ClaimGuard, Claimed, End, Failure, Hive, Outcome, Progress as JobProgress, Status,
-    Verdict, WorkerInfo,
+    Claim, ClaimGuard, Claimed, End, Failure, Hive, Outcome, Progress as JobProgress, Status,
+    Verdict, WorkerInfo, WorkerTimeouts,
     errors::check_version,
     keys::{Jid, QueueName, WorkerId},
 };
@@ -276,7 +276,7 @@ async fn settle_one(
     let worker = worker_id(&app, Some(worker), &queue).await?;
     let outcome = Outcome { jid: jid.to_string(), attempt, options: None, end, told: None };
     outcome.check_times()?;
-    let claim = Claim { queue, worker, max: 0, lock: Care::KEYRACK.lock };
+    let claim = Claim { queue, worker, max: 0, lock: WorkerTimeouts::KEYRACK.lock };
     let (verdicts, _) = jobs.waiters.settle(vec![outcome.clone()], &claim).await?;
     let (verdict, worker) = (verdicts.first().copied().unwrap_or(Verdict::Gone), claim.worker);
     if verdict == Verdict::Ok
@@ -314,8 +314,8 @@ fn refusal(verdict: Verdict, jid: &Jid, worker: &WorkerId) -> Problem {
     match verdict {
         Verdict::Gone => keyrack_jobs::Error::NoSuchJob { jid: jid.to_string() }.into(),
         Verdict::Canceled => conflict("job_canceled")
-            .title("the job was cancelled")
-            .detail(format!("the job \"{jid}\" was cancelled meanwhile; forget it")),
+            .title("the job was canceled")
+            .detail(format!("the job \"{jid}\" was canceled meanwhile; forget it")),
         Verdict::Lost | Verdict::Ok => conflict("job_lost")
             .title("the job is not the worker's any more")
             .detail(format!(
@@ -426,7 +426,9 @@ async fn lock(
             return Ok(lock);
         }
         let known = jobs.hive.worker_info(queue, worker).await?;
-        return Ok(known.map_or(Care::KEYRACK.lock, |info| Duration::from_millis(info.lock_ms)));
+        return Ok(
+            known.map_or(WorkerTimeouts::KEYRACK.lock, |info| Duration::from_millis(info.lock_ms))
+        );
     };
     if !(1.0..=LOCK_S_MAX).contains(&seconds) {
         return Err(invalid("lock_s", format!("{seconds}; give 1 to {LOCK_S_MAX} seconds")));

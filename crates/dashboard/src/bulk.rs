@@ -15,7 +15,7 @@ use axum::{
     response::Response,
 };
 use keyrack_format as format;
-use keyrack_jobs::bee::{Bulk, Change, Filter, Hive, Place, keys::QueueName};
+use keyrack_jobs::bee::{Bulk, Change, Filter, Hive, JobState, keys::QueueName};
 use keyrack_web::{Problem, access::Subject};
 use serde::Deserialize;
 
@@ -186,7 +186,7 @@ struct BulkRunPage {
     verb: &'static str,
     queue: String,
     queue_link: String,
-    place: Place,
+    place: JobState,
     matched: u64,
     total: u64,
     told: String,
@@ -281,7 +281,7 @@ impl BulkQuery {
                 return Err(form::wrong("what", &told));
             }
         };
-        let place: Place =
+        let place: JobState =
             self.place.parse().map_err(|reason: String| form::wrong("place", &reason))?;
         what.check_place(place)?;
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());

@@ -48,7 +48,7 @@ impl ChosenForm {
     /// Does what is wanted; returns what came of it, and what the audit log is told.
     async fn carry_out(&self, site: &Site) -> Result<(String, String), Problem> {
         let (what, done, verb) = match self.what.as_str() {
-            "cancel" => (Bulk::Cancel, "cancelled", "Cancel"),
+            "cancel" => (Bulk::Cancel, "canceled", "Cancel"),
             "retry" => (Bulk::Retry, "run again", "Retry"),
             other => return Err(form::wrong("what", &format!("\"{other}\"; use cancel or retry"))),
         };

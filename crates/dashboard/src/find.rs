@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    Filter, Hive, Job, Place, Status,
+    Filter, Hive, Job, JobState, Status,
     keys::{Jid, QueueName, Tag},
 };
 use keyrack_services::Cache;
@@ -39,8 +39,14 @@ const EXCERPT: usize = 90;
 const REASON: usize = 160;
 
 /// Where jobs are looked for unless said: failed ones are among those that have ended.
-const PLACES: [Place; 6] =
-    [Place::Running, Place::Queued, Place::Delayed, Place::Waiting, Place::Parked, Place::Ended];
+const PLACES: [JobState; 6] = [
+    JobState::Running,
+    JobState::Queued,
+    JobState::Delayed,
+    JobState::Waiting,
+    JobState::Parked,
+    JobState::Ended,
+];
 
 /// The filter, as it stands in the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -193,16 +199,19 @@ impl FindQuery {
     fn bulk_link(&self, what: &str) -> Option<String> {
         let place = self.place().ok()??;
         let is_possible = match what {
-            "retry" => place == Place::Failed,
+            "retry" => place == JobState::Failed,
             "change" => {
-                matches!(place, Place::Waiting | Place::Delayed | Place::Parked | Place::Queued)
+                matches!(
+                    place,
+                    JobState::Waiting | JobState::Delayed | JobState::Parked | JobState::Queued
+                )
             }
-            _ => place != Place::Ended,
+            _ => place != JobState::Ended,
         };
         (is_possible && !self.queue.is_empty()).then(|| self.link("/bulk", &[("what", what)]))
     }
 
-    fn place(&self) -> Result<Option<Place>, Problem> {
+    fn place(&self) -> Result<Option<JobState>, Problem> {
         match self.place.as_str() {
             "" => Ok(None),
             word => word.parse().map(Some).map_err(|reason: String| form::wrong("place", &reason)),
@@ -271,7 +280,7 @@ impl FindQuery {
         &self,
         hive: &Hive,
         queue: Option<QueueName>,
-        place: Option<Place>,
+        place: Option<JobState>,
         started: Instant,
     ) -> Result<Matches, Problem> {
         let tag = Tag::new(self.tag.as_str()).map_err(keyrack_jobs::Error::from)?;
@@ -303,7 +312,7 @@ impl FindQuery {
     async fn by_place(
         &self,
         hive: &Hive,
-        spots: &[(&QueueName, Place)],
+        spots: &[(&QueueName, JobState)],
         started: Instant,
     ) -> Result<Matches, Problem> {
         let mut from = JobPlace::read(&self.cursor);
@@ -361,7 +370,7 @@ impl FindQuery {
 #[derive(Debug, Serialize, Deserialize)]
 struct JobPlace {
     queue: String,
-    place: Place,
+    place: JobState,
     at: String,
 }
 
@@ -370,26 +379,26 @@ impl JobPlace {
         serde_json::from_str(text).ok()
     }
 
-    fn write(queue: &QueueName, place: Place, at: &str) -> String {
+    fn write(queue: &QueueName, place: JobState, at: &str) -> String {
         let spot = JobPlace { queue: queue.to_string(), place, at: at.to_owned() };
         serde_json::to_string(&spot).unwrap_or_default()
     }
 
-    fn is(&self, (queue, place): &(&QueueName, Place)) -> bool {
+    fn is(&self, (queue, place): &(&QueueName, JobState)) -> bool {
         self.queue == queue.as_str() && self.place == *place
     }
 }
 
 /// Whether a job of that status may be in that place.
-fn is_at(status: Status, place: Place) -> bool {
+fn is_at(status: Status, place: JobState) -> bool {
     match place {
-        Place::Waiting | Place::Delayed | Place::Parked => {
+        JobState::Waiting | JobState::Delayed | JobState::Parked => {
             matches!(status, Status::New | Status::Retried)
         }
-        Place::Queued => status == Status::Queued,
-        Place::Running => status == Status::Running,
-        Place::Failed => status == Status::Failed,
-        Place::Ended => status.is_final(),
+        JobState::Queued => status == Status::Queued,
+        JobState::Running => status == Status::Running,
+        JobState::Failed => status == Status::Failed,
+        JobState::Ended => status.is_final(),
     }
 }
 

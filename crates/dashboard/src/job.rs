@@ -145,10 +145,8 @@ pub(crate) async fn cancel(State(site): State<Arc<Site>>, Path(jid): Path<String
     }
     .await;
     match done {
-        Ok(1) => go_and_tell(&to, true, "Cancelled."),
-        Ok(n) => {
-            go_and_tell(&to, true, &format!("Cancelled, and {} that it has submitted.", n - 1))
-        }
+        Ok(1) => go_and_tell(&to, true, "Canceled."),
+        Ok(n) => go_and_tell(&to, true, &format!("Canceled, and {} that it has submitted.", n - 1)),
         Err(problem) => go_and_tell(&to, false, problem.message()),
     }
 }

@@ -9,7 +9,7 @@ use axum::{
 };
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    Limits, Place, Stats,
+    JobState, Limits, Stats,
     errors::{ErrorGroup, ErrorQuery, Errors},
     keys::QueueName,
 };
@@ -119,7 +119,7 @@ fn page(
         link: link::queue(&stats.queue),
         submit_link: link::with_query("/submit", &[("queue", &stats.queue)]),
         paused: stats.paused,
-        places: Place::ALL.map(|place| PlaceCount::of(place, stats)).into(),
+        places: JobState::ALL.map(|place| PlaceCount::of(place, stats)).into(),
         oldest: stats.oldest_ms.map(format::duration_ms),
         next_due: stats.next_due_at.map(|at| format::relative(at, now)),
         errors_link: link::with_query("/errors", &[("queue", &stats.queue)]),
@@ -145,14 +145,14 @@ fn tenants(limits: &Limits) -> Vec<String> {
 }
 
 impl PlaceCount {
-    fn of(place: Place, stats: &Stats) -> PlaceCount {
+    fn of(place: JobState, stats: &Stats) -> PlaceCount {
         let n = stats.jobs_in(place);
         let filter = [("queue", stats.queue.as_str()), ("place", place.as_str())];
         PlaceCount {
             word: place.as_str(),
             count: format::count(n),
             link: link::with_query("/find", &filter),
-            is_bad: place == Place::Failed && n > 0,
+            is_bad: place == JobState::Failed && n > 0,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! In reading order: [`keys`] and [`ids`] are the names of things, [`job`] the job itself, [`Hive`] the handle. Then one
 //! module for each verb, with its script beside it: submit, claim, duplicates, settle, cancel, change, tags, retry, heartbeat,
 //! sweep, progress, read. [`logs`] are what jobs have logged. [`worker`] runs jobs by them. For people who look after queues there are list, bulk, why, queue,
-//! stats and counts; times how long it took; errors why it failed; scaling says how many workers a queue needs; events tell what happens, outcome waits for the end of a job, outbox keeps ends until webhooks have them. For workers that speak HTTP there is wait, and keeper looks after their queues. move_time is for tests.
+//! stats and counts; times how long it took; errors why it failed; scaling says how many workers a queue needs; events tell what happens, outcome waits for the end of a job, outbox keeps ends until webhooks have them. For workers that speak HTTP there is wait, and queue_sweeper looks after their queues. move_time is for tests.
 //! [`json_compat`] is JSON as Redis' Lua and Node write it.
 //!
 #![doc = include_str!("bee/docs/deviations.md")]
@@ -63,7 +63,6 @@ mod hive;
 pub mod ids;
 pub mod job;
 pub mod json_compat;
-mod keeper;
 pub mod keys;
 mod list;
 pub mod logs;
@@ -73,6 +72,7 @@ mod outcome;
 mod progress;
 mod quarantine;
 mod queue;
+mod queue_sweeper;
 mod read;
 mod reservation;
 mod retry;
@@ -103,14 +103,14 @@ pub use self::{
     job::{
         DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, DEFAULT_TTL_MS, HistoryEntry, Job, Options, Status,
     },
-    keeper::Keeper,
-    list::{Filter, PAGE_MAX, Page, Place},
+    list::{Filter, JobState, PAGE_MAX, Page},
     outbox::{JobEnd, OUTBOX_STATUSES, OutboxKinds, OutboxPage},
     progress::{PROGRESS_BYTES_MAX, Progress},
     queue::{
         Limits, NAMED_LIMITS_MAX, NamedLimit, RATE_MS_MAX, Rate, TENANT_LIMITS_MAX,
         TENANT_WEIGHT_MAX,
     },
+    queue_sweeper::QueueSweeper,
     reservation::{ReservationEnd, SettleAndClaim},
     scaling::{Scaling, WAIT_TARGET_MS},
     settle::{End, Failure, Outcome, RESULT_BYTES_MAX, Settled, Verdict, with_sources},
@@ -122,7 +122,7 @@ pub use self::{
         UNIQUE_KEY_BYTES_MAX, Unique, UniqueBy, UniqueRequest, UniqueUntil, checked_priority,
         trace_context,
     },
-    sweep::{Care, Swept},
+    sweep::{Swept, WorkerTimeouts},
     trace::record_wait,
     wait::{Claim, ClaimGuard, Waiters, WeightedClaim},
     why::{Dependency, Reason, Why},

@@ -39,7 +39,7 @@ pub enum Error {
     #[error("there is a job \"{jid}\" already; leave the id out to get a new one")]
     Exists { jid: String },
 
-    #[error("the parent job \"{parent}\" was cancelled; it can have no more children")]
+    #[error("the parent job \"{parent}\" was canceled; it can have no more children")]
     ParentCanceled { parent: String },
 
     #[error("the job \"{jid}\" is {status}; {hint}")]
@@ -88,7 +88,7 @@ impl ServiceError for Error {
                 ErrorInfo::new(Conflict, "job_exists", "there is such a job already")
             }
             Error::ParentCanceled { .. } => {
-                ErrorInfo::new(Conflict, "parent_canceled", "the parent was cancelled")
+                ErrorInfo::new(Conflict, "parent_canceled", "the parent was canceled")
             }
             Error::Conflict { .. } => {
                 ErrorInfo::new(Conflict, "job_conflict", "the job is not in a state for this")

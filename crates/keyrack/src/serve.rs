@@ -18,7 +18,7 @@ use anyhow::Context as _;
 use keyrack_engine::{Engine, Listener, Recovery};
 use keyrack_format as format;
 use keyrack_jobs::{
-    bee::{Care, Hive, Keeper},
+    bee::{Hive, QueueSweeper, WorkerTimeouts},
     recurring::{self as scheduler, Recurring, Scheduler},
 };
 use keyrack_server::Server;
@@ -257,10 +257,10 @@ fn metrics_queues(settings: &Settings) -> Result<MetricsQueues, Failure> {
 }
 
 /// When a silent worker loses its jobs.
-fn timings(settings: &Settings) -> Result<Care, Failure> {
+fn timings(settings: &Settings) -> Result<WorkerTimeouts, Failure> {
     match settings.value(&TIMINGS) {
-        "keyrack" => Ok(Care::KEYRACK),
-        "bee" => Ok(Care::BEE),
+        "keyrack" => Ok(WorkerTimeouts::KEYRACK),
+        "bee" => Ok(WorkerTimeouts::BEE),
         other => {
             let message = format!("there are no timings \"{other}\"");
             Err(Failure::new(Exit::Usage, message).hint(format!("set them by {}", TIMINGS.ways())))
@@ -269,7 +269,7 @@ fn timings(settings: &Settings) -> Result<Care, Failure> {
 }
 
 /// Looks after the job queues: whoever works on them over HTTP, or with Node, does not.
-async fn keep_queues(store: Store, care: Care, stop: impl Future<Output = ()>) {
+async fn keep_queues(store: Store, timeouts: WorkerTimeouts, stop: impl Future<Output = ()>) {
     let keeping = async {
         let hive = loop {
             match Hive::open(store.clone()).await {
@@ -277,7 +277,7 @@ async fn keep_queues(store: Store, care: Care, stop: impl Future<Output = ()>) {
                 Err(_) => tokio::time::sleep(STORE_RETRY_PAUSE).await,
             }
         };
-        Keeper::new(&hive, care).run(std::future::pending()).await;
+        QueueSweeper::new(&hive, timeouts).run(std::future::pending()).await;
     };
     tokio::select! {
         () = keeping => {}

@@ -20,7 +20,7 @@ use std::{ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 use clap::ArgGroup;
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    Care, Hive, Outcome,
+    Hive, Outcome, WorkerTimeouts,
     keys::QueueName,
     worker::{Duplicates, Settings, Worker},
 };
@@ -155,10 +155,10 @@ pub(crate) async fn run(mut args: Args, globals: &Globals) -> anyhow::Result<Exi
     };
     let (names, at_once) = (work.names(), work.concurrency());
     let queues: Vec<QueueName> = work.queues.iter().map(|work| work.queue.clone()).collect();
-    let care = if args.bee_timings { Care::BEE } else { Care::KEYRACK };
+    let timeouts = if args.bee_timings { WorkerTimeouts::BEE } else { WorkerTimeouts::KEYRACK };
     let settled = Arc::clone(&tally);
     let settled = Arc::new(move |outcome: &Outcome, verdict| settled.settled(outcome, verdict));
-    let mut worker = Worker::new(&hive).care(care).drain(args.finish).on_settled(settled);
+    let mut worker = Worker::new(&hive).timeouts(timeouts).drain(args.finish).on_settled(settled);
     if let Some(shared) = work.shared_concurrency {
         worker = worker.shared_concurrency(shared);
     }

@@ -10,7 +10,7 @@ use super::{
     hive::Hive,
     job::Job,
     keys::QueueName,
-    list::{Filter, PAGE_MAX, Place},
+    list::{Filter, JobState, PAGE_MAX},
 };
 use crate::Error;
 
@@ -20,7 +20,7 @@ pub const BULK_MAX: u64 = 10_000;
 /// What is done to many jobs.
 #[derive(Debug, Clone)]
 pub enum Bulk {
-    /// Each is cancelled, with the jobs that it has submitted.
+    /// Each is canceled, with the jobs that it has submitted.
     Cancel,
     /// Each that has failed runs again from the start.
     Retry,
@@ -33,12 +33,14 @@ impl Bulk {
     ///
     /// # Errors
     /// Which jobs it can be done to.
-    pub fn check_place(&self, place: Place) -> Result<(), Error> {
-        let waits =
-            matches!(place, Place::Waiting | Place::Delayed | Place::Parked | Place::Queued);
+    pub fn check_place(&self, place: JobState) -> Result<(), Error> {
+        let waits = matches!(
+            place,
+            JobState::Waiting | JobState::Delayed | JobState::Parked | JobState::Queued
+        );
         let wrong = match self {
             Bulk::Cancel => return Ok(()),
-            Bulk::Retry if place != Place::Failed => "only failed jobs can be run again",
+            Bulk::Retry if place != JobState::Failed => "only failed jobs can be run again",
             Bulk::Change(_) if !waits => {
                 "only jobs that wait can be changed: waiting, delayed, parked or queued"
             }

@@ -6,7 +6,7 @@
         Completed jobs keep their results unless also_completed is 1. What a completed job has submitted is canceled with the
         parent of that job, and left alone if the job itself is the one to be canceled.
   Derives the keys of the jobs and their queues under the same hash tag.
-  Returns the jids cancelled, in the order of their events; empty when there is no such job, or when it is completed.
+  Returns the jids canceled, in the order of their events; empty when there is no such job, or when it is completed.
 ]]
 --- @include "named_limits"
 --- @include "die"

@@ -28,7 +28,7 @@ pub enum EventKind {
     Completed,
     /// It failed for good.
     Failed,
-    /// It was cancelled.
+    /// It was canceled.
     Canceled,
     /// Its worker told how far it is.
     Progress,

@@ -11,7 +11,7 @@ use keyrack_store::{Keyspace, Script};
 use super::{
     hive::Hive,
     keys::{self, Group, Jid, QueueName},
-    sweep::Care,
+    sweep::WorkerTimeouts,
 };
 use crate::Error;
 
@@ -39,18 +39,18 @@ impl Hive {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn heal_jobs(&self, care: &Care) -> Result<u64, Error> {
+    pub async fn heal_jobs(&self, timeouts: &WorkerTimeouts) -> Result<u64, Error> {
         let mut suspects: BTreeMap<Group, Vec<Jid>> = BTreeMap::new();
         let mut walk = self.walk(&keys::job::FAMILY).await?;
         while let Some(some) = walk.next().await? {
             for (group, jids) in by_group(some) {
-                let strays = self.strays(care, &group, &jids, false).await?;
+                let strays = self.strays(timeouts, &group, &jids, false).await?;
                 suspects.entry(group).or_default().extend(strays);
             }
         }
         let mut healed = 0;
         for (group, jids) in suspects {
-            for jid in self.strays(care, &group, &jids, true).await? {
+            for jid in self.strays(timeouts, &group, &jids, true).await? {
                 tracing::warn!(%jid, "put a job back that nothing named");
                 healed += 1;
             }
@@ -61,7 +61,7 @@ impl Hive {
     /// Those of the jobs that are not in their places; puts them back if told to.
     async fn strays(
         &self,
-        care: &Care,
+        timeouts: &WorkerTimeouts,
         group: &Group,
         jids: &[Jid],
         puts_back: bool,
@@ -70,7 +70,7 @@ impl Hive {
         for some in jids.chunks(JOBS_MAX) {
             let call = self.call(&HEAL, group).key("job", &keys::job(&some[0], group));
             let call = call
-                .arg("lock_ms", care.lock.as_millis() as u64)
+                .arg("lock_ms", timeouts.lock.as_millis() as u64)
                 .arg("puts_back", u8::from(puts_back))
                 .args("jids", some.iter().map(Jid::as_str).collect::<Vec<_>>());
             let found: Vec<String> = call.run().await?;

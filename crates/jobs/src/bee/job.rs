@@ -84,7 +84,7 @@ pub enum Status {
     Retried,
     /// Failed for good.
     Failed,
-    /// Cancelled.
+    /// Canceled.
     Canceled,
     /// Ended long ago; about to go.
     Expired,

@@ -135,7 +135,7 @@ keys! {
         }),
         ttl = Ttl::Optional,
         listed = LISTED,
-        removed = "expires `options.ttl` after the job was cancelled or its result expired",
+        removed = "expires `options.ttl` after the job was canceled or its result expired",
         example = "bee:h:jobs:b671c480-54e5-11e3-9023-57b39a72bd38";
 
     /// The log of a job: a head, then the newest lines, oldest first. Workers write many lines in a call.
@@ -152,13 +152,13 @@ keys! {
     /// Jobs with the same hash: the original first, then its duplicates as they came.
     hashes(queue: QueueName, hash: JobHash) in group: Group = "bee:l:hashes:<queue>:<hash>"
         => list(JOB.means("the original or a duplicate")),
-        removed = "goes as a whole when a job with that hash expires or is cancelled",
+        removed = "goes as a whole when a job with that hash expires or is canceled",
         example = "bee:l:hashes:emails:f629ae44b7b3dcfed444d363e626edf411ec69a8";
 
     /// The jobs that carry a tag. Written by submission and by a worker that changes its job's tags.
     tags(tag: Tag) in group: Group = "bee:s:tags:<tag>"
         => set(JOB.means("a job with this tag")),
-        removed = "a job leaves when it expires or is cancelled",
+        removed = "a job leaves when it expires or is canceled",
         example = "bee:s:tags:newsletter";
 
     /// What a job still waits for. Written by submission, for dependencies that have not ended.
@@ -176,7 +176,7 @@ keys! {
     /// The jobs that run on one worker. Written by its claims.
     worker_locks(worker: WorkerId) in group: Group = "bee:s:locks:<worker>"
         => set(JOB.means("a running job")),
-        removed = "a job leaves when it ends, is cancelled, or loses its lock for good",
+        removed = "a job leaves when it ends, is canceled, or loses its lock for good",
         example = "bee:s:locks:mac.local:87362:b355de80-54e5-11e3-9023-57b39a72bd38:emails:b671c480-54e5-11e3";
 
     /// The running jobs of a queue; an expired lock is how a dead worker is noticed.
@@ -184,7 +184,7 @@ keys! {
     /// A claim locks for 10 s (45 s with Bee's timings); every heartbeat of the worker renews it.
     locks(queue: QueueName) in group: Group = "bee:ss:locks:<queue>"
         => sorted_set(JOB.means("a running job"), UnixMs.means("when its lock expires")),
-        removed = "a job leaves when it ends, is cancelled, or loses its lock for good",
+        removed = "a job leaves when it ends, is canceled, or loses its lock for good",
         example = "bee:ss:locks:Items.applyProfile.static";
 
     /// Jobs that workers took a moment ago and have told nothing of since.
@@ -222,7 +222,7 @@ keys! {
     start_by(queue: QueueName) in group: Group = "bee:ss:start-by:<queue>"
         => sorted_set(PAST_JOB.means("a waiting job"), UnixMs.means("when it has to have started")),
         origin = Added,
-        removed = "a job leaves when it starts or is cancelled; claims and the sweep end those whose time is over as expired",
+        removed = "a job leaves when it starts or is canceled; claims and the sweep end those whose time is over as expired",
         example = "bee:ss:start-by:emails";
 
     /// The jobs that stand for equal submissions. Written by submissions that say what makes them equal, and by nobody else: who
@@ -250,11 +250,11 @@ keys! {
         removed = "the worker's next heartbeat",
         example = "bee:str:lock-waits:mac.local:87362:b355de80-54e5-11e3:emails:b671c480:c0ffee00-54e5-11e3";
 
-    /// The jobs that a job has submitted while running; they are cancelled with it.
+    /// The jobs that a job has submitted while running; they are canceled with it.
     children(parent: Jid) in group: Group = "bee:s:<parent>:children"
         => set(JOB.means("a job submitted by the parent")),
         origin = Original,
-        removed = "a child leaves when it expires or is cancelled",
+        removed = "a child leaves when it expires or is canceled",
         example = "bee:s:b671c480-54e5-11e3-9023-57b39a72bd38:children";
 
     /// Jobs that wait for other jobs, by submission. Node hives keep no such list, so their jobs are not on it.
@@ -262,7 +262,7 @@ keys! {
         => sorted_set(JOB.means("the waiting job"), UnixMs.means("when it was submitted")),
         origin = Added,
         holds = Some(Holds { field: "status", words: &["new"] }),
-        removed = "a job leaves when its last dependency ends, or when it is cancelled",
+        removed = "a job leaves when its last dependency ends, or when it is canceled",
         example = "bee:ss:waiting:emails";
 
     /// Jobs that failed for good and whose result is still valid, newest last.
@@ -270,7 +270,7 @@ keys! {
         => sorted_set(JOB.means("the failed job"), UnixMs.means("when it failed")),
         origin = Added,
         holds = Some(Holds { field: "status", words: &["failed"] }),
-        removed = "a job leaves when it expires, is cancelled, or is told to run again",
+        removed = "a job leaves when it expires, is canceled, or is told to run again",
         example = "bee:ss:failed:emails";
 
     /// What an operator has set for a queue; an absent field is no limit. Node workers do not look at it.
@@ -444,7 +444,7 @@ keys! {
             Float.means("when it was parked, moved towards the head by its priority"),
         ),
         origin = Added,
-        removed = "a job leaves when it is its turn, or when it is cancelled",
+        removed = "a job leaves when it is its turn, or when it is canceled",
         example = "bee:ss:parked:emails:acme";
 
     /// The jobs that run for one tenant.

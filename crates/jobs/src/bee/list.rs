@@ -30,7 +30,7 @@ pub const PAGE_MAX: usize = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum Place {
+pub enum JobState {
     /// In the working queue; the first to run comes first.
     Queued,
     /// Not due yet, or to be tried again; the first due comes first.
@@ -47,44 +47,44 @@ pub enum Place {
     Ended,
 }
 
-impl Place {
+impl JobState {
     /// Every place, in the order of a job's life.
-    pub const ALL: [Place; 7] = [
-        Place::Waiting,
-        Place::Delayed,
-        Place::Parked,
-        Place::Queued,
-        Place::Running,
-        Place::Failed,
-        Place::Ended,
+    pub const ALL: [JobState; 7] = [
+        JobState::Waiting,
+        JobState::Delayed,
+        JobState::Parked,
+        JobState::Queued,
+        JobState::Running,
+        JobState::Failed,
+        JobState::Ended,
     ];
 
     /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
-            Place::Queued => "queued",
-            Place::Delayed => "delayed",
-            Place::Waiting => "waiting",
-            Place::Parked => "parked",
-            Place::Running => "running",
-            Place::Failed => "failed",
-            Place::Ended => "ended",
+            JobState::Queued => "queued",
+            JobState::Delayed => "delayed",
+            JobState::Waiting => "waiting",
+            JobState::Parked => "parked",
+            JobState::Running => "running",
+            JobState::Failed => "failed",
+            JobState::Ended => "ended",
         }
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for JobState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl std::str::FromStr for Place {
+impl std::str::FromStr for JobState {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
-        Place::ALL.into_iter().find(|place| place.as_str() == text).ok_or_else(|| {
-            let words = Place::ALL.map(Place::as_str).join("\", \"");
+    fn from_str(text: &str) -> Result<JobState, String> {
+        JobState::ALL.into_iter().find(|place| place.as_str() == text).ok_or_else(|| {
+            let words = JobState::ALL.map(JobState::as_str).join("\", \"");
             format!("\"{text}\" is no place of a job; use one of \"{words}\"")
         })
     }
@@ -133,11 +133,11 @@ impl Hive {
     /// When the store fails.
     pub async fn occupied<'q>(
         &self,
-        places: &[(&'q QueueName, Place)],
-    ) -> Result<Vec<(&'q QueueName, Place)>, Error> {
+        places: &[(&'q QueueName, JobState)],
+    ) -> Result<Vec<(&'q QueueName, JobState)>, Error> {
         let looks = places.iter().map(async |(queue, place)| {
             let key = match place {
-                Place::Parked => keys::tenants(queue, &queue.group()),
+                JobState::Parked => keys::tenants(queue, &queue.group()),
                 place => set_of(queue, *place),
             };
             let mut cmd = redis::cmd("EXISTS");
@@ -151,14 +151,14 @@ impl Hive {
 }
 
 /// The sorted set that holds the jobs of a place.
-fn set_of(queue: &QueueName, place: Place) -> Key {
+fn set_of(queue: &QueueName, place: JobState) -> Key {
     let key = match place {
-        Place::Queued | Place::Parked => keys::queue,
-        Place::Delayed => keys::delayed,
-        Place::Waiting => keys::waiting,
-        Place::Running => keys::locks,
-        Place::Failed => keys::failed,
-        Place::Ended => keys::expires,
+        JobState::Queued | JobState::Parked => keys::queue,
+        JobState::Delayed => keys::delayed,
+        JobState::Waiting => keys::waiting,
+        JobState::Running => keys::locks,
+        JobState::Failed => keys::failed,
+        JobState::Ended => keys::expires,
     };
     key(queue, &queue.group())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     hive::Hive,
     keys::{self, QueueName, WorkerId},
-    sweep::Care,
+    sweep::WorkerTimeouts,
 };
 use crate::Error;
 
@@ -16,7 +16,7 @@ impl Hive {
     /// # Errors
     /// When the store fails.
     pub async fn move_time(&self, by: Duration, advance: impl FnOnce()) -> Result<(), Error> {
-        let (queues, lock) = (self.queues().await?, Care::KEYRACK.lock);
+        let (queues, lock) = (self.queues().await?, WorkerTimeouts::KEYRACK.lock);
         for queue in &queues {
             self.renew_locks(queue, by + lock).await?;
         }
@@ -53,7 +53,7 @@ impl Hive {
 #[cfg(test)]
 mod tests {
     use crate::bee::{
-        Care, Status,
+        Status, WorkerTimeouts,
         keys::Jid,
         test_support::{queue, simulated_hive},
     };
@@ -73,11 +73,13 @@ mod tests {
             stop_ms: None,
             version: None,
         };
-        hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("known");
+        hive.heartbeat(&queue(), &worker, WorkerTimeouts::KEYRACK.lock, Some(&info))
+            .await
+            .expect("known");
         assert_eq!(hive.take(&worker, 1).await.len(), 1);
         let hour = Duration::from_secs(3600);
         hive.move_time(hour, || clock.advance_ms(3_600_000)).await.expect("moved");
-        let swept = hive.sweep(&queue(), &Care::KEYRACK, "", &[]).await.expect("swept");
+        let swept = hive.sweep(&queue(), &WorkerTimeouts::KEYRACK, "", &[]).await.expect("swept");
         assert_eq!(swept.taken_away, 0);
         assert_eq!(hive.job(&jid).await.expect("the job").status(), Status::Running);
     }

@@ -11,13 +11,13 @@ use super::{
     job::Job,
     keys::{QueueName, WorkerId},
     settle::Verdict,
-    sweep::Care,
+    sweep::WorkerTimeouts,
 };
 use crate::Error;
 
 static QUARANTINE: Script = bee_script!("quarantine.lua");
 
-impl Care {
+impl WorkerTimeouts {
     /// Whether a job that has lost so many workers must run alone.
     pub fn is_last_chance(&self, deaths: u64) -> bool {
         self.deaths_max > 0 && deaths >= self.last_chance_after()
@@ -57,8 +57,9 @@ mod tests {
 
     #[test]
     fn the_last_chance_comes_before_the_last_death_and_never_before_the_first() {
-        let has_it =
-            |deaths_max, deaths| Care { deaths_max, ..Care::KEYRACK }.is_last_chance(deaths);
+        let has_it = |deaths_max, deaths| {
+            WorkerTimeouts { deaths_max, ..WorkerTimeouts::KEYRACK }.is_last_chance(deaths)
+        };
         assert_eq!([1, 2].map(|deaths| has_it(3, deaths)), [false, true]);
         assert_eq!([0, 1].map(|deaths| has_it(2, deaths)), [false, true]);
         assert_eq!([0, 1].map(|deaths| has_it(1, deaths)), [false, true]);

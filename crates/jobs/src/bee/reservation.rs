@@ -49,7 +49,7 @@ pub struct ReservationEnd {
 }
 
 impl Hive {
-    /// The jobs of a reservation that was just reserved. Those that were cancelled meanwhile, or never were, are left out.
+    /// The jobs of a reservation that was just reserved. Those that were canceled meanwhile, or never were, are left out.
     ///
     /// # Errors
     /// When the store fails.

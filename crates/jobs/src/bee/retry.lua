@@ -1,5 +1,5 @@
 --[[
-  Lets a job that has failed or was cancelled run again from the start.
+  Lets a job that has failed or was canceled run again from the start.
 
   KEYS  1 job
   ARGV  1 tag   2 hive   3 now   4 jid
@@ -24,7 +24,7 @@ call('ZREM', failed_key(queue), jid)
 -- A job that failed is still the original of its duplicates; any other has left its hash to others.
 if job[STATUS] ~= 'failed' then call('HDEL', key, 'hash', 'duplicate') end
 call('HDEL', key, 'failedReason', 'result', 'deaths', 'alone', 'errorGroup', 'progress')
--- It waits for nobody any more, whatever it was waiting for when it was cancelled.
+-- It waits for nobody any more, whatever it was waiting for when it was canceled.
 call('DEL', dependencies_key(jid))
 call('HSET', key, 'retries', '0')
 for _, name in ipairs(table_of(job[TAGS])) do call('SADD', tags_key(name), jid) end

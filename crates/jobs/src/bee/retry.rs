@@ -8,7 +8,7 @@ use crate::Error;
 static RETRY: Script = bee_script!("retry.lua");
 
 impl Hive {
-    /// Lets a job that failed, was cancelled or has expired run again from the start.
+    /// Lets a job that failed, was canceled or has expired run again from the start.
     ///
     /// # Errors
     /// [`Error::NoSuchJob`], [`Error::Conflict`] when the job is in no such state, or when the store fails.
@@ -20,7 +20,7 @@ impl Hive {
             status => Err(Error::Conflict {
                 jid: jid.to_string(),
                 status: status.to_owned(),
-                hint: "only a failed, cancelled or expired job can be run again",
+                hint: "only a failed, canceled or expired job can be run again",
             }),
         }
     }

@@ -154,7 +154,7 @@ local needs_no_look = reservation and not heard_here and is_untouched(reservatio
 local function begin(jid, attempt)
   local job = call('HMGET', job_key(jid), 'status', 'worker', 'attempts')
   if job[1] == 'running' and job[2] == worker and job[3] == attempt then return true end
-  -- One that was cancelled has left the reservation, and may be in the queue again.
+  -- One that was canceled has left the reservation, and may be in the queue again.
   local is_ours = reservation and place_in(reservation, jid) and job[1] == 'queued'
   if not (is_ours and start(jid, queue, worker, true)) then return false end
   call('ZADD', locks_key(queue), now + lock_ms, jid)

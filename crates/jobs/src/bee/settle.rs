@@ -186,7 +186,7 @@ pub enum Verdict {
     Ok,
     /// There is no such job any more.
     Gone,
-    /// The job was cancelled meanwhile.
+    /// The job was canceled meanwhile.
     Canceled,
     /// The job was taken from the worker, or had ended already.
     Lost,

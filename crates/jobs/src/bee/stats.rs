@@ -9,7 +9,7 @@ use super::{
     heartbeat::WorkerInfo,
     hive::Hive,
     keys::{self, QueueName, WorkerId},
-    list::Place,
+    list::JobState,
     queue::Limits,
     times::Minutes,
 };
@@ -60,15 +60,15 @@ pub const SILENT_MS: u64 = 60_000;
 
 impl Stats {
     /// How many jobs are in a place.
-    pub fn jobs_in(&self, place: Place) -> u64 {
+    pub fn jobs_in(&self, place: JobState) -> u64 {
         match place {
-            Place::Queued => self.queued,
-            Place::Delayed => self.delayed,
-            Place::Waiting => self.waiting,
-            Place::Parked => self.parked,
-            Place::Running => self.running,
-            Place::Failed => self.failed,
-            Place::Ended => self.ended,
+            JobState::Queued => self.queued,
+            JobState::Delayed => self.delayed,
+            JobState::Waiting => self.waiting,
+            JobState::Parked => self.parked,
+            JobState::Running => self.running,
+            JobState::Failed => self.failed,
+            JobState::Ended => self.ended,
         }
     }
 

@@ -168,7 +168,7 @@ impl Hive {
     /// Submits a job. Returns its id.
     ///
     /// # Errors
-    /// When the job makes no sense, its id is taken, its parent was cancelled, or the store fails.
+    /// When the job makes no sense, its id is taken, its parent was canceled, or the store fails.
     pub async fn submit(&self, job: Submission) -> Result<Jid, Error> {
         self.submit_unique(job).await.map(|stored| stored.jid)
     }

@@ -14,7 +14,7 @@ static SWEEP: Script = bee_script!("sweep.lua");
 
 /// When a worker counts as dead, and how much is kept. All workers of a queue should agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Care {
+pub struct WorkerTimeouts {
     /// For how long a claim or a heartbeat locks a job.
     pub lock: Duration,
     /// The time between two heartbeats of a worker.
@@ -29,9 +29,9 @@ pub struct Care {
     pub finished_max: u64,
 }
 
-impl Care {
+impl WorkerTimeouts {
     /// A silent worker loses its jobs within 12 s: its lock, and the 2 s between two checks.
-    pub const KEYRACK: Care = Care {
+    pub const KEYRACK: WorkerTimeouts = WorkerTimeouts {
         lock: Duration::from_secs(10),
         heartbeat: Duration::from_secs(3),
         waits_max: 0,
@@ -40,7 +40,7 @@ impl Care {
     };
 
     /// The timings of the Node program, for queues that its workers share: a worker may be silent for three minutes.
-    pub const BEE: Care = Care {
+    pub const BEE: WorkerTimeouts = WorkerTimeouts {
         lock: Duration::from_secs(45),
         heartbeat: Duration::from_secs(30),
         waits_max: 3,
@@ -49,9 +49,9 @@ impl Care {
     };
 }
 
-impl Default for Care {
-    fn default() -> Care {
-        Care::KEYRACK
+impl Default for WorkerTimeouts {
+    fn default() -> WorkerTimeouts {
+        WorkerTimeouts::KEYRACK
     }
 }
 
@@ -76,18 +76,18 @@ impl Hive {
     pub async fn sweep(
         &self,
         queue: &QueueName,
-        care: &Care,
+        timeouts: &WorkerTimeouts,
         cursor: &str,
         gone: &[WorkerId],
     ) -> Result<Swept, Error> {
         let gone: Vec<&str> = gone.iter().map(WorkerId::as_str).collect();
         let call = self
             .call_on_queue(&SWEEP, queue)
-            .arg("lock_ms", care.lock.as_millis() as u64)
-            .arg("waits_max", care.waits_max)
-            .arg("deaths_max", care.deaths_max)
-            .arg("last_chance_after", care.last_chance_after())
-            .arg("finished_max", care.finished_max)
+            .arg("lock_ms", timeouts.lock.as_millis() as u64)
+            .arg("waits_max", timeouts.waits_max)
+            .arg("deaths_max", timeouts.deaths_max)
+            .arg("last_chance_after", timeouts.last_chance_after())
+            .arg("finished_max", timeouts.finished_max)
             .arg("cursor", if cursor.is_empty() { "0" } else { cursor })
             .args("gone", gone);
         let (expired, taken_away, cursor, failed) = call.run().await?;

@@ -4,7 +4,7 @@ use keyrack_engine::SimulatedHost;
 use keyrack_testkit::simulated_store;
 
 use super::{
-    Care, End, Hive, Job, Outcome, Submission, Verdict,
+    End, Hive, Job, Outcome, Submission, Verdict, WorkerTimeouts,
     keys::{Jid, QueueName, WorkerId},
 };
 
@@ -32,13 +32,14 @@ impl Hive {
 
     /// Claims up to so many jobs.
     pub(super) async fn take(&self, worker: &WorkerId, max: usize) -> Vec<Job> {
-        self.claim(&queue(), worker, max, Care::KEYRACK.lock).await.expect("claimed").jobs
+        self.claim(&queue(), worker, max, WorkerTimeouts::KEYRACK.lock).await.expect("claimed").jobs
     }
 
     /// Ends a claimed job.
     pub(super) async fn end(&self, worker: &WorkerId, job: &Job, end: End) {
         let outcome = Outcome::of(job, end);
-        let settled = self.settle(&queue(), worker, &[outcome], 0, Care::KEYRACK.lock).await;
+        let settled =
+            self.settle(&queue(), worker, &[outcome], 0, WorkerTimeouts::KEYRACK.lock).await;
         assert_eq!(settled.expect("settled").verdicts, [Verdict::Ok]);
     }
 }

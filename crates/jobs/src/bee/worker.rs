@@ -48,7 +48,7 @@ use super::{
     job::Job,
     keys::{JobHash, QueueName},
     settle::{Failure, Outcome, Verdict},
-    sweep::Care,
+    sweep::WorkerTimeouts,
 };
 use crate::Error;
 
@@ -74,7 +74,7 @@ use crate::Error;
 /// ```
 pub struct Worker {
     hive: Hive,
-    care: Care,
+    timeouts: WorkerTimeouts,
     drain: Duration,
     /// How many jobs of all queues run at once.
     shared_concurrency: Option<usize>,
@@ -170,7 +170,7 @@ impl Worker {
     pub fn new(hive: &Hive) -> Worker {
         Worker {
             hive: hive.clone(),
-            care: Care::default(),
+            timeouts: WorkerTimeouts::default(),
             drain: DRAIN,
             shared_concurrency: None,
             registrations: Vec::new(),
@@ -179,8 +179,8 @@ impl Worker {
     }
 
     /// Sets the timings; all workers of a queue should agree on them.
-    pub fn care(mut self, care: Care) -> Worker {
-        self.care = care;
+    pub fn timeouts(mut self, timeouts: WorkerTimeouts) -> Worker {
+        self.timeouts = timeouts;
         self
     }
 
@@ -248,7 +248,7 @@ impl Worker {
             let queue_worker = QueueWorker::new(
                 &self.hive,
                 registration,
-                self.care,
+                self.timeouts,
                 self.drain,
                 quarantine.clone(),
                 places.next(),

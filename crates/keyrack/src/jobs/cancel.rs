@@ -1,6 +1,6 @@
 //! `keyrack jobs cancel`.
 
-use keyrack_jobs::bee::{Bulk, Place};
+use keyrack_jobs::bee::{Bulk, JobState};
 
 use super::selection::{self, BulkAction, JobSelection};
 use crate::{Exit, Globals};
@@ -12,12 +12,12 @@ pub(super) struct Args {
     /// With --queue: only jobs in this state: running, queued, parked, delayed or waiting
     /// [default: all of these]
     #[arg(long = "in", value_name = "STATE", requires = "queue")]
-    place: Option<Place>,
+    place: Option<JobState>,
 }
 
 /// Jobs that have not ended. Those that wait come first, so that they do not start when others are canceled.
-const NOT_ENDED: [Place; 5] =
-    [Place::Waiting, Place::Delayed, Place::Parked, Place::Queued, Place::Running];
+const NOT_ENDED: [JobState; 5] =
+    [JobState::Waiting, JobState::Delayed, JobState::Parked, JobState::Queued, JobState::Running];
 
 /// Cancels jobs.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {

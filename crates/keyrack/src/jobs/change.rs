@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyrack_format as format;
 use keyrack_jobs::bee::{
-    Bulk, Change, Place,
+    Bulk, Change, JobState,
     keys::{Hostname, QueueName},
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// With --queue: only jobs in this state: queued, parked, delayed or waiting
     /// [default: all of these]
     #[arg(long = "in", value_name = "STATE", requires = "queue")]
-    place: Option<Place>,
+    place: Option<JobState>,
     /// Only count the jobs
     #[arg(long)]
     dry_run: bool,
@@ -91,8 +91,9 @@ impl Typed for HostArg {
 }
 
 /// Places of jobs that wait. A job that changes its place is not to be met again.
-const WAITING: [Place; 4] = [Place::Delayed, Place::Waiting, Place::Queued, Place::Parked];
-const WAITING_RUN_NOW: [Place; 3] = [Place::Queued, Place::Parked, Place::Delayed];
+const WAITING: [JobState; 4] =
+    [JobState::Delayed, JobState::Waiting, JobState::Queued, JobState::Parked];
+const WAITING_RUN_NOW: [JobState; 3] = [JobState::Queued, JobState::Parked, JobState::Delayed];
 
 /// Changes jobs that wait.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {

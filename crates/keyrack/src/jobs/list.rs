@@ -3,7 +3,7 @@
 use std::{io::Write as _, str::FromStr};
 
 use keyrack_format as format;
-use keyrack_jobs::bee::{Filter, Hive, Job, PAGE_MAX, Place, keys::QueueName};
+use keyrack_jobs::bee::{Filter, Hive, Job, JobState, PAGE_MAX, keys::QueueName};
 use serde::Serialize;
 
 use super::{names, open_queue, rows};
@@ -17,7 +17,7 @@ pub(super) struct Args {
     /// Only jobs in this state: running, queued, delayed, waiting (for other jobs), parked (until
     /// their tenant's turn), failed or ended
     #[arg(long = "in", value_name = "STATE")]
-    place: Option<Place>,
+    place: Option<JobState>,
     /// Only jobs with this text in their data, id or tags
     #[arg(long)]
     text: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct Args {
 /// Where a list goes on: a place, and a cursor in it.
 #[derive(Debug, Clone, PartialEq)]
 struct ListCursor {
-    place: Place,
+    place: JobState,
     cursor: Option<String>,
 }
 
@@ -62,8 +62,14 @@ impl std::fmt::Display for ListCursor {
 }
 
 /// The places of a whole queue, the liveliest first. The failed jobs are among those that have ended.
-const EVERYWHERE: [Place; 6] =
-    [Place::Running, Place::Queued, Place::Parked, Place::Delayed, Place::Waiting, Place::Ended];
+const EVERYWHERE: [JobState; 6] = [
+    JobState::Running,
+    JobState::Queued,
+    JobState::Parked,
+    JobState::Delayed,
+    JobState::Waiting,
+    JobState::Ended,
+];
 
 /// A page of a list, as JSON.
 #[derive(Serialize)]
@@ -126,7 +132,7 @@ impl Args {
     }
 
     /// Where to look, in order.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<JobState> {
         match (self.place, &self.from) {
             (Some(place), _) => vec![place],
             (None, None) => EVERYWHERE.to_vec(),
@@ -154,8 +160,8 @@ mod tests {
 
     #[test]
     fn every_place_is_listed_but_failed_twice() {
-        let all: Vec<Place> =
-            Place::ALL.into_iter().filter(|place| *place != Place::Failed).collect();
+        let all: Vec<JobState> =
+            JobState::ALL.into_iter().filter(|place| *place != JobState::Failed).collect();
         assert!(all.iter().all(|place| EVERYWHERE.contains(place)));
         assert_eq!(all.len(), EVERYWHERE.len());
     }

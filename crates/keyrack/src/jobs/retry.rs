@@ -1,6 +1,6 @@
 //! `keyrack jobs retry`.
 
-use keyrack_jobs::bee::{Bulk, Place};
+use keyrack_jobs::bee::{Bulk, JobState};
 
 use super::selection::{self, BulkAction, JobSelection};
 use crate::{Exit, Globals};
@@ -16,5 +16,5 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<Exit> {
     let action =
         BulkAction { bulk: Bulk::Retry, verb: "retry", done: "queued again", is_dry_run: false };
-    selection::run(&args.selection, &action, &[Place::Failed], globals).await
+    selection::run(&args.selection, &action, &[JobState::Failed], globals).await
 }

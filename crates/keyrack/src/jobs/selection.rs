@@ -5,7 +5,7 @@ use keyrack_format as format;
 use keyrack_jobs::{
     Error,
     bee::{
-        Bulk, Filter, Hive, Place,
+        Bulk, Filter, Hive, JobState,
         keys::{Jid, QueueName},
     },
 };
@@ -49,7 +49,7 @@ pub(super) struct BulkAction {
 pub(super) async fn run(
     selection: &JobSelection,
     action: &BulkAction,
-    places: &[Place],
+    places: &[JobState],
     globals: &Globals,
 ) -> anyhow::Result<Exit> {
     match &selection.queue {

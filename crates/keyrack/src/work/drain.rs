@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_jobs::bee::{Filter, Hive, PAGE_MAX, Place, Stats, keys::QueueName};
+use keyrack_jobs::bee::{Filter, Hive, JobState, PAGE_MAX, Stats, keys::QueueName};
 
 /// How often to look. Other workers may run the last jobs, so our own ends do not tell.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -50,7 +50,7 @@ async fn waits_for_paused_tenants(hive: &Hive, queue: &QueueName, stats: &Stats)
     if paused.is_empty() || stats.running + stats.queued > 0 {
         return Some(false);
     }
-    let (parked, mut cursor) = (Filter::at(Place::Parked), None);
+    let (parked, mut cursor) = (Filter::at(JobState::Parked), None);
     loop {
         let page = hive.list(queue, &parked, cursor.as_deref(), PAGE_MAX).await.ok()?;
         let is_paused = |tenant: Option<&str>| tenant.is_some_and(|name| paused.contains(name));

@@ -156,10 +156,10 @@ async fn a_further_pass_copies_what_has_changed_and_removes_what_has_gone() {
     let worker = hive.new_worker(&queue("shop/orders")).expect("a worker");
     hive.claim(&queue("shop/orders"), &worker, 3, Duration::from_secs(600)).await.expect("claimed");
     let tagged = hive.submit(Submission::new("shop/refunds").expect("a queue").arg(1)).await;
-    hive.cancel(&tagged.expect("submitted")).await.expect("cancelled");
+    hive.cancel(&tagged.expect("submitted")).await.expect("canceled");
     let mut redis = server.connection();
     let jobs: Vec<String> = redis.smembers("bee:s:tags:all").expect("members");
-    // All jobs of one group leave the tag, as if they had been cancelled.
+    // All jobs of one group leave the tag, as if they had been canceled.
     let leaving: Vec<&String> = jobs.iter().filter(|jid| jid.starts_with("shop~")).collect();
     let _: () = redis.srem("bee:s:tags:all", leaving).expect("removed");
     let _: () = redis.del("bee:ss:delayed:mail").expect("removed");

@@ -39,7 +39,7 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     }
 
     /// Submits the task when the answer is awaited; before that, its options can be set. Takes [`Jobs`](super::Jobs), or the
-    /// [`Context`](super::Context) of a handler, whose job then is the parent: they are cancelled together.
+    /// [`Context`](super::Context) of a handler, whose job then is the parent: they are canceled together.
     fn submit(&self, to: impl Into<Submitter>) -> Submit<Self> {
         Self::options(Submit::new(self, to.into()))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyrack::{
     Class, Error, Timestamp,
-    jobs::{Status, bee::Care},
+    jobs::{Status, bee::WorkerTimeouts},
     prelude::*,
 };
 use tokio::sync::Notify;
@@ -57,7 +57,7 @@ async fn what_runs_while_time_is_moved_stays_with_its_worker() {
     time.advance(days(1)).await;
     // Whoever sweeps now would take the job away if it had no lock.
     let queue: QueueName = Charge::QUEUE.parse().expect("a queue");
-    let swept = jobs.hive().sweep(&queue, &Care::KEYRACK, "", &[]).await.expect("swept");
+    let swept = jobs.hive().sweep(&queue, &WorkerTimeouts::KEYRACK, "", &[]).await.expect("swept");
     assert_eq!(swept.taken_away, 0);
     bells.1.notify_one();
     assert_eq!(job.wait(secs(30)).await.expect("a receipt"), Receipt::of(1));

@@ -72,7 +72,7 @@ impl Visitor {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn job_is_submitted_watched_cancelled_and_retried() {
+async fn job_is_submitted_watched_canceled_and_retried() {
     let visitor = Visitor::new().await;
     let browser = &visitor.browser;
     visitor.open("/jobs").await;

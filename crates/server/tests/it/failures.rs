@@ -102,7 +102,7 @@ async fn one_of_three_causes_is_found_and_retried_by_keyboard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_thousand_jobs_are_cancelled_by_typing_how_many_and_stopped_half_way() {
+async fn a_hundred_thousand_jobs_are_canceled_by_typing_how_many_and_stopped_half_way() {
     const MANY: usize = 100_000;
     let visitor = Visitor::new().await;
     let browser = &visitor.browser;
@@ -352,7 +352,7 @@ async fn jobs_whose_rows_are_ticked_are_retried_and_cancelled() {
     browser.wait_until("!document.querySelector('.confirm').open").await;
     browser.click(".confirm summary").await;
     browser.click("button[value=cancel]").await;
-    visitor.shows("2 jobs cancelled.").await;
+    visitor.shows("2 jobs canceled.").await;
     assert_eq!(site.failed_and_queued("mail").await, (1, 0));
     visitor.ends_well().await;
 }

@@ -171,7 +171,7 @@ async fn jobs_that_wait_are_changed_one_by_one_or_by_a_filter() {
 }
 
 #[tokio::test]
-async fn many_jobs_are_cancelled_or_retried_after_a_dry_run() {
+async fn many_jobs_are_canceled_or_retried_after_a_dry_run() {
     let site = Site::start().await;
     for n in 0..6 {
         site.submit("emails", json!({"data": [n], "tags": [if n < 4 { "old" } else { "new" }]}))

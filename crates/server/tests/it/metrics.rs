@@ -53,9 +53,9 @@ fn definitions() -> PathBuf {
         name.starts_with("prometheus-client-") && !name.contains("derive")
     });
     let mut folders = folders.map(|path| path.join("src/encoding/proto"));
-    folders.find(|path| path.join("metrics.proto").exists()).unwrap_or_else(|| {
-        panic!("no package prometheus-client in \"{}\"", sources.display())
-    })
+    folders
+        .find(|path| path.join("metrics.proto").exists())
+        .unwrap_or_else(|| panic!("no package prometheus-client in \"{}\"", sources.display()))
 }
 
 fn metric_family() -> MessageDescriptor {

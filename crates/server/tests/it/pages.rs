@@ -1,7 +1,7 @@
 //! The dashboard as any client sees it, without running its script.
 
 use futures_util::StreamExt as _;
-use keyrack_jobs::bee::{Care, keys::QueueName};
+use keyrack_jobs::bee::{WorkerTimeouts, keys::QueueName};
 use keyrack_store::Store;
 use serde_json::json;
 
@@ -57,12 +57,12 @@ async fn job_lives_its_whole_life_through_forms() {
     assert_eq!(empty.status, 422, "{empty:?}");
     assert!(empty.body.contains("nothing is given"), "{empty:?}");
     let canceled = site.form(&format!("/jobs/{jid}/cancel"), "").await;
-    assert!(site.follow(&canceled).await.contains("Cancelled."));
+    assert!(site.follow(&canceled).await.contains("Canceled."));
     let retried = site.form(&format!("/jobs/{jid}/retry"), "").await;
     assert!(site.follow(&retried).await.contains("It runs again"));
     // What cannot be done is told on the same page, and changes nothing.
     let again = site.form(&format!("/jobs/{jid}/retry"), "").await;
-    assert!(site.follow(&again).await.contains("only a failed, cancelled or expired job"));
+    assert!(site.follow(&again).await.contains("only a failed, canceled or expired job"));
 }
 
 #[tokio::test]
@@ -492,7 +492,7 @@ async fn queue_says_when_it_has_deleted_ended_jobs_before_their_time() {
     site.put("/api/1/queues/mail/limits", json!({"completed_max": 1})).await.ok();
     assert_eq!(site.get("/api/1/queues/mail").await.ok()["dropped"], 0);
     let queue = QueueName::new("mail").expect("a queue");
-    site.hive.sweep(&queue, &Care::default(), "", &[]).await.expect("swept");
+    site.hive.sweep(&queue, &WorkerTimeouts::default(), "", &[]).await.expect("swept");
     let page = site.page("/queues/mail").await;
     assert!(page.contains("2 ended jobs deleted before their time in the last hour"), "{page}");
     assert_eq!(site.get("/api/1/queues/mail").await.ok()["dropped"], 2);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyrack_jobs::bee::{Care, keys::QueueName};
+use keyrack_jobs::bee::{WorkerTimeouts, keys::QueueName};
 use keyrack_testkit::wait_until_async;
 use serde_json::{Value as Json, json};
 
@@ -137,8 +137,8 @@ async fn a_worker_is_told_how_long_an_attempt_may_take_and_loses_the_job_then() 
     assert_eq!(timeout(plain.as_str()), Some(60_000.into()), "as its queue says");
     let queue = QueueName::new("emails").expect("a queue");
     wait_until_async("the attempt to fail", async || {
-        // As the keeper of a server does from time to time.
-        site.hive.sweep(&queue, &Care::KEYRACK, "", &[]).await.expect("swept");
+        // As the sweeper of a server does from time to time.
+        site.hive.sweep(&queue, &WorkerTimeouts::KEYRACK, "", &[]).await.expect("swept");
         site.get(&format!("/api/1/jobs/{short}")).await.ok()["status"] == "retried"
     })
     .await;

@@ -6,7 +6,7 @@ use futures_util::future::try_join_all;
 use keyrack_files::{Entry, Files};
 use keyrack_jobs::{
     Error,
-    bee::{Filter, Hive, Place, QueueCounts, Stats, keys::QueueName},
+    bee::{Filter, Hive, JobState, QueueCounts, Stats, keys::QueueName},
     hot::{self, Producer},
 };
 
@@ -133,7 +133,7 @@ async fn queues(services: &Services) -> Result<QueueFacts, Error> {
 
 /// Jobs that failed lately and whose workers died.
 async fn poison_jobs(hive: &Hive, stats: &[Stats]) -> Result<Vec<(String, u64)>, Error> {
-    let filter = Filter::at(Place::Failed);
+    let filter = Filter::at(JobState::Failed);
     let failing = stats.iter().filter(|stats| stats.failed > 0).take(FAILED_QUEUES_MAX);
     let names = failing.filter_map(|stats| QueueName::new(stats.queue.as_str()).ok());
     let lists = names.map(async |name| hive.list(&name, &filter, None, FAILED_JOBS_MAX).await);

@@ -6,7 +6,7 @@ use keyrack_calculations::{
     Rule,
     keys::{Project, RuleType},
 };
-use keyrack_jobs::bee::{Care, End, Failure, Outcome, Submission, keys::WorkerId};
+use keyrack_jobs::bee::{End, Failure, Outcome, Submission, WorkerTimeouts, keys::WorkerId};
 use keyrack_store::Store;
 use keyrack_testkit::on_every_store;
 use keyrack_webhooks::{Delivery, DeliveryState, Draft, HookId};
@@ -50,7 +50,7 @@ async fn run(services: &Services, queue: &str, end: End) {
     let queue = QueueName::new(queue).expect("a name");
     let worker = WorkerId::new(format!("host:1:hive:{queue}:w")).expect("a worker");
     hive.submit(Submission::to(queue.clone())).await.expect("submitted");
-    let lock = Care::KEYRACK.lock;
+    let lock = WorkerTimeouts::KEYRACK.lock;
     let claimed = hive.claim(&queue, &worker, 1, lock).await.expect("claimed").jobs;
     let outcome = Outcome::of(&claimed[0], end);
     hive.settle(&queue, &worker, &[outcome], 0, lock).await.expect("settled");

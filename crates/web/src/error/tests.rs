@@ -76,7 +76,7 @@ fn a_job_that_exists_is_409() {
 }
 
 #[test]
-fn a_cancelled_parent_is_409() {
+fn a_canceled_parent_is_409() {
     check(Error::ParentCanceled { parent: jid() }, (409, "parent_canceled", None, None));
 }
 

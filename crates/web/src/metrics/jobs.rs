@@ -5,7 +5,7 @@
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 
-use keyrack_jobs::bee::{Place, keys::QueueName};
+use keyrack_jobs::bee::{JobState, keys::QueueName};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge},
@@ -129,7 +129,7 @@ impl JobMetrics {
     fn add_places(&self, registry: &mut Registry) {
         let places = Family::<PlaceLabels, Gauge<u64, AtomicU64>>::default();
         for queue in &self.queues {
-            for (place, n) in Place::ALL.into_iter().zip(queue.held) {
+            for (place, n) in JobState::ALL.into_iter().zip(queue.held) {
                 let labels = PlaceLabels { queue: queue.queue.clone(), place: place.as_str() };
                 places.get_or_create(&labels).set(n);
             }

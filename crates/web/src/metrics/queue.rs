@@ -2,7 +2,7 @@
 
 use keyrack_jobs::{
     Error,
-    bee::{Hive, Place, Stats, errors::ErrorCounts, keys::QueueName, times::Record},
+    bee::{Hive, JobState, Stats, errors::ErrorCounts, keys::QueueName, times::Record},
 };
 
 /// Stands in the label `queue` for all queues without metrics of their own. A queue of this name is one of them.
@@ -12,8 +12,8 @@ pub(super) const OTHERS: &str = "(others)";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct QueueMetrics {
     pub(super) queue: String,
-    /// Jobs in each place, in the order of [`Place::ALL`].
-    pub(super) held: [u64; Place::ALL.len()],
+    /// Jobs in each place, in the order of [`JobState::ALL`].
+    pub(super) held: [u64; JobState::ALL.len()],
     /// How long the first queued job has been ready to start. Of several queues the longest.
     pub(super) oldest_ms: u64,
     pub(super) workers: u64,
@@ -51,7 +51,7 @@ impl QueueMetrics {
         let recent = stats.minutes.iter().map(|minute| minute.submitted + minute.started);
         QueueMetrics {
             queue: stats.queue.clone(),
-            held: Place::ALL.map(|place| stats.jobs_in(place)),
+            held: JobState::ALL.map(|place| stats.jobs_in(place)),
             oldest_ms: stats.oldest_ms.unwrap_or(0),
             workers: stats.workers_alive(now_ms),
             workers_wanted: 0,

@@ -9,7 +9,7 @@ use crate::{
         bulk::{BULK_MAX, Bulk, BulkDone},
         hive::Hive,
         keys::QueueName,
-        list::{Filter, PAGE_MAX, Place},
+        list::{Filter, JobState, PAGE_MAX},
     },
 };
 
@@ -39,7 +39,7 @@ impl Hive {
         if !(1..=BULK_MAX).contains(&max) {
             return Err(Error::invalid("max", format!("{max}; give 1 to {BULK_MAX}")));
         }
-        let filter = Filter { error: Some(id.to_owned()), ..Filter::at(Place::Failed) };
+        let filter = Filter { error: Some(id.to_owned()), ..Filter::at(JobState::Failed) };
         let mut done = BulkDone { next: request.cursor.clone(), ..BulkDone::default() };
         let mut seen = HashSet::new();
         while done.matched < max {

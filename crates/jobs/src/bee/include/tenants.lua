@@ -57,7 +57,7 @@ local function takes_place(jid, queue, tenant)
   return may
 end
 
--- A tenant's job has left the working queue: claimed, or cancelled.
+-- A tenant's job has left the working queue: claimed, or canceled.
 local function left_queue(jid, queue, tenant)
   local stood = standing(queue, tenant)
   if stood == '' then return end

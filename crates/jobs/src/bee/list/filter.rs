@@ -1,12 +1,12 @@
 //! Which jobs are meant by their place, a tag and a text.
 
-use super::Place;
+use super::JobState;
 
 /// Which jobs of a queue are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// Where they are.
-    pub place: Place,
+    pub place: JobState,
     /// Text that is in their data, their id or one of their tags. The newest are looked at first, wherever they are.
     pub text: Option<String>,
     /// A tag that they have.
@@ -17,13 +17,13 @@ pub struct Filter {
 
 impl Filter {
     /// All jobs in this place.
-    pub fn at(place: Place) -> Filter {
+    pub fn at(place: JobState) -> Filter {
         Filter { place, text: None, tag: None, error: None }
     }
 
     /// Whoever looks for something looks for what came lately; a list shows what is next, or what ended last.
     pub(super) fn is_newest_first(&self) -> bool {
-        self.text.is_some() || matches!(self.place, Place::Failed | Place::Ended)
+        self.text.is_some() || matches!(self.place, JobState::Failed | JobState::Ended)
     }
 
     pub(super) fn wants_all(&self) -> bool {

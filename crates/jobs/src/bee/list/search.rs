@@ -4,7 +4,7 @@
 use futures_util::{TryStreamExt as _, stream::FuturesOrdered};
 use keyrack_keys::Key;
 
-use super::{Filter, LIST, Place, cursor::Cursor, set_of};
+use super::{Filter, JobState, LIST, cursor::Cursor, set_of};
 use crate::{
     Error,
     bee::{
@@ -63,7 +63,7 @@ impl<'a> Search<'a> {
     /// Goes through a place. Returns where it stopped, unless that was the end.
     pub(super) async fn run(&mut self, from: Cursor) -> Result<Option<Cursor>, Error> {
         match self.filter.place {
-            Place::Parked => self.parked(from).await,
+            JobState::Parked => self.parked(from).await,
             place => self.set(&set_of(self.queue, place), from).await,
         }
     }

@@ -42,7 +42,7 @@ async fn jobs_of_one_millisecond_are_on_one_page_each() {
         hive.put(name).await;
     }
     for max in [1, 7, 20, 21, 500] {
-        let found: Vec<String> = walk(&hive, &Filter::at(Place::Queued), max).await;
+        let found: Vec<String> = walk(&hive, &Filter::at(JobState::Queued), max).await;
         assert_eq!(found.len(), all.len(), "pages of {max}");
         assert_eq!(found.into_iter().collect::<HashSet<_>>(), all.iter().cloned().collect());
     }
@@ -57,18 +57,24 @@ async fn places_are_listed_in_their_order() {
             let job = Submission::to(queue()).arg(name).delay_ms(1_000_000.0 + 1000.0 * n as f64);
             hive.submit(job).await.expect("submitted");
         }
-        assert_eq!(walk(&hive, &Filter::at(Place::Delayed), 7).await, names(0..30));
-        for place in [Place::Queued, Place::Waiting, Place::Parked, Place::Running, Place::Ended] {
+        assert_eq!(walk(&hive, &Filter::at(JobState::Delayed), 7).await, names(0..30));
+        for place in [
+            JobState::Queued,
+            JobState::Waiting,
+            JobState::Parked,
+            JobState::Running,
+            JobState::Ended,
+        ] {
             assert_eq!(walk(&hive, &Filter::at(place), 7).await, [""; 0], "{place}");
         }
         let first = hive.put("first").await;
         let second = hive.submit(Submission::to(queue()).arg("second").after(first)).await;
         second.expect("submitted");
-        assert_eq!(walk(&hive, &Filter::at(Place::Waiting), 1).await, ["second"]);
-        assert_eq!(walk(&hive, &Filter::at(Place::Queued), 1).await, ["first"]);
+        assert_eq!(walk(&hive, &Filter::at(JobState::Waiting), 1).await, ["second"]);
+        assert_eq!(walk(&hive, &Filter::at(JobState::Queued), 1).await, ["first"]);
         let worker = hive.worker();
         hive.take(&worker, 1).await;
-        assert_eq!(walk(&hive, &Filter::at(Place::Running), 1).await, ["first"]);
+        assert_eq!(walk(&hive, &Filter::at(JobState::Running), 1).await, ["first"]);
     })
     .await;
 }
@@ -83,8 +89,8 @@ async fn failed_jobs_come_newest_first() {
     }
     let newest_first: Vec<String> = names(0..25).into_iter().rev().collect();
     for max in [1, 4, 25, 26] {
-        assert_eq!(walk(&hive, &Filter::at(Place::Failed), max).await, newest_first);
-        assert_eq!(walk(&hive, &Filter::at(Place::Ended), max).await, newest_first);
+        assert_eq!(walk(&hive, &Filter::at(JobState::Failed), max).await, newest_first);
+        assert_eq!(walk(&hive, &Filter::at(JobState::Ended), max).await, newest_first);
     }
 }
 
@@ -96,11 +102,11 @@ async fn jobs_that_go_between_two_pages_hide_no_others() {
         jids.push(hive.put(&name).await);
         clock.advance_ms(1);
     }
-    let filter = Filter::at(Place::Queued);
+    let filter = Filter::at(JobState::Queued);
     let page = hive.list(&queue(), &filter, None, 10).await.expect("a page");
     // All of the first page, the one it ended with among them, and one that comes next.
     for jid in &jids[..11] {
-        hive.cancel(jid).await.expect("cancelled");
+        hive.cancel(jid).await.expect("canceled");
     }
     hive.put("job 020").await;
     let rest = hive.list(&queue(), &filter, page.next.as_deref(), 20).await.expect("a page");
@@ -120,7 +126,7 @@ async fn jobs_are_found_by_text_and_by_tag() {
     let filter = |text: Option<&str>, tag: Option<&str>| Filter {
         text: text.map(Into::into),
         tag: tag.map(Into::into),
-        ..Filter::at(Place::Queued)
+        ..Filter::at(JobState::Queued)
     };
     assert_eq!(walk(&hive, &filter(Some("user07"), None), 3).await, ["user07"]);
     assert_eq!(walk(&hive, &filter(Some("a/b"), None), 3).await.len(), 50);
@@ -162,14 +168,14 @@ async fn filters_find_what_they_mean_whatever_the_letters() {
             let job = Submission::to(queue()).arg(word).tag(tag);
             hive.submit(job).await.expect("submitted");
         }
-        let all = hive.list(&queue(), &Filter::at(Place::Queued), None, 500).await.expect("all");
+        let all = hive.list(&queue(), &Filter::at(JobState::Queued), None, 500).await.expect("all");
         assert_eq!(all.jobs.len(), WORDS.len());
         let words = WORDS.iter().map(|word| Some((*word).to_owned()));
         let words: Vec<Option<String>> = words.chain([None]).collect();
         for text in &words {
             for tag in &words {
                 let filter = Filter {
-                    place: Place::Queued,
+                    place: JobState::Queued,
                     text: text.clone(),
                     tag: tag.clone(),
                     error: None,
@@ -191,7 +197,7 @@ async fn search_for_text_looks_at_the_newest_first() {
         hive.put(&name).await;
         clock.advance_ms(1);
     }
-    let filter = Filter { text: Some("job".into()), ..Filter::at(Place::Queued) };
+    let filter = Filter { text: Some("job".into()), ..Filter::at(JobState::Queued) };
     let newest_first: Vec<String> = names(0..30).into_iter().rev().collect();
     for max in [1, 7, 30, 31] {
         assert_eq!(walk(&hive, &filter, max).await, newest_first, "pages of {max}");
@@ -203,10 +209,10 @@ async fn places_without_jobs_are_known() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
         let queue = queue();
-        let places: Vec<_> = Place::ALL.iter().map(|place| (&queue, *place)).collect();
+        let places: Vec<_> = JobState::ALL.iter().map(|place| (&queue, *place)).collect();
         assert_eq!(hive.occupied(&places).await.expect("asked"), []);
         hive.put("one").await;
-        assert_eq!(hive.occupied(&places).await.expect("asked"), [(&queue, Place::Queued)]);
+        assert_eq!(hive.occupied(&places).await.expect("asked"), [(&queue, JobState::Queued)]);
     })
     .await;
 }
@@ -216,7 +222,7 @@ async fn one_call_looks_at_a_bounded_number_of_jobs() {
     let (hive, _clock) = simulated_hive().await;
     let jobs = (0..LOOKED_AT_MAX + 50).map(|n| Submission::to(queue()).arg(n)).collect();
     hive.submit_many(jobs).await.expect("submitted");
-    let nothing = Filter { text: Some("not there".into()), ..Filter::at(Place::Queued) };
+    let nothing = Filter { text: Some("not there".into()), ..Filter::at(JobState::Queued) };
     let page = hive.list(&queue(), &nothing, None, 10).await.expect("a page");
     assert_eq!((page.jobs.len(), page.looked_at), (0, LOOKED_AT_MAX));
     let page = hive.list(&queue(), &nothing, page.next.as_deref(), 10).await.expect("a page");
@@ -227,7 +233,7 @@ async fn one_call_looks_at_a_bounded_number_of_jobs() {
     for _ in 0..20 {
         hive.submit(Submission::to(queue()).arg(&big)).await.expect("submitted");
     }
-    let filter = Filter { text: Some("xxx".into()), ..Filter::at(Place::Queued) };
+    let filter = Filter { text: Some("xxx".into()), ..Filter::at(JobState::Queued) };
     let (mut pages, mut found, mut cursor) = (0, 0, None);
     loop {
         let page = hive.list(&queue(), &filter, cursor.as_deref(), 500).await.expect("a page");
@@ -257,7 +263,7 @@ async fn parked_jobs_of_many_tenants_are_all_listed() {
             submitted.expect("submitted");
         }
         for max in [7, 500] {
-            let found = walk(&hive, &Filter::at(Place::Parked), max).await;
+            let found = walk(&hive, &Filter::at(JobState::Parked), max).await;
             assert_eq!(found.len(), 180, "one of each tenant stands in the working queue");
             assert_eq!(found.into_iter().collect::<HashSet<_>>().len(), 180);
         }
@@ -266,7 +272,7 @@ async fn parked_jobs_of_many_tenants_are_all_listed() {
 }
 
 #[tokio::test]
-async fn many_jobs_are_cancelled_or_run_again_after_a_dry_run() {
+async fn many_jobs_are_canceled_or_run_again_after_a_dry_run() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
         let jobs = (0..40).map(|n| Submission::to(queue()).arg(format!("{}", n % 4)).retries(0));
@@ -274,16 +280,16 @@ async fn many_jobs_are_cancelled_or_run_again_after_a_dry_run() {
         fail_all(&hive).await;
 
         let done = |matched, changed| BulkDone { matched, changed, next: None };
-        let failed = Filter { text: Some("\"3\"".into()), ..Filter::at(Place::Failed) };
+        let failed = Filter { text: Some("\"3\"".into()), ..Filter::at(JobState::Failed) };
         let dry = hive.bulk(&queue(), &failed, &Bulk::Retry, true, None).await.expect("counted");
         assert_eq!(dry, done(10, 0));
         let wet = hive.bulk(&queue(), &failed, &Bulk::Retry, false, None).await.expect("retried");
         assert_eq!(wet, done(10, 10));
         let again = hive.bulk(&queue(), &failed, &Bulk::Retry, false, None).await.expect("retried");
         assert_eq!(again, done(0, 0));
-        let queued = Filter::at(Place::Queued);
+        let queued = Filter::at(JobState::Queued);
         let canceled = hive.bulk(&queue(), &queued, &Bulk::Cancel, false, None).await;
-        assert_eq!(canceled.expect("cancelled"), done(10, 10));
+        assert_eq!(canceled.expect("canceled"), done(10, 10));
         assert_eq!(hive.stats(&queue()).await.expect("stats").queued, 0);
 
         let refused = hive.bulk(&queue(), &queued, &Bulk::Retry, true, None).await;

@@ -38,7 +38,7 @@ async fn the_outcome_of_a_job_is_waited_for() {
             );
         }
         let jid = hive.put("a").await;
-        let cancel = async { hive.cancel(&jid).await.expect("cancelled") };
+        let cancel = async { hive.cancel(&jid).await.expect("canceled") };
         let (outcome, _) = tokio::join!(hive.outcome(&jid, PATIENCE), cancel);
         assert_eq!(outcome.expect("no error").expect("in time").status(), Status::Canceled);
 

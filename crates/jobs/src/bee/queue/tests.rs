@@ -2,7 +2,7 @@ use keyrack_testkit::on_every_store;
 
 use super::*;
 use crate::bee::{
-    Blocked, Care, EventKind, StreamItem, Submission,
+    Blocked, EventKind, StreamItem, Submission, WorkerTimeouts,
     test_support::{completed, queue, simulated_hive},
 };
 
@@ -17,7 +17,8 @@ async fn a_paused_queue_starts_nothing_until_it_is_resumed() {
         let worker = hive.worker();
         hive.put("a").await;
         hive.pause(&queue()).await.expect("paused");
-        let claimed = hive.claim(&queue(), &worker, 1, Care::KEYRACK.lock).await.expect("claimed");
+        let claimed =
+            hive.claim(&queue(), &worker, 1, WorkerTimeouts::KEYRACK.lock).await.expect("claimed");
         assert_eq!((claimed.jobs.len(), claimed.blocked), (0, Some(Blocked::Paused)));
 
         let mut events = hive.events(&[queue()]).await.expect("listening");
@@ -135,7 +136,7 @@ async fn a_queue_is_known_from_its_first_job_and_deleted_only_when_empty() {
         hive.end(&worker, &job, completed("1")).await;
         let refused = hive.delete_queue(&queue()).await;
         assert!(matches!(refused, Err(Error::QueueNotEmpty { .. })), "its result is kept");
-        hive.cancel_even_completed(&job.id().expect("an id")).await.expect("cancelled");
+        hive.cancel_even_completed(&job.id().expect("an id")).await.expect("canceled");
         hive.delete_queue(&queue()).await.expect("deleted");
         assert!(!hive.has_queue(&queue()).await.expect("looked"));
         assert_eq!(hive.queues().await.expect("read"), [other]);

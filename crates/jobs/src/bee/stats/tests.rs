@@ -2,7 +2,7 @@ use keyrack_testkit::on_every_store;
 
 use super::*;
 use crate::bee::{
-    Care, End, Failure, Submission,
+    End, Failure, Submission, WorkerTimeouts,
     keys::Tenant,
     test_support::{NOW, completed, queue, simulated_hive},
 };
@@ -32,7 +32,9 @@ async fn every_place_of_a_job_is_counted() {
             stop_ms: None,
             version: None,
         };
-        hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("alive");
+        hive.heartbeat(&queue(), &worker, WorkerTimeouts::KEYRACK.lock, Some(&info))
+            .await
+            .expect("alive");
         let running = hive.take(&worker, 2).await;
         hive.end(&worker, &running[1], End::Failed(Failure::fatal("no"))).await;
 

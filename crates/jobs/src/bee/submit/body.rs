@@ -69,7 +69,7 @@ pub struct SubmissionBody {
     pub failed_ttl: Option<u64>,
     /// Words by which it is found.
     pub tags: Vec<String>,
-    /// The job that submits it; they are cancelled together.
+    /// The job that submits it; they are canceled together.
     pub parent: Option<String>,
     /// On whose behalf it runs.
     pub tenant: Option<String>,

@@ -84,7 +84,7 @@ impl Submission {
         self
     }
 
-    /// The job that submits it; they are cancelled together.
+    /// The job that submits it; they are canceled together.
     pub fn parent(mut self, jid: Jid) -> Self {
         self.parent = Some(jid);
         self

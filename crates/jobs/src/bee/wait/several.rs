@@ -137,7 +137,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::bee::{Hive, Submission, keys::WorkerId, sweep::Care, test_support::simulated_hive};
+    use crate::bee::{
+        Hive, Submission, keys::WorkerId, sweep::WorkerTimeouts, test_support::simulated_hive,
+    };
 
     const QUEUES: [(&str, u32); 2] = [("big", 3), ("small", 1)];
 
@@ -147,7 +149,7 @@ mod tests {
                 queue: QueueName::new(queue).expect("a queue"),
                 worker: WorkerId::new(format!("w:0:http:{queue}")).expect("a worker"),
                 max: 1,
-                lock: Care::KEYRACK.lock,
+                lock: WorkerTimeouts::KEYRACK.lock,
             },
             weight,
         };

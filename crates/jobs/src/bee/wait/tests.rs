@@ -5,7 +5,7 @@ use keyrack_testkit::{on_every_store, wait_until_async};
 
 use super::*;
 use crate::bee::{
-    Care, Failure, Job, Limits, Status, Submission, WorkerInfo,
+    Failure, Job, Limits, Status, Submission, WorkerInfo, WorkerTimeouts,
     keys::Jid,
     test_support::{completed, queue, simulated_hive},
 };
@@ -14,7 +14,7 @@ use crate::bee::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn claim(hive: &Hive, max: usize) -> Claim {
-    Claim { queue: queue(), worker: hive.worker(), max, lock: Care::KEYRACK.lock }
+    Claim { queue: queue(), worker: hive.worker(), max, lock: WorkerTimeouts::KEYRACK.lock }
 }
 
 async fn hive() -> Hive {
@@ -280,7 +280,7 @@ async fn take_now(waiters: &Waiters, claim: &Claim) -> (Vec<Job>, Option<Blocked
 
 async fn bury(hive: &Hive, claim: &Claim) {
     let gone = std::slice::from_ref(&claim.worker);
-    hive.sweep(&claim.queue, &Care::KEYRACK, "", gone).await.expect("swept");
+    hive.sweep(&claim.queue, &WorkerTimeouts::KEYRACK, "", gone).await.expect("swept");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@ use keyrack_testkit::on_every_store;
 
 use super::*;
 use crate::bee::{
-    Care, End, Failure, Limits, Submission,
+    End, Failure, Limits, Submission, WorkerTimeouts,
     keys::Tenant,
     queue::Rate,
     test_support::{NOW, completed, queue, simulated_hive},
@@ -164,7 +164,7 @@ async fn the_facts_are_those_of_the_queue() {
         let worker = hive.worker();
         let first = hive.put("a").await;
         assert_eq!(reasons(&hive, &first).await, ["no_workers"]);
-        hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, None).await.expect("alive");
+        hive.heartbeat(&queue(), &worker, WorkerTimeouts::KEYRACK.lock, None).await.expect("alive");
         assert_eq!(reasons(&hive, &first).await, [""; 0]);
 
         let second = hive.put("b").await;
@@ -188,7 +188,7 @@ async fn the_facts_are_those_of_the_queue() {
         assert_eq!(hive.why(&first).await.expect("told").status, Status::Running);
         hive.end(&worker, &job, End::Failed(Failure::new("try again"))).await;
         assert_eq!(reasons(&hive, &first).await, ["delay", "rate"]);
-        hive.cancel(&first).await.expect("cancelled");
+        hive.cancel(&first).await.expect("canceled");
         assert_eq!(reasons(&hive, &third).await, ["delay", "rate"]);
 
         let nobody = Jid::new("nobody").expect("an id");
@@ -213,7 +213,7 @@ async fn the_estimate_follows_the_starts_of_the_last_minutes() {
         }
         clock.advance_ms(1000);
     }
-    hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, None).await.expect("alive");
+    hive.heartbeat(&queue(), &worker, WorkerTimeouts::KEYRACK.lock, None).await.expect("alive");
     let why = hive.why(&last).await.expect("told");
     assert_eq!(why.ahead, Some(79));
     let wait = why.estimate_start_ms.expect("an estimate") - hive.now_ms();
@@ -227,7 +227,7 @@ async fn the_estimate_follows_the_starts_of_the_last_minutes() {
 async fn a_parked_job_is_told_of_its_tenant() {
     let (hive, _clock) = simulated_hive().await;
     let worker = hive.worker();
-    hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, None).await.expect("alive");
+    hive.heartbeat(&queue(), &worker, WorkerTimeouts::KEYRACK.lock, None).await.expect("alive");
     let limits = Limits { tenant_concurrency: Some(1), ..Limits::default() };
     hive.set_limits(&queue(), &limits).await.expect("set");
     let tenant = Tenant::new("ac:me").expect("a tenant");

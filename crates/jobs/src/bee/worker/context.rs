@@ -31,7 +31,7 @@ use crate::Error;
 /// Why a handler should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The job was cancelled.
+    /// The job was canceled.
     Canceled,
     /// The job was taken away: this worker was silent for too long.
     Lost,
@@ -144,7 +144,7 @@ impl Context {
         &self.inner.hive
     }
 
-    /// Resolves when the job should not go on: it was cancelled, or is not this worker's any more.
+    /// Resolves when the job should not go on: it was canceled, or is not this worker's any more.
     pub async fn stopped(&self) -> Stop {
         loop {
             // Made before looking, so that it hears of a reason that comes in between.
@@ -237,7 +237,7 @@ impl Context {
         }
     }
 
-    /// Submits a job as a child of this one: they are cancelled together.
+    /// Submits a job as a child of this one: they are canceled together.
     ///
     /// # Errors
     /// As [`Hive::submit`].

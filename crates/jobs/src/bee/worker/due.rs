@@ -33,7 +33,8 @@ impl Worker {
     async fn run_due_of(&self, registration: &QueueRegistration) -> Result<u64, Error> {
         let QueueRegistration { queue, settings, handler } = registration;
         let (hive, worker) = (&self.hive, self.hive.new_worker(queue)?);
-        let lock = self.care.lock + settings.time_limit + settings.overrun + settings.stop_grace;
+        let lock =
+            self.timeouts.lock + settings.time_limit + settings.overrun + settings.stop_grace;
         let shared = Arc::new(ForHandlers::new(hive));
         let (mut n_attempts, mut ended): (u64, Option<Outcome>) = (0, None);
         loop {

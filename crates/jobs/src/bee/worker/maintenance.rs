@@ -15,7 +15,7 @@ use super::super::{
     job::Status,
     keys::{self, Jid, QueueName, WorkerId},
     settle::{End, Outcome},
-    sweep::Care,
+    sweep::WorkerTimeouts,
 };
 use super::{context::Stop, job_span::JOB_SPAN_TARGET as LOG_TARGET, queue_worker::Shared};
 use crate::Error;
@@ -39,7 +39,7 @@ const ADJUST_CLOCK_EVERY: Duration = Duration::from_secs(300);
 pub struct Watch {
     hive: Hive,
     queue: QueueName,
-    care: Care,
+    timeouts: WorkerTimeouts,
     cursor: String,
     /// Since when nobody listens on the channel of a worker.
     silent: HashMap<WorkerId, Instant>,
@@ -49,11 +49,11 @@ pub struct Watch {
 
 impl Watch {
     /// A watch over this queue.
-    pub fn new(hive: &Hive, queue: QueueName, care: Care) -> Watch {
+    pub fn new(hive: &Hive, queue: QueueName, timeouts: WorkerTimeouts) -> Watch {
         Watch {
             hive: hive.clone(),
             queue,
-            care,
+            timeouts,
             cursor: String::new(),
             silent: HashMap::new(),
             next_asked: 0,
@@ -72,7 +72,7 @@ impl Watch {
     pub async fn sweep(&mut self) -> Result<(), Error> {
         // All locks were taken by the clock as it was; within this time every living worker renews its own.
         let last_jump = self.hive.store().clock().last_jump();
-        if last_jump.is_some_and(|at| at.elapsed() < self.care.lock) {
+        if last_jump.is_some_and(|at| at.elapsed() < self.timeouts.lock) {
             return Ok(());
         }
         let gone = self.gone().await.inspect_err(|_| self.silent.clear())?;
@@ -80,7 +80,7 @@ impl Watch {
             tracing::warn!(queue = %self.queue, %worker, "a worker's connection is closed; others get its jobs");
             self.silent.remove(worker);
         }
-        let swept = self.hive.sweep(&self.queue, &self.care, &self.cursor, &gone).await?;
+        let swept = self.hive.sweep(&self.queue, &self.timeouts, &self.cursor, &gone).await?;
         if swept.taken_away > 0 {
             tracing::warn!(queue = %self.queue, jobs = swept.taken_away, "took jobs from workers that were gone");
         }
@@ -153,9 +153,9 @@ impl Watch {
 }
 
 /// Sends heartbeats for a queue worker and sweeps its queue, until dropped.
-pub(super) async fn maintain(shared: &Shared, care: Care, info: WorkerInfo) {
-    let mut watch = Watch::new(&shared.hive, shared.queue.clone(), care);
-    let mut heartbeats = interval(care.heartbeat);
+pub(super) async fn maintain(shared: &Shared, timeouts: WorkerTimeouts, info: WorkerInfo) {
+    let mut watch = Watch::new(&shared.hive, shared.queue.clone(), timeouts);
+    let mut heartbeats = interval(timeouts.heartbeat);
     let mut sweeps = interval(SWEEP_EVERY);
     let mut questions = interval(SUSPECTS_EVERY);
     let mut adjustments = interval(ADJUST_CLOCK_EVERY);
@@ -166,7 +166,7 @@ pub(super) async fn maintain(shared: &Shared, care: Care, info: WorkerInfo) {
     let mut orphans = HashSet::new();
     loop {
         let done = tokio::select! {
-            _ = heartbeats.tick() => send_heartbeat(shared, care, &info, &mut orphans).await,
+            _ = heartbeats.tick() => send_heartbeat(shared, timeouts, &info, &mut orphans).await,
             _ = sweeps.tick() => watch.sweep().await,
             _ = questions.tick(), if watch.has_suspects() => watch.ask_suspects().await,
             _ = adjustments.tick() => shared.hive.adjust_clock().await,
@@ -182,13 +182,14 @@ pub(super) async fn maintain(shared: &Shared, care: Care, info: WorkerInfo) {
 /// a claim was lost, are given back when they are still unknown the next time.
 async fn send_heartbeat(
     shared: &Shared,
-    care: Care,
+    timeouts: WorkerTimeouts,
     info: &WorkerInfo,
     orphans: &mut HashSet<String>,
 ) -> Result<(), Error> {
     let known_before = shared.registry.attempts();
     let calls_before = shared.registry.calls();
-    let kept = shared.hive.heartbeat(&shared.queue, &shared.worker, care.lock, Some(info)).await?;
+    let kept =
+        shared.hive.heartbeat(&shared.queue, &shared.worker, timeouts.lock, Some(info)).await?;
     // An attempt that ended meanwhile is gone too, and the next one of the same job may run by now.
     for (jid, attempt) in known_before.iter().filter(|(jid, _)| !kept.contains(jid)) {
         shared.registry.stop(jid, Some(*attempt), why_gone(shared, jid).await);
@@ -212,7 +213,7 @@ async fn send_heartbeat(
         .collect();
     *orphans = unknown;
     if !lost.is_empty() {
-        shared.hive.settle(&shared.queue, &shared.worker, &lost, 0, care.lock).await?;
+        shared.hive.settle(&shared.queue, &shared.worker, &lost, 0, timeouts.lock).await?;
     }
     Ok(())
 }
@@ -226,7 +227,7 @@ pub(super) async fn why_gone(shared: &Shared, jid: &str) -> Stop {
     }
 }
 
-/// Listens on the worker's own channel, until dropped. Jobs that are cancelled or taken away are stopped at once.
+/// Listens on the worker's own channel, until dropped. Jobs that are canceled or taken away are stopped at once.
 ///
 /// Node's hives know no such channel and announce what they cancel on that of the queue, so a worker that shares its queue
 /// with them listens there too.

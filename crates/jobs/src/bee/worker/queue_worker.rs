@@ -35,7 +35,7 @@ use crate::{
         job::Job,
         keys::{QueueName, WorkerId},
         settle::{End, Outcome, Settled, Verdict},
-        sweep::Care,
+        sweep::WorkerTimeouts,
     },
 };
 
@@ -89,7 +89,7 @@ pub(super) struct QueueWorker {
     shared: Arc<Shared>,
     settings: Arc<Settings>,
     runner: Arc<Runner>,
-    care: Care,
+    timeouts: WorkerTimeouts,
     drain: Duration,
     wakeups: Wakeups,
     /// Ends that are not settled yet.
@@ -122,7 +122,7 @@ impl QueueWorker {
     pub(super) fn new(
         hive: &Hive,
         registration: QueueRegistration,
-        care: Care,
+        timeouts: WorkerTimeouts,
         drain: Duration,
         quarantine: Quarantine,
         places: Option<PlacesOfQueue>,
@@ -146,7 +146,7 @@ impl QueueWorker {
         let runner = Runner {
             shared: Arc::clone(&shared),
             settings: Arc::clone(&settings),
-            care,
+            timeouts,
             handler: registration.handler,
             quarantine,
             finish,
@@ -155,7 +155,7 @@ impl QueueWorker {
             shared,
             settings,
             runner: Arc::new(runner),
-            care,
+            timeouts,
             drain,
             wakeups,
             outcomes: Vec::new(),
@@ -182,20 +182,20 @@ impl QueueWorker {
         let info = WorkerInfo {
             started_at: shared.hive.now_ms(),
             concurrency: self.settings.concurrency as u64,
-            lock_ms: self.care.lock.as_millis() as u64,
+            lock_ms: self.timeouts.lock.as_millis() as u64,
             listens: true,
             isolates: true,
             stop_ms: Some((self.settings.stop_grace + LAST_CALL).as_millis() as u64),
             version: self.settings.version.clone(),
         };
-        let care = self.care;
+        let timeouts = self.timeouts;
         let shares_queue = self.shares_queue();
         if !self.register(&info, &mut stopping).await {
             return;
         }
         tokio::select! {
             () = self.serve(&mut stopping) => {}
-            () = maintain(&shared, care, info) => {}
+            () = maintain(&shared, timeouts, info) => {}
             () = follow_orders(&shared, shares_queue) => {}
         }
         if let Err(error) = shared.hive.leave(&shared.queue, &shared.worker).await {
@@ -206,8 +206,10 @@ impl QueueWorker {
     /// Makes the worker known before it has jobs, so that others notice should it go. False if it is to stop first.
     async fn register(&mut self, info: &WorkerInfo, stopping: &mut watch::Receiver<bool>) -> bool {
         let shared = Arc::clone(&self.shared);
-        while let Err(error) =
-            shared.hive.heartbeat(&shared.queue, &shared.worker, self.care.lock, Some(info)).await
+        while let Err(error) = shared
+            .hive
+            .heartbeat(&shared.queue, &shared.worker, self.timeouts.lock, Some(info))
+            .await
         {
             tracing::debug!(queue = %shared.queue, %error, "the store cannot be reached; will try again");
             tokio::select! {
@@ -415,7 +417,7 @@ impl QueueWorker {
         self.hungry &= max == 0;
         let call = SettleCall { outcomes, max, reserve, closes };
         let (shared, settings) = (Arc::clone(&self.shared), Arc::clone(&self.settings));
-        self.calls.spawn(send(shared, settings, call, self.care.lock));
+        self.calls.spawn(send(shared, settings, call, self.timeouts.lock));
         true
     }
 
@@ -440,7 +442,7 @@ impl QueueWorker {
 
     /// Whether Node's programs may use the queue too, as its timings tell.
     fn shares_queue(&self) -> bool {
-        self.care.waits_max > 0
+        self.timeouts.waits_max > 0
     }
 
     /// Whether others would make sense of reserved jobs: Node's programs do not, and duplicates are found while they run.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::bee::{
     settle::{End, Outcome, Verdict},
-    sweep::Care,
+    sweep::WorkerTimeouts,
 };
 
 /// The wait between attempts to settle a job that ran alone while the store cannot be reached.
@@ -24,7 +24,7 @@ const IN_TURN_MAX: Duration = Duration::from_millis(1);
 pub(super) struct Runner {
     pub(super) shared: Arc<Shared>,
     pub(super) settings: Arc<Settings>,
-    pub(super) care: Care,
+    pub(super) timeouts: WorkerTimeouts,
     pub(super) handler: Handler,
     pub(super) quarantine: Quarantine,
     /// Where ends go. Nobody takes them when the queue worker has stopped; the jobs were given back then.
@@ -75,7 +75,7 @@ impl Runner {
     }
 
     async fn end_of(&self, context: Context) -> Outcome {
-        if self.care.is_last_chance(context.job().deaths()) {
+        if self.timeouts.is_last_chance(context.job().deaths()) {
             return self.run_alone(context).await;
         }
         let _pass = self.quarantine.beside_others(context.job().parent().is_some()).await;
@@ -84,7 +84,7 @@ impl Runner {
 
     async fn run_handler(&self, context: Context) -> Outcome {
         match context.stop_reason() {
-            // It was lost or cancelled before its turn came, so whatever is said of it changes nothing.
+            // It was lost or canceled before its turn came, so whatever is said of it changes nothing.
             Some(_) => Outcome::of(context.job(), End::Released),
             None => self.handler.run(context, &self.settings).await,
         }
@@ -109,7 +109,7 @@ impl Runner {
         let outcome = self.run_handler(context).await;
         let ends = std::slice::from_ref(&outcome);
         while !self.finish.is_closed() {
-            if let Ok(settled) = hive.settle(queue, worker, ends, 0, self.care.lock).await {
+            if let Ok(settled) = hive.settle(queue, worker, ends, 0, self.timeouts.lock).await {
                 self.shared.tell_settled(ends, &settled.verdicts);
                 break;
             }

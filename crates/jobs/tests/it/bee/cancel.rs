@@ -15,24 +15,24 @@ use super::fixture::{Fixture, TTL_MS, completed, everywhere, failed_for_good, ji
 #[tokio::test]
 async fn cancelling_takes_a_job_and_its_children_out_wherever_they_are() {
     everywhere(async |fixture| {
-        children_are_cancelled_before_their_parents(&fixture.on("q1")).await;
-        a_cancelled_job_waits_nowhere_and_dies(&fixture.on("q2")).await;
-        those_who_waited_are_released_and_perhaps_cancelled_at_once(&fixture.on("q3")).await;
-        nobody_cannot_be_cancelled(&fixture.on("q4")).await;
+        children_are_canceled_before_their_parents(&fixture.on("q1")).await;
+        a_canceled_job_waits_nowhere_and_dies(&fixture.on("q2")).await;
+        those_who_waited_are_released_and_perhaps_canceled_at_once(&fixture.on("q3")).await;
+        nobody_cannot_be_canceled(&fixture.on("q4")).await;
         a_job_run_again_waits_for_nobody(&fixture.on("q5")).await;
         completed_children_of_a_canceled_parent_keep_their_result(&fixture.on("q6")).await;
     })
     .await;
 }
 
-async fn children_are_cancelled_before_their_parents(fixture: &Fixture) {
+async fn children_are_canceled_before_their_parents(fixture: &Fixture) {
     let top = fixture.put("top").await;
     let middle = fixture.submit(fixture.job().id(jid("middle")).parent(top.clone())).await;
     fixture.submit(fixture.job().id(jid("bottom")).parent(middle)).await;
     let other = fixture.on("q1b");
     fixture.submit(other.job().id(jid("side")).parent(top.clone())).await;
-    let canceled = fixture.hive.cancel(&top).await.expect("cancelled");
-    let place = |id: &str| canceled.iter().position(|jid| jid == id).expect("cancelled");
+    let canceled = fixture.hive.cancel(&top).await.expect("canceled");
+    let place = |id: &str| canceled.iter().position(|jid| jid == id).expect("canceled");
     assert_eq!(canceled.len(), 4, "across queues");
     assert!(place("bottom") < place("middle") && place("middle") < place("top"));
     assert!(place("side") < place("top"));
@@ -40,12 +40,12 @@ async fn children_are_cancelled_before_their_parents(fixture: &Fixture) {
     assert!(matches!(late, Err(Error::ParentCanceled { .. })), "{late:?}");
 }
 
-async fn a_cancelled_job_waits_nowhere_and_dies(fixture: &Fixture) {
+async fn a_canceled_job_waits_nowhere_and_dies(fixture: &Fixture) {
     let base = fixture.put("base").await;
     let waiting = fixture.submit(fixture.job().after(base.clone())).await;
     let delayed = fixture.submit(fixture.job().delay_ms(1_000.0)).await;
     for jid in [&waiting, &delayed, &base] {
-        fixture.hive.cancel(jid).await.expect("cancelled");
+        fixture.hive.cancel(jid).await.expect("canceled");
         assert_eq!(fixture.status(jid).await, Status::Canceled);
         fixture.assert_expires_in(&keys::job(jid, &jid.group()), TTL_MS).await;
     }
@@ -56,19 +56,19 @@ async fn a_cancelled_job_waits_nowhere_and_dies(fixture: &Fixture) {
     assert!(fixture.claim(10).await.is_empty());
 }
 
-async fn those_who_waited_are_released_and_perhaps_cancelled_at_once(fixture: &Fixture) {
+async fn those_who_waited_are_released_and_perhaps_canceled_at_once(fixture: &Fixture) {
     let parent = fixture.put("parent").await;
     let first = fixture.submit(fixture.job().id(jid("first")).parent(parent.clone())).await;
     let second = fixture.job().id(jid("second")).parent(parent.clone()).after(first.clone());
     let second = fixture.submit(second).await;
     let outside = fixture.submit(fixture.job().id(jid("outside")).after(first)).await;
-    fixture.hive.cancel(&parent).await.expect("cancelled");
+    fixture.hive.cancel(&parent).await.expect("canceled");
     assert_eq!(fixture.status(&second).await, Status::Canceled);
     assert_eq!(fixture.status(&outside).await, Status::Queued);
     assert_eq!(fixture.in_queue(keys::queue).await, ["outside"]);
 }
 
-async fn nobody_cannot_be_cancelled(fixture: &Fixture) {
+async fn nobody_cannot_be_canceled(fixture: &Fixture) {
     let refused = fixture.hive.cancel(&jid("nobody")).await;
     assert!(matches!(refused, Err(Error::NoSuchJob { .. })), "{refused:?}");
 }
@@ -76,10 +76,10 @@ async fn nobody_cannot_be_cancelled(fixture: &Fixture) {
 async fn a_job_run_again_waits_for_nobody(fixture: &Fixture) {
     let base = fixture.put("root").await;
     let waiting = fixture.submit(fixture.job().id(jid("waiting")).after(base.clone())).await;
-    fixture.hive.cancel(&waiting).await.expect("cancelled");
+    fixture.hive.cancel(&waiting).await.expect("canceled");
     fixture.hive.retry(&waiting).await.expect("again");
     assert!(!fixture.exists(&keys::dependencies(&waiting, &waiting.group())).await);
-    fixture.hive.cancel(&base).await.expect("cancelled");
+    fixture.hive.cancel(&base).await.expect("canceled");
     let events = fixture.events_of(&waiting).await;
     let expected = ["submitted", "dependancyWaiting", "canceled", "retriedByHand", "queued"];
     assert_eq!(events, expected, "queued once");
@@ -116,12 +116,12 @@ async fn every_end_releases_those_who_waited_and_only_those() {
             match end {
                 "completed" => drop(fixture.settle(&job, completed("1")).await),
                 "failed" => drop(fixture.settle(&job, failed_for_good("no")).await),
-                _ => drop(fixture.hive.cancel(&base).await.expect("cancelled")),
+                _ => drop(fixture.hive.cancel(&base).await.expect("canceled")),
             }
             assert_eq!(fixture.status(&one).await, Status::Queued, "{end}: whatever the end");
             assert_eq!(fixture.status(&both).await, Status::New, "{end}: it still waits");
             for jid in [jid("base"), jid("other")] {
-                fixture.hive.cancel_even_completed(&jid).await.expect("cancelled");
+                fixture.hive.cancel_even_completed(&jid).await.expect("canceled");
                 fixture.ask::<()>("DEL", &keys::job(&jid, &jid.group()), &[]).await;
             }
             assert_eq!(fixture.status(&both).await, Status::Queued);

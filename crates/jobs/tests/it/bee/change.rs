@@ -2,7 +2,7 @@
 
 use keyrack_jobs::{
     Error,
-    bee::{Bulk, Change, End, Filter, Hive, Place, Unique, keys::Jid},
+    bee::{Bulk, Change, End, Filter, Hive, JobState, Unique, keys::Jid},
 };
 
 use super::fixture::{Fixture, everywhere, jid, queue};
@@ -26,7 +26,7 @@ async fn refused(hive: &Hive, jid: &Jid, change: Change) -> String {
 }
 
 async fn order(f: &Fixture) -> Vec<String> {
-    let filter = Filter { place: Place::Queued, text: None, tag: None, error: None };
+    let filter = Filter { place: JobState::Queued, text: None, tag: None, error: None };
     let page = f.hive.list(&f.queue, &filter, None, 100).await.expect("listed");
     page.jobs.iter().map(|job| job.jid().to_owned()).collect()
 }
@@ -175,7 +175,7 @@ async fn many_jobs_are_due_together_and_met_once() {
         for n in 0..20 {
             f.submit(f.job().id(jid(&format!("j{n}"))).delay_ms(f64::from(n) * 100.0 + 1.0)).await;
         }
-        let filter = Filter { place: Place::Delayed, text: None, tag: None, error: None };
+        let filter = Filter { place: JobState::Delayed, text: None, tag: None, error: None };
         let what = Bulk::Change(Box::new(changed(|change| change.delay = Some(700.0))));
         let dry = f.hive.bulk(&f.queue, &filter, &what, true, None).await.expect("counted");
         assert_eq!((dry.matched, dry.changed), (20, 0));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyrack_jobs::bee::{Blocked, Job, Status, Verdict, keys};
 
-use super::fixture::{CARE, Fixture, LOCK_MS, NOW, completed, everywhere, jid};
+use super::fixture::{Fixture, LOCK_MS, NOW, TIMEOUTS, completed, everywhere, jid};
 
 #[tokio::test]
 async fn a_worker_has_some_seconds_to_hear_of_a_job_before_it_is_given_back() {
@@ -22,12 +22,12 @@ async fn a_worker_has_some_seconds_to_hear_of_a_job_before_it_is_given_back() {
             kept
         };
         for _ in 0..5 {
-            assert_eq!(beat(CARE.lock).await, ["a", "b"], "the answer may be under way");
+            assert_eq!(beat(TIMEOUTS.lock).await, ["a", "b"], "the answer may be under way");
             fixture.clock.advance_ms(999);
         }
-        assert_eq!(beat(CARE.lock).await, ["a", "b"]);
+        assert_eq!(beat(TIMEOUTS.lock).await, ["a", "b"]);
         fixture.clock.advance_ms(5);
-        assert_eq!(beat(CARE.lock).await, ["a"]);
+        assert_eq!(beat(TIMEOUTS.lock).await, ["a"]);
         assert_eq!(fixture.status(&unheard_of).await, Status::Queued);
         assert_eq!(
             fixture.events_of(&unheard_of).await.last().map(String::as_str),
@@ -95,8 +95,11 @@ async fn workers_share_what_waits(fixture: &Fixture) {
     for worker in [fixture, &others[0], &others[1]] {
         worker.heartbeat().await;
     }
-    let claimed =
-        fixture.hive.claim(&fixture.queue, &fixture.worker, 100, CARE.lock).await.expect("claimed");
+    let claimed = fixture
+        .hive
+        .claim(&fixture.queue, &fixture.worker, 100, TIMEOUTS.lock)
+        .await
+        .expect("claimed");
     assert_eq!((claimed.jobs.len(), claimed.blocked), (3, Some(Blocked::Share)), "7 for 3");
     assert_eq!(claimed.again_at, Some(fixture.now() + 250));
     fixture.clock.advance_ms(30_000);
@@ -109,12 +112,18 @@ async fn workers_share_what_waits(fixture: &Fixture) {
 async fn a_full_share_of_nothing_is_nothing_to_ask_for_again(fixture: &Fixture) {
     fixture.heartbeat().await;
     fixture.with_worker("w2").heartbeat().await;
-    let claimed =
-        fixture.hive.claim(&fixture.queue, &fixture.worker, 10, CARE.lock).await.expect("claimed");
+    let claimed = fixture
+        .hive
+        .claim(&fixture.queue, &fixture.worker, 10, TIMEOUTS.lock)
+        .await
+        .expect("claimed");
     assert_eq!((claimed.blocked, claimed.again_at), (None, None), "an idle worker sleeps");
     fixture.put("only").await;
-    let claimed =
-        fixture.hive.claim(&fixture.queue, &fixture.worker, 10, CARE.lock).await.expect("claimed");
+    let claimed = fixture
+        .hive
+        .claim(&fixture.queue, &fixture.worker, 10, TIMEOUTS.lock)
+        .await
+        .expect("claimed");
     assert_eq!((claimed.jobs.len(), claimed.blocked, claimed.again_at), (1, None, None));
 }
 
@@ -145,8 +154,11 @@ async fn a_large_claim_is_one_call(fixture: &Fixture) {
 async fn a_claim_says_when_the_next_job_is_due(fixture: &Fixture) {
     fixture.submit(fixture.job().delay_ms(7_000.0)).await;
     let due = fixture.now() + 7_000;
-    let claimed =
-        fixture.hive.claim(&fixture.queue, &fixture.worker, 1, CARE.lock).await.expect("claimed");
+    let claimed = fixture
+        .hive
+        .claim(&fixture.queue, &fixture.worker, 1, TIMEOUTS.lock)
+        .await
+        .expect("claimed");
     assert_eq!((claimed.jobs.len(), claimed.again_at), (0, Some(due)));
     assert!(NOW < due);
 }
@@ -164,7 +176,7 @@ async fn one_call_settles_a_batch_and_claims_the_next() {
         let lock = Duration::from_secs(5);
         let stolen = fixture.hive.settle(&fixture.queue, &late.worker, &outcomes, 0, lock).await;
         assert_eq!(stolen.expect("settled").verdicts, [Verdict::Lost; 4], "of another worker");
-        fixture.hive.cancel(&jid("b1")).await.expect("cancelled");
+        fixture.hive.cancel(&jid("b1")).await.expect("canceled");
         let settled =
             fixture.hive.settle(&fixture.queue, &fixture.worker, &outcomes, 4, lock).await;
         let settled = settled.expect("settled");

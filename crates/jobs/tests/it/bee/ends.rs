@@ -7,7 +7,7 @@ use keyrack_jobs::{
 use serde_json::json;
 
 use super::fixture::{
-    CARE, Fixture, LOCK_MS, TTL_MS, completed, everywhere, failed, failed_for_good, jid,
+    Fixture, LOCK_MS, TIMEOUTS, TTL_MS, completed, everywhere, failed, failed_for_good, jid,
 };
 
 #[tokio::test]
@@ -40,7 +40,8 @@ async fn an_end_counts_once(fixture: &Fixture) {
     fixture.put("twice-in-one-call").await;
     let job = fixture.claim_one().await;
     let both = both.map(|outcome| Outcome { jid: job.jid().into(), ..outcome });
-    let settled = fixture.hive.settle(&fixture.queue, &fixture.worker, &both, 0, CARE.lock).await;
+    let settled =
+        fixture.hive.settle(&fixture.queue, &fixture.worker, &both, 0, TIMEOUTS.lock).await;
     assert_eq!(settled.expect("settled").verdicts, [Verdict::Ok, Verdict::Lost]);
 }
 
@@ -113,9 +114,9 @@ async fn a_late_end_changes_nothing(fixture: &Fixture) {
 }
 
 async fn an_end_after_a_cancel_is_told_so(fixture: &Fixture) {
-    let jid = fixture.put("cancelled").await;
+    let jid = fixture.put("canceled").await;
     let job = fixture.claim_one().await;
-    fixture.hive.cancel(&jid).await.expect("cancelled");
+    fixture.hive.cancel(&jid).await.expect("canceled");
     let before = fixture.fields(&jid).await;
     for end in [completed("1"), failed("no"), End::Released] {
         assert_eq!(fixture.settle(&job, end).await, Verdict::Canceled);
@@ -151,7 +152,7 @@ async fn results_that_are_no_json_are_refused_before_anything_happens(fixture: &
     ] {
         let both = [Outcome::of(good, completed("1")), outcome];
         let refused =
-            fixture.hive.settle(&fixture.queue, &fixture.worker, &both, 0, CARE.lock).await;
+            fixture.hive.settle(&fixture.queue, &fixture.worker, &both, 0, TIMEOUTS.lock).await;
         assert!(matches!(refused, Err(Error::Invalid { .. })), "{:?}: {refused:?}", both[1]);
     }
     assert_eq!(fixture.status(&jid).await, Status::Running);
@@ -245,7 +246,7 @@ async fn a_job_with_poor_options_still_ends(fixture: &Fixture) {
             let job = fixture.claim_one().await;
             assert_eq!(fixture.settle(&job, end).await, Verdict::Ok, "{options}");
             assert!(!fixture.exists(&fixture.of_queue(keys::locks)).await, "{options}");
-            fixture.hive.cancel_even_completed(&jid).await.expect("cancelled");
+            fixture.hive.cancel_even_completed(&jid).await.expect("canceled");
             fixture.assert_expires_in(&key, TTL_MS).await;
             fixture.ask::<()>("DEL", &key, &[]).await;
         }
@@ -333,11 +334,11 @@ async fn a_hash_is_found_again_only_while_its_original_is_there(fixture: &Fixtur
     fixture.put("old").await;
     let old = fixture.claim_one().await;
     fixture.check_duplicate(&old, "h3").await;
-    fixture.hive.cancel(&jid("old")).await.expect("cancelled");
+    fixture.hive.cancel(&jid("old")).await.expect("canceled");
     fixture.put("new").await;
     let new = fixture.claim_one().await;
     assert_eq!(fixture.check_duplicate(&new, "h3").await, Checked::Original);
-    fixture.hive.cancel(&jid("old")).await.expect("cancelled");
+    fixture.hive.cancel(&jid("old")).await.expect("canceled");
     let key = keys::job(&jid("new"), &jid("new").group());
     fixture.assert_stays(&key).await;
     assert_eq!(

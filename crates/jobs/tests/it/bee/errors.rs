@@ -5,7 +5,7 @@ use std::time::Duration;
 use keyrack_jobs::{
     Error,
     bee::{
-        Care, End, Failure, Outcome, Status, Verdict, WorkerInfo,
+        End, Failure, Outcome, Status, Verdict, WorkerInfo, WorkerTimeouts,
         errors::{
             ErrorGroup, ErrorQuery, Errors, Fingerprint, GROUPS_MAX, GroupRetry, MuteRequest,
         },
@@ -14,7 +14,7 @@ use keyrack_jobs::{
 };
 use keyrack_keys::Registry;
 
-use super::fixture::{CARE, Fixture, completed, everywhere, failed, failed_for_good, jid};
+use super::fixture::{Fixture, TIMEOUTS, completed, everywhere, failed, failed_for_good, jid};
 
 const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
@@ -41,7 +41,8 @@ impl Fixture {
             .zip(messages)
             .map(|(job, message)| Outcome::of(job, end(message)))
             .collect();
-        let settled = self.hive.settle(&self.queue, &self.worker, &outcomes, 0, CARE.lock).await;
+        let settled =
+            self.hive.settle(&self.queue, &self.worker, &outcomes, 0, TIMEOUTS.lock).await;
         assert!(settled.expect("settled").verdicts.iter().all(|verdict| *verdict == Verdict::Ok));
         jobs.iter().map(|job| job.jid().to_owned()).collect()
     }
@@ -66,7 +67,7 @@ impl Fixture {
             stop_ms: None,
             version: Some(version.to_owned()),
         };
-        let beat = self.hive.heartbeat(&self.queue, &self.worker, CARE.lock, Some(&info)).await;
+        let beat = self.hive.heartbeat(&self.queue, &self.worker, TIMEOUTS.lock, Some(&info)).await;
         beat.expect("a heartbeat");
     }
 }
@@ -203,9 +204,9 @@ async fn failures_that_scripts_find_have_the_fingerprints_of_their_messages() {
 
         let lost = fixture.on("lost");
         let jid = lost.submit(lost.job()).await;
-        for _ in 0..Care::KEYRACK.deaths_max {
+        for _ in 0..WorkerTimeouts::KEYRACK.deaths_max {
             lost.claim_one().await;
-            lost.sweep_with(&CARE, std::slice::from_ref(&lost.worker)).await;
+            lost.sweep_with(&TIMEOUTS, std::slice::from_ref(&lost.worker)).await;
         }
         let job = lost.read(&jid).await;
         let fingerprint = Fingerprint::of(job.failed_reason().expect("a reason"));

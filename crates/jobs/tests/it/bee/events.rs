@@ -74,7 +74,7 @@ async fn every_step_that_others_wait_for_is_published() {
         new_jobs_are_announced_when_they_can_be_claimed(&fixture.on("q1")).await;
         a_preferred_host_hears_first(&fixture.on("q2")).await;
         ends_are_announced_and_what_is_tried_again(&fixture.on("q3")).await;
-        cancelled_children_come_before_their_parents(&fixture.on("q4")).await;
+        canceled_children_come_before_their_parents(&fixture.on("q4")).await;
         workers_hear_what_they_have_lost(&fixture.on("q5")).await;
         progress_is_published_with_its_message(&fixture.on("q6")).await;
     })
@@ -141,17 +141,17 @@ async fn ends_are_announced_and_what_is_tried_again(fixture: &Fixture) {
     fixture.clock.advance_ms(TTL_MS);
     fixture.sweep().await;
     assert!(listener.types().await.is_empty(), "no event for expired");
-    fixture.hive.cancel(&jid("e1")).await.expect("cancelled");
+    fixture.hive.cancel(&jid("e1")).await.expect("canceled");
     assert_eq!(listener.types().await, ["canceled e1"]);
 }
 
-async fn cancelled_children_come_before_their_parents(fixture: &Fixture) {
+async fn canceled_children_come_before_their_parents(fixture: &Fixture) {
     let mut listener = Listener::on(fixture).await;
     let parent = fixture.put("c1").await;
     let child = fixture.submit(fixture.job().id(jid("c2")).parent(parent.clone())).await;
     fixture.submit(fixture.job().id(jid("c3")).after(child)).await;
     listener.heard().await;
-    fixture.hive.cancel(&parent).await.expect("cancelled");
+    fixture.hive.cancel(&parent).await.expect("canceled");
     assert_eq!(listener.types().await, ["canceled c2", "new c3", "canceled c1"]);
 }
 
@@ -166,7 +166,7 @@ async fn workers_hear_what_they_have_lost(fixture: &Fixture) {
         let heard = listener.heard().await.into_iter();
         heard.filter(|(on, _)| *on == channel).map(|(_, body)| body).collect()
     };
-    fixture.hive.cancel(&jid("w1")).await.expect("cancelled");
+    fixture.hive.cancel(&jid("w1")).await.expect("canceled");
     assert_eq!(
         to_worker().await,
         [json!({"type": "canceled", "jid": "w1", "queue": "q5", "attempt": 1})]

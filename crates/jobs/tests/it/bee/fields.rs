@@ -7,7 +7,7 @@ use keyrack_jobs::bee::{
 use serde_json::json;
 
 use super::fixture::{
-    CARE, Fixture, HIVE, LOCK_MS, NOW, completed, everywhere, failed, failed_for_good, jid, tag,
+    Fixture, HIVE, LOCK_MS, NOW, TIMEOUTS, completed, everywhere, failed, failed_for_good, jid, tag,
 };
 
 #[tokio::test]
@@ -144,11 +144,13 @@ async fn options_that_a_worker_changes_are_stored_with_the_end(fixture: &Fixture
         options["ttl"] = 1_000.into();
         options["mine"] = "kept".into();
         let outcome = Outcome { options: Some(options.to_string()), ..Outcome::of(&job, end) };
-        let settled =
-            fixture.hive.settle(&fixture.queue, &fixture.worker, &[outcome], 0, CARE.lock).await;
+        let settled = fixture
+            .hive
+            .settle(&fixture.queue, &fixture.worker, &[outcome], 0, TIMEOUTS.lock)
+            .await;
         settled.expect("settled");
         assert_eq!(fixture.json(&jid, "options").await, options);
-        fixture.hive.cancel_even_completed(&jid).await.expect("cancelled");
+        fixture.hive.cancel_even_completed(&jid).await.expect("canceled");
         let key = keys::job(&jid, &jid.group());
         fixture.assert_expires_in(&key, 1_000).await;
     }

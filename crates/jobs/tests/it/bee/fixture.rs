@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyrack_engine::SimulatedHost;
 use keyrack_jobs::bee::{
-    Care, Checked, End, Failure, Hive, Job, Outcome, Status, Submission, Swept, Verdict,
+    Checked, End, Failure, Hive, Job, Outcome, Status, Submission, Swept, Verdict, WorkerTimeouts,
     keys::{self, Group, Jid, JobHash, QueueName, Tag, WorkerId},
 };
 use keyrack_keys::Key;
@@ -16,8 +16,8 @@ use serde_json::Value as Json;
 /// The time at which the recordings of the original begin.
 pub(super) const NOW: u64 = 1_794_709_387_000;
 pub(super) const HIVE: &str = "host:1:hive";
-pub(super) const CARE: Care = Care::KEYRACK;
-pub(super) const LOCK_MS: u64 = CARE.lock.as_millis() as u64;
+pub(super) const TIMEOUTS: WorkerTimeouts = WorkerTimeouts::KEYRACK;
+pub(super) const LOCK_MS: u64 = TIMEOUTS.lock.as_millis() as u64;
 /// What a submission has unless it says otherwise.
 pub(super) const TTL_MS: u64 = 1_800_000;
 /// For how long a failed job is kept unless it says otherwise.
@@ -72,7 +72,7 @@ impl Fixture {
     }
 
     pub(super) async fn claim(&self, max: usize) -> Vec<Job> {
-        let claimed = self.hive.claim(&self.queue, &self.worker, max, CARE.lock).await;
+        let claimed = self.hive.claim(&self.queue, &self.worker, max, TIMEOUTS.lock).await;
         claimed.expect("claimed").jobs
     }
 
@@ -85,7 +85,8 @@ impl Fixture {
 
     pub(super) async fn settle(&self, job: &Job, end: End) -> Verdict {
         let outcome = Outcome::of(job, end);
-        let settled = self.hive.settle(&self.queue, &self.worker, &[outcome], 0, CARE.lock).await;
+        let settled =
+            self.hive.settle(&self.queue, &self.worker, &[outcome], 0, TIMEOUTS.lock).await;
         settled.expect("settled").verdicts[0]
     }
 
@@ -106,15 +107,15 @@ impl Fixture {
     }
 
     pub(super) async fn sweep(&self) -> Swept {
-        self.sweep_with(&CARE, &[]).await
+        self.sweep_with(&TIMEOUTS, &[]).await
     }
 
-    pub(super) async fn sweep_with(&self, care: &Care, gone: &[WorkerId]) -> Swept {
-        self.hive.sweep(&self.queue, care, "", gone).await.expect("swept")
+    pub(super) async fn sweep_with(&self, timeouts: &WorkerTimeouts, gone: &[WorkerId]) -> Swept {
+        self.hive.sweep(&self.queue, timeouts, "", gone).await.expect("swept")
     }
 
     pub(super) async fn heartbeat(&self) -> BTreeSet<String> {
-        let kept = self.hive.heartbeat(&self.queue, &self.worker, CARE.lock, None).await;
+        let kept = self.hive.heartbeat(&self.queue, &self.worker, TIMEOUTS.lock, None).await;
         kept.expect("a heartbeat").into_iter().collect()
     }
 

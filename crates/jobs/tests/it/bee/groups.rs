@@ -57,7 +57,7 @@ async fn jobs_of_one_group_may_know_each_other_and_others_may_not() {
         send.settle(&job, completed("1")).await;
         assert_eq!(fixture.status(&after).await, Status::Queued);
         assert_eq!(fixture.status(&by_tag).await, Status::Queued);
-        fixture.hive.cancel_even_completed(&first).await.expect("cancelled");
+        fixture.hive.cancel_even_completed(&first).await.expect("canceled");
         assert_eq!(fixture.status(&after).await, Status::Canceled, "a child in another queue");
     })
     .await;

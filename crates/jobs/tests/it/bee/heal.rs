@@ -4,11 +4,11 @@ use keyrack_jobs::bee::{Hive, Status, keys};
 use keyrack_keys::{Key, Registry};
 
 use super::fixture::{
-    CARE, FAILED_TTL_MS, Fixture, NOW, TTL_MS, completed, everywhere, failed_for_good, jid,
+    FAILED_TTL_MS, Fixture, NOW, TIMEOUTS, TTL_MS, completed, everywhere, failed_for_good, jid,
 };
 
 async fn heal(fixture: &Fixture) -> u64 {
-    fixture.hive.heal_jobs(&CARE).await.expect("healed")
+    fixture.hive.heal_jobs(&TIMEOUTS).await.expect("healed")
 }
 
 /// How many things the lint finds in the store.
@@ -56,7 +56,7 @@ async fn a_running_job_without_a_lock_goes_to_another_worker(fixture: &Fixture) 
     assert_eq!(faults(fixture).await.len(), 1);
     assert_eq!(heal(fixture).await, 1);
     assert_eq!(faults(fixture).await, [""; 0]);
-    fixture.clock.advance_ms(CARE.lock.as_millis() as u64);
+    fixture.clock.advance_ms(TIMEOUTS.lock.as_millis() as u64);
     assert_eq!(fixture.sweep().await.taken_away, 1);
     assert_eq!(fixture.status(&jid("running")).await, Status::Queued);
     fixture.claim_one().await;

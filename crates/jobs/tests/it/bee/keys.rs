@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use keyrack_jobs::bee::{
-    Care, Checked, Hive, Submission, WorkerInfo,
+    Checked, Hive, Submission, WorkerInfo, WorkerTimeouts,
     keys::{self, JobHash, Tenant},
 };
 
 use super::fixture::{
-    CARE, Fixture, LOCK_MS, NOW, TTL_MS, completed, everywhere, failed_for_good, jid, tag,
+    Fixture, LOCK_MS, NOW, TIMEOUTS, TTL_MS, completed, everywhere, failed_for_good, jid, tag,
 };
 
 #[tokio::test]
@@ -34,10 +34,10 @@ async fn queue_and_delayed_hold_what_is_ready_and_what_is_not_due(fixture: &Fixt
     assert_eq!(fixture.claim(1).await[0].jid(), "ready");
     assert!(!fixture.exists(&delayed).await, "what is due moves to the queue");
     assert_eq!(fixture.scores(&queue).await, [("late".to_owned(), (NOW + 5_000).to_string())]);
-    fixture.hive.cancel(&late).await.expect("cancelled");
+    fixture.hive.cancel(&late).await.expect("canceled");
     assert!(!fixture.exists(&queue).await, "cancelling takes a job out");
     let later = fixture.submit(fixture.job().delay_ms(1.0)).await;
-    fixture.hive.cancel(&later).await.expect("cancelled");
+    fixture.hive.cancel(&later).await.expect("canceled");
     assert!(!fixture.exists(&delayed).await, "cancelling takes a job out");
 }
 
@@ -54,9 +54,9 @@ async fn dependencies_hold_what_a_job_still_waits_for(fixture: &Fixture) {
     assert_eq!(fixture.scores(&waiting).await, [("third".to_owned(), fixture.now().to_string())]);
     assert_eq!(fixture.in_queue(keys::queue).await, ["first", "second"]);
 
-    fixture.hive.cancel(&first).await.expect("cancelled");
+    fixture.hive.cancel(&first).await.expect("canceled");
     assert_eq!(fixture.members(&dependencies).await, BTreeSet::from(["second".into()]));
-    fixture.hive.cancel(&second).await.expect("cancelled");
+    fixture.hive.cancel(&second).await.expect("canceled");
     assert!(!fixture.exists(&dependencies).await && !fixture.exists(&waiting).await);
     assert_eq!(fixture.in_queue(keys::queue).await, ["third"]);
 }
@@ -83,7 +83,7 @@ async fn tenants_have_one_job_in_the_queue_and_the_others_parked(fixture: &Fixtu
     );
     assert!(!fixture.exists(&parked).await);
     fixture.settle(&job, completed("1")).await;
-    fixture.hive.cancel(&jid("a2")).await.expect("cancelled");
+    fixture.hive.cancel(&jid("a2")).await.expect("canceled");
     assert!(!fixture.exists(&tenants).await && !fixture.exists(&running).await, "nobody is left");
 }
 
@@ -128,8 +128,8 @@ async fn every_way_out_of_a_worker_takes_both_locks(fixture: &Fixture) {
     let job = next("fails").await;
     fixture.settle(&job, failed_for_good("no")).await;
     gone("a failure").await;
-    next("cancelled").await;
-    fixture.hive.cancel(&jid("cancelled")).await.expect("cancelled");
+    next("canceled").await;
+    fixture.hive.cancel(&jid("canceled")).await.expect("canceled");
     gone("a cancel").await;
     for (id, is) in
         [("original", Checked::Original), ("duplicate", Checked::DuplicateOf("original".into()))]
@@ -153,7 +153,7 @@ async fn missed_locks_are_counted_for_a_day(fixture: &Fixture) {
     let count = async || fixture.ask::<Option<u64>>("GET", &waits, &[]).await;
     for missed in 1..=3 {
         fixture.clock.advance_ms(45_000);
-        assert_eq!(fixture.sweep_with(&Care::BEE, &[]).await.taken_away, 0);
+        assert_eq!(fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await.taken_away, 0);
         assert_eq!(count().await, Some(missed));
         fixture.assert_expires_in(&waits, 86_400_000).await;
         let locked_until = (fixture.now() + 45_000).to_string();
@@ -164,7 +164,7 @@ async fn missed_locks_are_counted_for_a_day(fixture: &Fixture) {
     assert_eq!(count().await, None, "a heartbeat makes up for it");
     for taken_away in [0, 0, 0, 1] {
         fixture.clock.advance_ms(45_000);
-        assert_eq!(fixture.sweep_with(&Care::BEE, &[]).await.taken_away, taken_away);
+        assert_eq!(fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await.taken_away, taken_away);
     }
     assert_eq!(count().await, Some(4), "it outlives the requeue");
 }
@@ -181,7 +181,7 @@ async fn workers_are_listed_by_their_last_sign_of_life(fixture: &Fixture) {
         stop_ms: None,
         version: None,
     };
-    let beat = other.hive.heartbeat(&fixture.queue, &other.worker, CARE.lock, Some(&info));
+    let beat = other.hive.heartbeat(&fixture.queue, &other.worker, TIMEOUTS.lock, Some(&info));
     beat.await.expect("a heartbeat");
     let told: Vec<String> = fixture.ask("HGETALL", &workers, &[]).await;
     assert_eq!(told[0], other.worker.as_str());
@@ -247,12 +247,12 @@ async fn tags_and_children_lose_a_job_that_is_set_to_die(fixture: &Fixture) {
     }
     fixture.hive.set_tags(&child, &[tag("red")]).await.expect("tags");
     assert!(!fixture.exists(&big).await, "a job is not found by a tag it has no more");
-    fixture.hive.cancel(&child).await.expect("cancelled");
+    fixture.hive.cancel(&child).await.expect("canceled");
     assert!(!fixture.exists(&red).await && !fixture.exists(&children).await);
     fixture.hive.set_tags(&child, &[tag("late")]).await.expect("tags");
     assert!(!fixture.exists(&keys::tags(&tag("late"), &group)).await, "a dying job is not found");
     assert!(fixture.exists(&keys::children(&jid("nobody"), &group)).await);
-    fixture.hive.cancel(&orphan).await.expect("cancelled");
+    fixture.hive.cancel(&orphan).await.expect("canceled");
     assert!(!fixture.exists(&keys::children(&jid("nobody"), &group)).await);
 }
 
@@ -270,7 +270,7 @@ async fn the_list_of_a_hash_goes_with_its_original(fixture: &Fixture) {
     }
     let listed = async || fixture.ask::<Vec<String>>("LRANGE", &list, &["0", "-1"]).await;
     assert_eq!(listed().await, ["o", "d1", "d2"]);
-    fixture.hive.cancel(&jid("d1")).await.expect("cancelled");
+    fixture.hive.cancel(&jid("d1")).await.expect("canceled");
     assert_eq!(listed().await, ["o", "d2"], "a duplicate dies alone");
     fixture.assert_stays(&keys::job(&jid("o"), &fixture.queue.group())).await;
     fixture.clock.advance_ms(TTL_MS);

@@ -1,11 +1,11 @@
 //! A job's way through the queue, on every store.
 
 use keyrack_jobs::bee::{
-    Care, End, Failure, Hive, Outcome, Status, Submission, Verdict, keys::QueueName,
+    End, Failure, Hive, Outcome, Status, Submission, Verdict, WorkerTimeouts, keys::QueueName,
 };
 use keyrack_testkit::on_every_store;
 
-const LOCK: std::time::Duration = Care::KEYRACK.lock;
+const LOCK: std::time::Duration = WorkerTimeouts::KEYRACK.lock;
 
 fn queue() -> QueueName {
     QueueName::new("emails").expect("a queue")

@@ -8,10 +8,10 @@ use keyrack_jobs::{
     },
 };
 
-use super::fixture::{CARE, Fixture, NOW, completed, everywhere, jid};
+use super::fixture::{Fixture, NOW, TIMEOUTS, completed, everywhere, jid};
 
 async fn claim(fixture: &Fixture, max: usize) -> Claimed {
-    fixture.hive.claim(&fixture.queue, &fixture.worker, max, CARE.lock).await.expect("claimed")
+    fixture.hive.claim(&fixture.queue, &fixture.worker, max, TIMEOUTS.lock).await.expect("claimed")
 }
 
 async fn put_many(fixture: &Fixture, n: usize) {
@@ -81,7 +81,7 @@ async fn a_canceled_job_counts_until_its_worker_has_stopped_it(fixture: &Fixture
         version: None,
     };
     let beat =
-        fixture.hive.heartbeat(&fixture.queue, &fixture.worker, CARE.lock, Some(&info)).await;
+        fixture.hive.heartbeat(&fixture.queue, &fixture.worker, TIMEOUTS.lock, Some(&info)).await;
     beat.expect("alive");
     let first = claim(fixture, 1).await.jobs.remove(0);
     fixture.hive.cancel(&jid(first.jid())).await.expect("canceled");
@@ -209,7 +209,7 @@ async fn a_tenant_runs_no_more_than_it_may(fixture: &Fixture) {
     assert_eq!(ids(&fixture.claim(100).await), ["small2"]);
     limit(fixture, Limits { tenant_concurrency: Some(2), ..Limits::default() }).await;
     assert_eq!(ids(&fixture.claim(100).await), ["small3"], "a raised limit counts at once");
-    fixture.clock.advance_ms(CARE.lock.as_millis() as u64);
+    fixture.clock.advance_ms(TIMEOUTS.lock.as_millis() as u64);
     assert_eq!(fixture.sweep().await.taken_away, 5, "the dead do not count");
     let again = fixture.claim(100).await;
     assert_eq!((of(&again, "big"), of(&again, "small")), (2, 2));
@@ -333,7 +333,7 @@ async fn a_rate_lets_no_more_jobs_start_in_any_stretch_of_its_time() {
         let mut starts: Vec<u64> = Vec::new();
         // As a worker does: whenever it is told to ask again. The first jobs come over some time.
         while starts.len() < n_jobs {
-            let claimed = hive.claim(&queue, &worker, 2, CARE.lock).await.expect("claimed");
+            let claimed = hive.claim(&queue, &worker, 2, TIMEOUTS.lock).await.expect("claimed");
             starts.extend(claimed.jobs.iter().map(|_| clock.now_ms() - NOW));
             match claimed.again_at {
                 Some(again_at) => {

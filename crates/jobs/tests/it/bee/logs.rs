@@ -1,7 +1,7 @@
 //! The logs of jobs: what is kept, for how long, and what readers see.
 
 use keyrack_jobs::bee::{
-    Care, Status,
+    Status, WorkerTimeouts,
     keys::{self, Jid},
     logs::{LOG_BYTES_MAX, LOG_LINE_BYTES_MAX, LOG_LINES_MAX, LogLevel, LogPage, NewLogLine},
 };
@@ -92,7 +92,7 @@ async fn lines_of_a_worker_that_comes_late_carry_its_attempt() {
     everywhere(async |fixture| {
         let jid = fixture.put("j").await;
         fixture.claim_one().await;
-        fixture.sweep_with(&Care::KEYRACK, std::slice::from_ref(&fixture.worker)).await;
+        fixture.sweep_with(&WorkerTimeouts::KEYRACK, std::slice::from_ref(&fixture.worker)).await;
         let other = fixture.with_worker("w2");
         assert_eq!(other.claim_one().await.attempts(), 2);
         other.write_log(&jid, 2, &["new"]).await;
@@ -124,11 +124,11 @@ async fn a_log_goes_with_its_job() {
         fixture.write_log(&expires, 1, &["late"]).await;
         fixture.assert_expires_in(&log_of(&expires), TTL_MS).await;
 
-        // When it is cancelled, and not when it is then run again.
+        // When it is canceled, and not when it is then run again.
         let canceled = fixture.put("canceled").await;
         fixture.claim_one().await;
         fixture.write_log(&canceled, 1, &["one"]).await;
-        fixture.hive.cancel(&canceled).await.expect("cancelled");
+        fixture.hive.cancel(&canceled).await.expect("canceled");
         fixture.assert_expires_in(&log_of(&canceled), TTL_MS).await;
         fixture.hive.retry(&canceled).await.expect("runs again");
         let left: i64 = fixture.ask("PTTL", &log_of(&canceled), &[]).await;
@@ -184,7 +184,7 @@ async fn a_follower_reads_every_line_once_and_stops_with_the_job() {
             tokio::join!(next(&mut follower), fixture.write_log(&jid, 1, &["two", "three"]));
         assert_eq!(texts(&page.expect("lines")), [(1, 1, "two"), (2, 1, "three")]);
         fixture.settle(&job, failed("once")).await;
-        fixture.hive.cancel(&jid).await.expect("cancelled");
+        fixture.hive.cancel(&jid).await.expect("canceled");
         assert_eq!(next(&mut follower).await, None);
     })
     .await;

@@ -109,7 +109,7 @@ fn judge(seed: u64) {
     let steps: Vec<String> = plan.steps.iter().map(|step| format!("{step:?}")).collect();
     panic!(
         "a run went wrong; repeat with KEYRACK_SEED={seed}\n{:?}, finds duplicates: {}, listens: {}\n{}\n\nthen {}",
-        plan.care,
+        plan.timeouts,
         plan.finds_duplicates,
         plan.listens,
         steps.join("\n"),

@@ -12,7 +12,7 @@ use keyrack_jobs::{
     },
 };
 
-use super::fixture::{CARE, Fixture, completed, everywhere, failed, jid};
+use super::fixture::{Fixture, TIMEOUTS, completed, everywhere, failed, jid};
 
 fn name(text: &str) -> LimitName {
     LimitName::new(text).expect("a name")
@@ -165,7 +165,7 @@ async fn a_job_that_goes_makes_room() {
         fixture.hive.leave(&fixture.queue, &fixture.worker).await.expect("left");
         assert_eq!(fixture.claim_one().await.jid(), "b");
         fixture.hive.cancel(&jid("c")).await.expect("canceled");
-        fixture.clock.advance_ms(CARE.lock.as_millis() as u64 + 1);
+        fixture.clock.advance_ms(TIMEOUTS.lock.as_millis() as u64 + 1);
         assert_eq!(fixture.sweep().await.taken_away, 1, "a lost worker");
         assert_eq!(ids(&fixture.claim(10).await), ["d"], "a canceled job has no turn");
         // Somebody else has ended the job without a word.
@@ -291,7 +291,7 @@ async fn very_many_jobs_of_one_limit_hold_nobody_up() {
             assert!(claims.len() < 2, "{claims:?}");
             let claimed = fixture
                 .hive
-                .claim(&fixture.queue, &fixture.worker, 5, CARE.lock)
+                .claim(&fixture.queue, &fixture.worker, 5, TIMEOUTS.lock)
                 .await
                 .expect("claimed");
             if claimed.jobs.is_empty() {

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use keyrack_jobs::bee::{
-    Backoff, BackoffKind, Care, Limits, NamedLimit, Rate, Status, Submission, SubmitOutcome,
-    Unique,
+    Backoff, BackoffKind, Limits, NamedLimit, Rate, Status, Submission, SubmitOutcome, Unique,
+    WorkerTimeouts,
     keys::{self, Jid, LimitName, Tenant},
 };
 use serde_json::Value as Json;
@@ -33,7 +33,7 @@ impl NodeWorker<'_> {
         }
         let first: Vec<String> = fixture.ask("ZPOPMIN", &queue, &[]).await;
         let id = jid(first.first()?);
-        let lock = (fixture.now() + Care::BEE.lock.as_millis() as u64).to_string();
+        let lock = (fixture.now() + WorkerTimeouts::BEE.lock.as_millis() as u64).to_string();
         let fields = ["worker", &Self::id(), "status", "running"];
         fixture.ask::<()>("HSET", &keys::job(&id, &id.group()), &fields).await;
         fixture.ask::<u64>("ZADD", &fixture.of_queue(keys::locks), &[&lock, id.as_str()]).await;
@@ -110,10 +110,10 @@ async fn node_uses_its_own_time_limit() {
         let asked = fixture.submit(fixture.job().timeout(Duration::from_secs(1))).await;
         assert_eq!(node.claim().await.as_ref(), Some(&asked));
         fixture.clock.advance_ms(5_000);
-        fixture.sweep_with(&Care::BEE, &[]).await;
+        fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await;
         assert_eq!(fixture.status(&asked).await, Status::Running);
         node.complete(&asked).await;
-        fixture.sweep_with(&Care::BEE, &[]).await;
+        fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await;
         assert_eq!(fixture.status(&asked).await, Status::Completed);
     })
     .await;
@@ -137,7 +137,7 @@ async fn node_starts_a_job_whatever_limits_it_names_and_does_not_count_it() {
         fixture.settle(&ours, completed("1")).await;
         assert_eq!(fixture.claim_one().await.jid(), third.as_str());
         node.complete(&second).await;
-        fixture.sweep_with(&Care::BEE, &[]).await;
+        fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await;
         assert_eq!(fixture.status(&second).await, Status::Completed);
     })
     .await;
@@ -152,12 +152,12 @@ async fn node_starts_a_job_after_its_deadline_unless_somebody_has_looked() {
         fixture.clock.advance_ms(2_000);
         assert_eq!(node.claim().await.as_ref(), Some(&unseen));
         // It has started, so whoever looks now lets it run.
-        fixture.sweep_with(&Care::BEE, &[]).await;
+        fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await;
         assert_eq!(fixture.status(&unseen).await, Status::Running);
         node.complete(&unseen).await;
         let seen = fixture.submit(late()).await;
         fixture.clock.advance_ms(2_000);
-        fixture.sweep_with(&Care::BEE, &[]).await;
+        fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await;
         assert_eq!(node.claim().await, None);
         assert_eq!(fixture.status(&seen).await, Status::Expired);
     })
@@ -218,12 +218,12 @@ async fn tenants_take_turns_with_node_and_what_it_starts_does_not_count() {
         assert_eq!(node.claim().await.as_ref(), Some(&other), "the others of ann wait");
         assert_eq!(node.claim().await, None);
         // The sweep sees that a place is free, although ann's first job still runs.
-        fixture.sweep_with(&Care::BEE, &[]).await;
+        fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await;
         assert_eq!(node.claim().await.as_ref(), Some(&second));
         for jid in [&first, &second, &other] {
             node.complete(jid).await;
         }
-        fixture.sweep_with(&Care::BEE, &[]).await;
+        fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await;
         let tenants: Vec<String> =
             fixture.ask("HKEYS", &fixture.of_queue(keys::tenants), &[]).await;
         assert!(tenants.is_empty(), "{tenants:?}");

@@ -6,7 +6,7 @@ use keyrack_jobs::bee::{Hive, Outcome, Submission, Verdict, keys::QueueName};
 use keyrack_store::Store;
 use keyrack_testkit::{FaultProxy, RedisServer, wait_until_async};
 
-use super::fixture::{CARE, completed, queue};
+use super::fixture::{TIMEOUTS, completed, queue};
 
 /// How long an answer is on its way: long enough for the call to be carried out before the connection is cut.
 const DELAY: Duration = Duration::from_millis(300);
@@ -63,9 +63,9 @@ async fn an_end_whose_answer_is_lost_counts_once_however_often_it_is_told() {
     let line = Line::open().await;
     let jid = line.hive.submit(Submission::to(line.queue.clone())).await.expect("submitted");
     let worker = line.hive.new_worker(&line.queue).expect("a worker");
-    let claimed = line.hive.claim(&line.queue, &worker, 1, CARE.lock).await.expect("claimed");
+    let claimed = line.hive.claim(&line.queue, &worker, 1, TIMEOUTS.lock).await.expect("claimed");
     let outcome = [Outcome::of(&claimed.jobs[0], completed("1"))];
-    let settle = || line.hive.settle(&line.queue, &worker, &outcome, 0, CARE.lock);
+    let settle = || line.hive.settle(&line.queue, &worker, &outcome, 0, TIMEOUTS.lock);
     let is_done = async || line.witness.job(&jid).await.expect("the job").result().is_some();
     let (lost, ()) = tokio::join!(settle(), line.lose_answer(is_done));
     assert!(lost.expect_err("the answer is lost").is_transient());
@@ -88,10 +88,10 @@ async fn jobs_of_a_claim_whose_answer_is_lost_are_told_by_the_next_heartbeat() {
     let jid = line.hive.submit(Submission::to(line.queue.clone())).await.expect("submitted");
     let worker = line.hive.new_worker(&line.queue).expect("a worker");
     let (lost, ()) = tokio::join!(
-        line.hive.claim(&line.queue, &worker, 1, CARE.lock),
+        line.hive.claim(&line.queue, &worker, 1, TIMEOUTS.lock),
         line.lose_answer(async || line.queued().await == 0)
     );
     assert!(lost.expect_err("the answer is lost").is_transient());
-    let kept = line.hive.heartbeat(&line.queue, &worker, CARE.lock, None).await;
+    let kept = line.hive.heartbeat(&line.queue, &worker, TIMEOUTS.lock, None).await;
     assert_eq!(kept.expect("a heartbeat"), [jid.to_string()].into());
 }

@@ -32,7 +32,7 @@ async fn who_comes_late_sees_the_last_progress_of_the_running_attempt() {
         assert_eq!(told["progress"]["message"], "nearly half");
 
         // The worker is lost, and says so much later that it goes on.
-        fixture.sweep_with(&super::fixture::CARE, std::slice::from_ref(&fixture.worker)).await;
+        fixture.sweep_with(&super::fixture::TIMEOUTS, std::slice::from_ref(&fixture.worker)).await;
         let second = fixture.with_worker("w2").claim_one().await;
         report(&fixture, &first, 99, None).await;
         assert_eq!(fixture.read(&jid).await.progress(), Some(expected));

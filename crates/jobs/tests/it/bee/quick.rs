@@ -3,7 +3,7 @@
 use keyrack_jobs::bee::{Blocked, End, Job, Limits, Outcome, Status, StreamItem, Verdict, keys};
 
 use super::fixture::{
-    CARE, FAILED_TTL_MS, Fixture, LOCK_MS, TTL_MS, completed, everywhere, failed_for_good, jid,
+    FAILED_TTL_MS, Fixture, LOCK_MS, TIMEOUTS, TTL_MS, completed, everywhere, failed_for_good, jid,
 };
 
 /// With a ttl that the worker knows, which is what makes it quick.
@@ -27,7 +27,7 @@ async fn a_quick_end_is_an_end_like_any_other() {
 
 async fn settle(fixture: &Fixture, outcomes: &[Outcome]) -> Vec<Verdict> {
     let settled =
-        fixture.hive.settle(&fixture.queue, &fixture.worker, outcomes, 0, CARE.lock).await;
+        fixture.hive.settle(&fixture.queue, &fixture.worker, outcomes, 0, TIMEOUTS.lock).await;
     settled.expect("settled").verdicts
 }
 
@@ -66,9 +66,9 @@ async fn it_counts_once_and_only_from_the_worker_that_has_the_job(fixture: &Fixt
     let twice = [Outcome::of(&second, quick("2")), Outcome::of(&second, quick("3"))];
     assert_eq!(settle(fixture, &twice).await, [Verdict::Ok, Verdict::Lost]);
     assert_eq!(fixture.read(&jid).await.result(), Some("2"));
-    fixture.put("cancelled").await;
+    fixture.put("canceled").await;
     let job = fixture.claim_one().await;
-    fixture.hive.cancel(&job.id().expect("an id")).await.expect("cancelled");
+    fixture.hive.cancel(&job.id().expect("an id")).await.expect("canceled");
     assert_eq!(fixture.settle(&job, quick("1")).await, Verdict::Canceled);
 }
 
@@ -134,7 +134,7 @@ async fn ends_of_all_kinds_go_in_one_call(fixture: &Fixture) {
         jobs.iter().zip(ends).map(|(job, end): (&Job, End)| Outcome::of(job, end)).collect();
     outcomes[3].jid = "nobody".into();
     let settled =
-        fixture.hive.settle(&fixture.queue, &fixture.worker, &outcomes, 6, CARE.lock).await;
+        fixture.hive.settle(&fixture.queue, &fixture.worker, &outcomes, 6, TIMEOUTS.lock).await;
     let settled = settled.expect("settled");
     let mut verdicts = [Verdict::Ok; 6];
     verdicts[3] = Verdict::Gone;

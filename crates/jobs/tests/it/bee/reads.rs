@@ -89,7 +89,7 @@ async fn a_history_tells_everything_that_happened_in_order() {
         fixture.settle(&job, End::Released).await;
         let job = fixture.claim_one().await;
         fixture.settle(&job, End::Failed(Failure::new("Error: again"))).await;
-        fixture.hive.cancel(&jid("long")).await.expect("cancelled");
+        fixture.hive.cancel(&jid("long")).await.expect("canceled");
         assert_eq!(
             extra("base").await,
             [

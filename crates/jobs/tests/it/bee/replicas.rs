@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use keyrack_jobs::{
     Error,
-    bee::{Care, End, Hive, Outcome, Status, Submission, Verdict},
+    bee::{End, Hive, Outcome, Status, Submission, Verdict, WorkerTimeouts},
 };
 use keyrack_store::{Error as StoreError, Options, ReplicasAcknowledge, Store};
 use keyrack_testkit::RedisServer;
 
 use super::fixture::{jid, queue, worker};
 
-const LOCK: Duration = Care::KEYRACK.lock;
+const LOCK: Duration = WorkerTimeouts::KEYRACK.lock;
 
 struct World {
     _primary: RedisServer,

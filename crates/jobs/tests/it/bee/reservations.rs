@@ -16,7 +16,7 @@ use keyrack_keys::Registry;
 use keyrack_store::{Event, Subscription};
 
 use super::fixture::{
-    CARE, Fixture, LOCK_MS, TTL_MS, completed, everywhere, failed, failed_for_good, jid, tag,
+    Fixture, LOCK_MS, TIMEOUTS, TTL_MS, completed, everywhere, failed, failed_for_good, jid, tag,
 };
 
 /// An end of which the worker knows for how long it is kept, as most are.
@@ -25,7 +25,7 @@ fn quick(result: &str) -> End {
 }
 
 async fn settle_and_claim(fixture: &Fixture, request: SettleAndClaim<'_>) -> Settled {
-    let request = SettleAndClaim { lock: CARE.lock, ..request };
+    let request = SettleAndClaim { lock: TIMEOUTS.lock, ..request };
     fixture
         .hive
         .settle_and_claim(&fixture.queue, &fixture.worker, &request)
@@ -430,9 +430,9 @@ async fn reserved_jobs_count_as_running(fixture: &Fixture) {
     assert_eq!(fixture.hive.why(&jids[3]).await.expect("an answer").position, Some(1));
 
     for job in &claimed {
-        fixture.hive.cancel(&job.id().expect("an id")).await.expect("cancelled");
+        fixture.hive.cancel(&job.id().expect("an id")).await.expect("canceled");
     }
-    fixture.hive.cancel(&jids[3]).await.expect("cancelled");
+    fixture.hive.cancel(&jids[3]).await.expect("canceled");
     let refused = fixture.hive.delete_queue(&fixture.queue).await;
     assert!(matches!(refused, Err(Error::QueueNotEmpty { .. })), "{refused:?}");
     assert_eq!(close(fixture, 1, &[], &[&jobs[0]]).await.not_begun, Vec::<String>::new());
@@ -476,7 +476,7 @@ async fn any_id_can_be_in_a_reservation(fixture: &Fixture) {
     assert_eq!(fixture.sweep().await.taken_away, jids.len() as u64);
     let jobs = take(fixture, 2, 10).await;
     assert_eq!(jobs.len(), jids.len());
-    fixture.hive.cancel(&jids[0]).await.expect("cancelled");
+    fixture.hive.cancel(&jids[0]).await.expect("canceled");
     let verdicts = complete_all(fixture, 2, &jobs).await;
     assert_eq!(verdicts.iter().filter(|verdict| **verdict == Verdict::Canceled).count(), 1);
     assert_eq!(verdicts.iter().filter(|verdict| **verdict == Verdict::Ok).count(), jids.len() - 1);

@@ -10,7 +10,7 @@ use keyrack_jobs::{
     },
 };
 
-use super::fixture::{CARE, Fixture, TTL_MS, completed, everywhere, failed, jid};
+use super::fixture::{Fixture, TIMEOUTS, TTL_MS, completed, everywhere, failed, jid};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -31,7 +31,7 @@ async fn waits(fixture: &Fixture, job: Submission, n: usize) -> Vec<u64> {
     for _ in 0..n {
         waits.push(fail_once(fixture, Failure::new("no")).await);
     }
-    fixture.hive.cancel(&jid).await.expect("cancelled");
+    fixture.hive.cancel(&jid).await.expect("canceled");
     waits
 }
 
@@ -116,7 +116,7 @@ async fn a_snoozed_job_runs_later_and_no_failure_counts() {
         assert_eq!(events[2..6], ["popped", "snoozed", "delayed", "queued"]);
         let wrong = [Outcome::of(&job, End::Snoozed { delay_ms: -1.0 })];
         let (queue, worker) = (&fixture.queue, &fixture.worker);
-        let refused = fixture.hive.settle(queue, worker, &wrong, 0, CARE.lock).await;
+        let refused = fixture.hive.settle(queue, worker, &wrong, 0, TIMEOUTS.lock).await;
         assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
     })
     .await;
@@ -176,8 +176,11 @@ async fn a_queue_limits_the_attempts_of_jobs_that_say_nothing() {
         let own = fixture.submit(own).await;
         fixture.clock.advance_ms(1);
         let none = fixture.submit(none).await;
-        let claimed =
-            fixture.hive.claim(&fixture.queue, &fixture.worker, 2, CARE.lock).await.expect("two");
+        let claimed = fixture
+            .hive
+            .claim(&fixture.queue, &fixture.worker, 2, TIMEOUTS.lock)
+            .await
+            .expect("two");
         assert_eq!((claimed.jobs.len(), claimed.timeout_ms), (2, Some(1_000)));
         fixture.clock.advance_ms(1_000);
         fixture.sweep().await;

@@ -2,7 +2,7 @@
 
 use keyrack_jobs::bee::{Limits, WAIT_TARGET_MS, WorkerInfo};
 
-use super::fixture::{CARE, Fixture, completed, everywhere};
+use super::fixture::{Fixture, TIMEOUTS, completed, everywhere};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -45,7 +45,8 @@ async fn a_queue_wants_as_many_workers_as_its_own_history_asks_for() {
             stop_ms: None,
             version: None,
         };
-        let told = fixture.hive.heartbeat(&fixture.queue, &fixture.worker, CARE.lock, Some(&info));
+        let told =
+            fixture.hive.heartbeat(&fixture.queue, &fixture.worker, TIMEOUTS.lock, Some(&info));
         told.await.expect("known");
         let tens = wanted(&fixture, Some(1_000)).await;
         assert_eq!((tens.workers_alive, tens.slots), (1, busy.slots));

@@ -16,8 +16,8 @@ async fn a_job_goes_through_the_documented_statuses() {
         a_failure_is_retried_until_it_is_final(&fixture.on("q2")).await;
         a_lost_lock_requeues(&fixture.on("q3")).await;
         a_duplicate_is_final(&fixture.on("q4")).await;
-        any_status_can_be_cancelled(&fixture.on("q5")).await;
-        what_failed_or_was_cancelled_or_expired_can_run_again(&fixture.on("q6")).await;
+        any_status_can_be_canceled(&fixture.on("q5")).await;
+        what_failed_or_was_canceled_or_expired_can_run_again(&fixture.on("q6")).await;
     })
     .await;
 }
@@ -28,7 +28,7 @@ async fn from_new_to_queued_to_running_to_completed_to_expired(fixture: &Fixture
     fixture.clock.advance_ms(1_000);
     fixture
         .hive
-        .claim(&fixture.queue, &fixture.worker, 0, super::fixture::CARE.lock)
+        .claim(&fixture.queue, &fixture.worker, 0, super::fixture::TIMEOUTS.lock)
         .await
         .expect("asked");
     assert_eq!(fixture.status(&jid).await, Status::Queued, "due");
@@ -79,12 +79,12 @@ async fn a_duplicate_is_final(fixture: &Fixture) {
     assert!(matches!(refused, Err(Error::Conflict { .. })), "{refused:?}");
 }
 
-async fn any_status_can_be_cancelled(fixture: &Fixture) {
+async fn any_status_can_be_canceled(fixture: &Fixture) {
     let base = fixture.put("base").await;
     let waiting = fixture.submit(fixture.job().after(base.clone())).await;
     let delayed = fixture.submit(fixture.job().delay_ms(60_000.0)).await;
     for jid in [&waiting, &delayed, &base, &base] {
-        fixture.hive.cancel(jid).await.expect("cancelled");
+        fixture.hive.cancel(jid).await.expect("canceled");
         assert_eq!(fixture.status(jid).await, Status::Canceled);
     }
     let running = fixture.put("running").await;
@@ -93,7 +93,7 @@ async fn any_status_can_be_cancelled(fixture: &Fixture) {
     let bad = fixture.run(fixture.job(), failed_for_good("no")).await;
     let retried = fixture.run(fixture.job(), failed("not yet")).await;
     for jid in [&running, &bad, &retried] {
-        fixture.hive.cancel(jid).await.expect("cancelled");
+        fixture.hive.cancel(jid).await.expect("canceled");
         assert_eq!(fixture.status(jid).await, Status::Canceled);
     }
     let refused = fixture.hive.cancel(&done).await;
@@ -105,10 +105,10 @@ async fn any_status_can_be_cancelled(fixture: &Fixture) {
     assert!(fixture.claim(10).await.is_empty(), "nothing is left to do");
 }
 
-async fn what_failed_or_was_cancelled_or_expired_can_run_again(fixture: &Fixture) {
+async fn what_failed_or_was_canceled_or_expired_can_run_again(fixture: &Fixture) {
     let bad = fixture.run(fixture.job(), failed_for_good("no")).await;
     let canceled = fixture.put("canceled").await;
-    fixture.hive.cancel(&canceled).await.expect("cancelled");
+    fixture.hive.cancel(&canceled).await.expect("canceled");
     for jid in [&bad, &canceled] {
         fixture.hive.retry(jid).await.expect("again");
         assert_eq!(fixture.status(jid).await, Status::Queued);

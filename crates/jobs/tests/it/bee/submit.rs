@@ -26,7 +26,7 @@ async fn ended_and_unknown_dependencies_are_not_waited_for(fixture: &Fixture) {
     let done = fixture.run(fixture.job(), completed("1")).await;
     let bad = fixture.run(fixture.job(), failed_for_good("no")).await;
     let canceled = fixture.put("canceled").await;
-    fixture.hive.cancel(&canceled).await.expect("cancelled");
+    fixture.hive.cancel(&canceled).await.expect("canceled");
     let job = fixture.job().after(done).after(bad).after(canceled).after(jid("nobody"));
     let jid = fixture.submit(job).await;
     assert_eq!(fixture.status(&jid).await, Status::Queued);
@@ -42,7 +42,7 @@ async fn a_job_waits_for_all_jobs_that_have_all_of_its_tags(fixture: &Fixture) {
     assert_eq!(open, ["both".to_owned()].into(), "and not for itself");
     let refused = fixture.hive.submit(fixture.job().after_tags()).await;
     assert!(matches!(refused, Err(Error::Invalid { .. })), "it has no tags: {refused:?}");
-    fixture.hive.cancel(&both).await.expect("cancelled");
+    fixture.hive.cancel(&both).await.expect("canceled");
     assert_eq!(fixture.status(&after).await, Status::Queued);
     assert_eq!(fixture.status(&one).await, Status::Queued);
 }
@@ -90,7 +90,7 @@ async fn a_dependency_named_twice_is_waited_for_once(fixture: &Fixture) {
 async fn what_is_refused_leaves_nothing_behind() {
     everywhere(async |fixture| {
         let parent = fixture.put("parent").await;
-        fixture.hive.cancel(&parent).await.expect("cancelled");
+        fixture.hive.cancel(&parent).await.expect("canceled");
         let base = fixture.put("base").await;
         let child =
             fixture.job().id(jid("child")).parent(parent).after(base.clone()).tag(tag("red"));
@@ -218,10 +218,11 @@ async fn many_jobs_that_wait_for_one_are_submitted_quickly_and_all_released() {
     assert!(waiting < plain * 4, "{waiting:?} for jobs that wait, {plain:?} for others");
     assert_eq!(hive.job(&first).await.expect("the job").dependants().len(), JOBS);
     let worker = hive.new_worker(&queue).expect("a worker");
-    let claimed = hive.claim(&queue, &worker, 1, super::fixture::CARE.lock).await.expect("claimed");
+    let claimed =
+        hive.claim(&queue, &worker, 1, super::fixture::TIMEOUTS.lock).await.expect("claimed");
     assert_eq!(claimed.jobs[0].jid(), first.as_str());
     let end = keyrack_jobs::bee::Outcome::of(&claimed.jobs[0], super::fixture::completed("1"));
-    hive.settle(&queue, &worker, &[end], 0, super::fixture::CARE.lock).await.expect("settled");
+    hive.settle(&queue, &worker, &[end], 0, super::fixture::TIMEOUTS.lock).await.expect("settled");
     let stats = hive.stats(&queue).await.expect("stats");
     assert_eq!((stats.waiting, stats.queued), (0, 2 * JOBS as u64));
 }
@@ -240,7 +241,7 @@ async fn a_list_is_stored_as_a_whole_or_not_at_all() {
         };
         for (last, word) in [
             (fixture.job().id(taken), "there is a job \"taken\" already"),
-            (fixture.job().parent(parent), "the parent job \"parent\" was cancelled"),
+            (fixture.job().parent(parent), "the parent job \"parent\" was canceled"),
             (fixture.job().id(jid("j0")), "there is a job \"j0\" already"),
             (fixture.job().delay_ms(-1.0), "delay: -1 ms"),
             (fixture.on("other").job(), "queue: \"other\" and \"emails\""),

@@ -1,11 +1,11 @@
 //! The sweep: expiry, lost locks, workers that are gone, and what must not stop it.
 
 use keyrack_jobs::bee::{
-    Care, End, Failure, Job, Limits, Status, Submission, Verdict, WorkerInfo, keys,
+    End, Failure, Job, Limits, Status, Submission, Verdict, WorkerInfo, WorkerTimeouts, keys,
 };
 
 use super::fixture::{
-    CARE, Fixture, LOCK_MS, NOW, TTL_MS, completed, everywhere, failed_for_good, jid,
+    Fixture, LOCK_MS, NOW, TIMEOUTS, TTL_MS, completed, everywhere, failed_for_good, jid,
 };
 
 #[tokio::test]
@@ -45,9 +45,13 @@ async fn a_silent_worker_loses_them_with_its_lock(fixture: &Fixture) {
 
 async fn nodes_timing_gives_a_worker_four_locks(fixture: &Fixture) {
     fixture.put("slow").await;
-    fixture.hive.claim(&fixture.queue, &fixture.worker, 1, Care::BEE.lock).await.expect("claimed");
+    fixture
+        .hive
+        .claim(&fixture.queue, &fixture.worker, 1, WorkerTimeouts::BEE.lock)
+        .await
+        .expect("claimed");
     let begun = fixture.now();
-    while fixture.sweep_with(&Care::BEE, &[]).await.taken_away == 0 {
+    while fixture.sweep_with(&WorkerTimeouts::BEE, &[]).await.taken_away == 0 {
         fixture.clock.advance_ms(1_000);
     }
     assert_eq!(fixture.now() - begun, 180_000);
@@ -58,7 +62,7 @@ async fn a_worker_known_to_be_gone_loses_them_at_once(fixture: &Fixture) {
     fixture.put("b").await;
     fixture.claim(2).await;
     fixture.heartbeat().await;
-    let swept = fixture.sweep_with(&CARE, std::slice::from_ref(&fixture.worker)).await;
+    let swept = fixture.sweep_with(&TIMEOUTS, std::slice::from_ref(&fixture.worker)).await;
     assert_eq!(swept.taken_away, 2);
     assert_eq!(fixture.in_queue(keys::queue).await, ["a", "b"]);
     assert!(!fixture.exists(&fixture.of_queue(keys::bees)).await, "nor is it listed");
@@ -66,7 +70,7 @@ async fn a_worker_known_to_be_gone_loses_them_at_once(fixture: &Fixture) {
 
 async fn a_job_that_loses_too_many_workers_fails_and_says_why(fixture: &Fixture) {
     let jid = fixture.submit(fixture.job().retries(100)).await;
-    for _ in 0..CARE.deaths_max {
+    for _ in 0..TIMEOUTS.deaths_max {
         fixture.claim_one().await;
         fixture.clock.advance_ms(LOCK_MS);
         fixture.sweep().await;
@@ -93,7 +97,7 @@ pub(super) async fn isolates(fixture: &Fixture) {
         version: None,
     };
     let kept =
-        fixture.hive.heartbeat(&fixture.queue, &fixture.worker, CARE.lock, Some(&info)).await;
+        fixture.hive.heartbeat(&fixture.queue, &fixture.worker, TIMEOUTS.lock, Some(&info)).await;
     kept.expect("a heartbeat");
 }
 
@@ -105,7 +109,7 @@ async fn lose_worker(fixture: &Fixture, is_alone: bool) {
         let noted = fixture.hive.runs_alone(&fixture.queue, &fixture.worker, &job).await;
         assert_eq!(noted.expect("noted"), Verdict::Ok);
     }
-    fixture.sweep_with(&CARE, std::slice::from_ref(&fixture.worker)).await;
+    fixture.sweep_with(&TIMEOUTS, std::slice::from_ref(&fixture.worker)).await;
     let late =
         fixture.hive.runs_alone(&fixture.queue, &fixture.worker, &job).await.expect("an answer");
     assert_eq!(late, Verdict::Lost, "it is not its job any more");
@@ -120,7 +124,7 @@ async fn a_job_that_never_ran_alone_never_fails_for_lost_workers(fixture: &Fixtu
     assert_eq!((stored.status(), stored.deaths()), (Status::Queued, 2));
     assert_eq!(stored.retries(), 2, "beyond suspicion it costs nothing");
     let job = fixture.claim_one().await;
-    assert!(CARE.is_last_chance(job.deaths()));
+    assert!(TIMEOUTS.is_last_chance(job.deaths()));
     assert_eq!(fixture.settle(&job, completed("1")).await, Verdict::Ok);
 }
 
@@ -212,8 +216,8 @@ async fn no_more_results_are_kept_than_asked_for(fixture: &Fixture) {
         fixture.run(fixture.job().id(jid(&format!("r{n}"))), completed("1")).await;
         fixture.clock.advance_ms(1);
     }
-    let care = Care { finished_max: 2, ..CARE };
-    assert_eq!(fixture.sweep_with(&care, &[]).await.expired, 3);
+    let timeouts = WorkerTimeouts { finished_max: 2, ..TIMEOUTS };
+    assert_eq!(fixture.sweep_with(&timeouts, &[]).await.expired, 3);
     assert_eq!(fixture.in_queue(keys::expires).await, ["r3", "r4"], "the newest");
     let gone = jid("r0");
     assert!(!fixture.exists(&keys::job(&gone, &gone.group())).await, "at once");
@@ -234,15 +238,15 @@ async fn failed_jobs_are_not_deleted_for_completed_ones(fixture: &Fixture) {
             .run(fixture.job().id(jid(&format!("d{n}"))).ttl_ms(86_400_000_000), completed("1"))
             .await;
     }
-    let care = Care { finished_max: 3, ..CARE };
-    fixture.sweep_with(&care, &[]).await;
+    let timeouts = WorkerTimeouts { finished_max: 3, ..TIMEOUTS };
+    fixture.sweep_with(&timeouts, &[]).await;
     assert_eq!(fixture.in_queue(keys::failed).await, ["f0", "f1", "f2"]);
     assert_eq!(fixture.in_queue(keys::expires).await.len(), 6, "three of each kind");
     // What the queue says counts for all who sweep it.
     let limits =
         |completed_max, failed_max| Limits { completed_max, failed_max, ..Limits::default() };
     fixture.hive.set_limits(&fixture.queue, &limits(Some(1), Some(2))).await.expect("set");
-    fixture.sweep_with(&care, &[]).await;
+    fixture.sweep_with(&timeouts, &[]).await;
     assert_eq!(fixture.in_queue(keys::failed).await, ["f1", "f2"], "the first to fail goes first");
     assert_eq!(fixture.in_queue(keys::expires).await.len(), 3);
     let zero = fixture.hive.set_limits(&fixture.queue, &limits(Some(0), None)).await;
@@ -259,7 +263,7 @@ async fn a_job_that_node_failed_is_not_deleted_as_a_completed_one(fixture: &Fixt
         fixture.run(fixture.job().id(jid(id)), completed("1")).await;
         fixture.clock.advance_ms(1);
     }
-    fixture.sweep_with(&Care { finished_max: 1, ..CARE }, &[]).await;
+    fixture.sweep_with(&WorkerTimeouts { finished_max: 1, ..TIMEOUTS }, &[]).await;
     assert_eq!(fixture.in_queue(keys::expires).await, [failed.as_str(), "c1"], "one of each kind");
     let listed = fixture.scores(&fixture.of_queue(keys::failed)).await;
     assert_eq!(listed, [(failed.to_string(), begun.to_string())], "as of when it failed");

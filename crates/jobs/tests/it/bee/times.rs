@@ -17,7 +17,9 @@ use self::{
     expected::{assert_equal, expected_minutes},
     load::Load,
 };
-use super::fixture::{CARE, Fixture, NOW, completed, everywhere, failed, failed_for_good, worker};
+use super::fixture::{
+    Fixture, NOW, TIMEOUTS, completed, everywhere, failed, failed_for_good, worker,
+};
 
 const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
@@ -173,13 +175,14 @@ struct Year {
 impl Year {
     async fn run_one(&self, n: u64) {
         self.hive.submit(Submission::to(self.queue.clone()).arg(n)).await.expect("submitted");
-        let claimed = self.hive.claim(&self.queue, &self.worker, 1, CARE.lock).await;
+        let claimed = self.hive.claim(&self.queue, &self.worker, 1, TIMEOUTS.lock).await;
         let job = claimed.expect("claimed").jobs.remove(0);
         let end = End::Completed { result: "1".into(), ttl_ms: Some(1_000) };
         let outcome = keyrack_jobs::bee::Outcome::of(&job, end);
-        let settled = self.hive.settle(&self.queue, &self.worker, &[outcome], 0, CARE.lock).await;
+        let settled =
+            self.hive.settle(&self.queue, &self.worker, &[outcome], 0, TIMEOUTS.lock).await;
         settled.expect("settled");
-        self.hive.sweep(&self.queue, &CARE, "", &[]).await.expect("swept");
+        self.hive.sweep(&self.queue, &TIMEOUTS, "", &[]).await.expect("swept");
     }
 
     fn keys(&self) -> [keyrack_keys::Key; 5] {

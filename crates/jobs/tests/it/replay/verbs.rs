@@ -5,8 +5,8 @@ use std::{collections::HashMap, time::Duration};
 use keyrack_jobs::{
     Error,
     bee::{
-        Care, Checked, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, End, Failure, Hive, Job, Outcome,
-        Progress, Submission, Verdict,
+        Checked, DEFAULT_RETRIES, DEFAULT_RETRY_DELAY_MS, End, Failure, Hive, Job, Outcome,
+        Progress, Submission, Verdict, WorkerTimeouts,
         keys::{Group, Hostname, Jid, JobHash, QueueName, Tag, WorkerId},
     },
 };
@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json, value::RawValue};
 use super::recording::Call;
 
 /// The original locks for so long.
-const LOCK: Duration = Care::BEE.lock;
+const LOCK: Duration = WorkerTimeouts::BEE.lock;
 
 /// What a verb answered, in the words of the original.
 #[derive(Debug, PartialEq)]
@@ -129,7 +129,7 @@ impl Verbs {
                 Ok(Reply::Value(Json::Null))
             }
             "bee/expired" => {
-                hive.sweep(&args.queue(), &Care::BEE, "", &[]).await?;
+                hive.sweep(&args.queue(), &WorkerTimeouts::BEE, "", &[]).await?;
                 Ok(Reply::Value(Json::Null))
             }
             other => panic!("no such call: {other}"),

@@ -76,7 +76,7 @@ async fn lines_of_a_job_that_runs_can_be_read_and_each_says_its_attempt() {
         log(&hive, &jid).await.lines.into_iter().map(|line| (line.attempt, line.text)).collect();
     assert_eq!(told, [(1, "attempt 1".to_owned()), (2, "attempt 2".to_owned())]);
     assert_eq!(hive.job(&jid).await.expect("the job").status(), Status::Running);
-    hive.cancel(&jid).await.expect("cancelled");
+    hive.cancel(&jid).await.expect("canceled");
     running.stop().await;
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use keyrack_jobs::bee::{
-    Care, Failure, Hive, Status, Submission,
+    Failure, Hive, Status, Submission, WorkerTimeouts,
     keys::Jid,
     worker::{Watch, Worker},
 };
@@ -121,7 +121,7 @@ async fn a_job_that_failed_because_its_worker_was_lost_is_an_error() {
     // The locks are over at once.
     let claimed = hive.claim(&queue(), &worker, 2, Duration::ZERO).await.expect("claimed");
     assert_eq!(claimed.jobs.len(), 2);
-    Watch::new(&hive, queue(), Care::KEYRACK).sweep().await.expect("swept");
+    Watch::new(&hive, queue(), WorkerTimeouts::KEYRACK).sweep().await.expect("swept");
     assert_eq!(hive.job(&last).await.expect("the job").status(), Status::Failed);
     let lines = log.attempts(&last);
     assert_eq!(lines.len(), 1, "{lines:?}");

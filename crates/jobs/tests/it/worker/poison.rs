@@ -1,7 +1,7 @@
 //! A job that kills the process of its worker, again and again, and those that happen to be there.
 
 use keyrack_jobs::bee::{
-    Care, Hive, Status, Submission,
+    Hive, Status, Submission, WorkerTimeouts,
     keys::{Jid, WorkerId},
     worker::{Settings, Worker},
 };
@@ -44,7 +44,7 @@ async fn bury_all(hive: &Hive) {
     let workers = hive.stats(&queue()).await.expect("stats").workers;
     let gone: Vec<WorkerId> =
         workers.iter().map(|worker| worker.worker.parse().expect("an id")).collect();
-    hive.sweep(&queue(), &Care::default(), "", &gone).await.expect("swept");
+    hive.sweep(&queue(), &WorkerTimeouts::default(), "", &gone).await.expect("swept");
 }
 
 async fn has_ended(hive: &Hive, jid: &Jid) -> bool {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use keyrack_jobs::bee::{
-    Care, Hive, Status, WorkerInfo,
+    Hive, Status, WorkerInfo, WorkerTimeouts,
     keys::{self, WorkerId},
     worker::{Settings, Stop, Watch, Worker},
 };
@@ -12,7 +12,8 @@ use tokio::sync::Semaphore;
 
 use super::bench::{Running, hive, queue, settings, submit, wait_for_status};
 
-const CARE: Care = Care { heartbeat: Duration::from_millis(20), ..Care::KEYRACK };
+const TIMEOUTS: WorkerTimeouts =
+    WorkerTimeouts { heartbeat: Duration::from_millis(20), ..WorkerTimeouts::KEYRACK };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_was_lost_and_claimed_again_is_only_stopped_where_it_was_lost() {
@@ -21,7 +22,7 @@ async fn a_job_that_was_lost_and_claimed_again_is_only_stopped_where_it_was_lost
     let may_end = [(); 2].map(|()| Arc::new(Semaphore::new(0)));
     let gates = may_end.clone();
     let patient = Settings { stop_grace: Duration::from_secs(60), ..settings(4) };
-    let worker = Worker::new(&hive).care(CARE).on(queue(), patient, move |context| {
+    let worker = Worker::new(&hive).timeouts(TIMEOUTS).on(queue(), patient, move |context| {
         let gate = Arc::clone(&gates[context.job().attempts() as usize - 1]);
         async move {
             gate.acquire().await.expect("an open gate").forget();
@@ -32,7 +33,7 @@ async fn a_job_that_was_lost_and_claimed_again_is_only_stopped_where_it_was_lost
     let jid = submit(&hive, 1).await;
     let job = wait_for_status(&hive, &jid, Status::Running).await;
     let worker = WorkerId::new(job.worker()).expect("a worker");
-    let swept = hive.sweep(&queue(), &CARE, "", std::slice::from_ref(&worker)).await;
+    let swept = hive.sweep(&queue(), &TIMEOUTS, "", std::slice::from_ref(&worker)).await;
     assert_eq!(swept.expect("swept").taken_away, 1);
     wait_until_async("the second attempt", async || {
         hive.job(&jid).await.is_ok_and(|job| job.attempts() == 2)
@@ -40,7 +41,7 @@ async fn a_job_that_was_lost_and_claimed_again_is_only_stopped_where_it_was_lost
     .await;
 
     may_end[0].add_permits(1);
-    let soon = hive.now_ms() + 10 * CARE.heartbeat.as_millis() as u64;
+    let soon = hive.now_ms() + 10 * TIMEOUTS.heartbeat.as_millis() as u64;
     wait_until_async("some heartbeats", async || last_heartbeat(&hive, &worker).await > soon).await;
     let job = hive.job(&jid).await.expect("the job");
     assert_eq!(
@@ -72,21 +73,24 @@ async fn busy_worker(hive: &Hive) -> WorkerId {
     let info = WorkerInfo {
         started_at: hive.now_ms(),
         concurrency: 1,
-        lock_ms: Care::KEYRACK.lock.as_millis() as u64,
+        lock_ms: WorkerTimeouts::KEYRACK.lock.as_millis() as u64,
         listens: true,
         isolates: true,
         stop_ms: None,
         version: None,
     };
     submit(hive, 1).await;
-    let claimed = hive.claim(&queue(), &worker, 1, Care::KEYRACK.lock).await.expect("claimed");
+    let claimed =
+        hive.claim(&queue(), &worker, 1, WorkerTimeouts::KEYRACK.lock).await.expect("claimed");
     assert_eq!(claimed.jobs.len(), 1);
-    hive.heartbeat(&queue(), &worker, Care::KEYRACK.lock, Some(&info)).await.expect("alive");
+    hive.heartbeat(&queue(), &worker, WorkerTimeouts::KEYRACK.lock, Some(&info))
+        .await
+        .expect("alive");
     worker
 }
 
 async fn jobs_of(hive: &Hive, worker: &WorkerId) -> usize {
-    let lock = Care::KEYRACK.lock;
+    let lock = WorkerTimeouts::KEYRACK.lock;
     hive.heartbeat(&queue(), worker, lock, None).await.expect("a heartbeat").len()
 }
 
@@ -95,7 +99,7 @@ async fn a_worker_that_was_away_twice_for_a_moment_keeps_its_jobs_and_one_that_i
 {
     let hive = hive("embedded:memory").await;
     let worker = busy_worker(&hive).await;
-    let mut watch = Watch::new(&hive, queue(), Care::KEYRACK);
+    let mut watch = Watch::new(&hive, queue(), WorkerTimeouts::KEYRACK);
     watch.sweep().await.expect("it is away");
     let channels = [keys::worker_events(&worker, &queue().group())];
     let listening = hive.store().subscribe(&channels).await.expect("a subscription");

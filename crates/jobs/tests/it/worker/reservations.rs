@@ -179,7 +179,7 @@ async fn a_job_that_was_taken_in_a_reservation_is_stopped_when_it_is_cancelled()
         let mut feed = Feed::new(&hive);
         let (jid, _) = feed.until(told.recv()).await;
         wait_for_status(&hive, &jid, Status::Running).await;
-        hive.cancel(&jid).await.expect("cancelled");
+        hive.cancel(&jid).await.expect("canceled");
         let stopped = told.recv().await;
         assert_eq!(stopped, Some((jid.clone(), Some(Stop::Canceled))));
         feed.check_all_completed(Some(&jid)).await;

@@ -1,9 +1,9 @@
-//! Workers that stop, crash or fall silent, and jobs that are cancelled under them.
+//! Workers that stop, crash or fall silent, and jobs that are canceled under them.
 
 use std::{sync::Arc, time::Duration};
 
 use keyrack_jobs::bee::{
-    Care, Failure, Hive, Status, Verdict, keys,
+    Failure, Hive, Status, Verdict, WorkerTimeouts, keys,
     worker::{Stop, Worker},
 };
 use keyrack_store::Store;
@@ -31,7 +31,7 @@ fn obedient(hive: &Hive) -> (Worker, mpsc::UnboundedReceiver<Option<Stop>>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_job_stops_its_handler_on_another_hive() {
+async fn a_canceled_job_stops_its_handler_on_another_hive() {
     on_every_store(async |store| {
         let ours = Hive::open(store.clone()).await.expect("a hive");
         let theirs = Hive::open(store).await.expect("a hive");
@@ -39,7 +39,7 @@ async fn a_cancelled_job_stops_its_handler_on_another_hive() {
         let running = Running::start(worker);
         let jid = submit(&ours, 1).await;
         assert_eq!(told.recv().await, Some(None), "the handler began");
-        ours.cancel(&jid).await.expect("cancelled");
+        ours.cancel(&jid).await.expect("canceled");
         assert_eq!(told.recv().await, Some(Some(Stop::Canceled)));
         running.stop().await;
         let job = ours.job(&jid).await.expect("the job");
@@ -104,7 +104,7 @@ async fn the_jobs_of_a_worker_whose_connection_closed_go_to_another() {
     let began = std::time::Instant::now();
     let job = wait_for_status(&ours, &jid, Status::Completed).await;
     // Long before its lock would have expired.
-    assert!(began.elapsed() < Care::KEYRACK.lock, "{:?}", began.elapsed());
+    assert!(began.elapsed() < WorkerTimeouts::KEYRACK.lock, "{:?}", began.elapsed());
     assert_eq!((job.deaths(), count(&job, "expiredLock"), count(&job, "completed")), (1, 1, 1));
     // Back again, the first worker learns that the job is not its own any more.
     proxy.refuse(false).await;
@@ -122,7 +122,8 @@ async fn the_jobs_of_a_worker_that_fell_silent_go_to_another_within_fifteen_seco
     // Its connection stays open, so only its missing heartbeats tell.
     let silent = ours.new_worker(&queue()).expect("a worker");
     let jid = submit(&ours, 1).await;
-    let claimed = ours.claim(&queue(), &silent, 1, Care::KEYRACK.lock).await.expect("claimed");
+    let claimed =
+        ours.claim(&queue(), &silent, 1, WorkerTimeouts::KEYRACK.lock).await.expect("claimed");
     assert_eq!(claimed.jobs.len(), 1);
     let calls = Calls::default();
     let running = Running::start(Worker::new(&ours).on(queue(), settings(1), calls.handler()));
@@ -159,7 +160,7 @@ async fn a_worker_with_nodes_timings_hears_what_node_cancels() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
         let (worker, mut told) = obedient(&hive);
-        let running = Running::start(worker.care(Care::BEE));
+        let running = Running::start(worker.timeouts(WorkerTimeouts::BEE));
         let jid = submit(&hive, 1).await;
         assert_eq!(told.recv().await, Some(None), "the handler began");
         let job = hive.job(&jid).await.expect("the job");

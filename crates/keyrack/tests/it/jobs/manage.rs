@@ -62,7 +62,7 @@ fn failed_jobs_run_again_and_others_do_not() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), "1 job queued again\n"));
     let run = world.run(&format!("jobs retry {done}"));
     assert_eq!(run.code, Some(4), "{run:?}");
-    assert!(run.failure().0.contains("is completed; only a failed, cancelled or expired job"));
+    assert!(run.failure().0.contains("is completed; only a failed, canceled or expired job"));
     assert_eq!(world.run("jobs retry --queue q --yes").stderr, "2 jobs queued again\n");
     assert_eq!(world.json("jobs stats q")[0]["queued"], 3);
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use keyrack_jobs::bee::{
-    Failure, Filter, HistoryEntry, Hive, PAGE_MAX, Place, Submission,
+    Failure, Filter, HistoryEntry, Hive, JobState, PAGE_MAX, Submission,
     times::{Record, Resolution, TimesQuery},
     worker::{Context, Settings, Worker},
 };
@@ -89,7 +89,7 @@ async fn assert_counts_survive(url: &str, mut restart: impl FnMut()) {
 
 fn has_nothing_to_do(stats: &keyrack_jobs::bee::Stats) -> bool {
     let unfinished =
-        Place::ALL.iter().filter(|place| !matches!(place, Place::Ended | Place::Failed));
+        JobState::ALL.iter().filter(|place| !matches!(place, JobState::Ended | JobState::Failed));
     unfinished.map(|place| stats.jobs_in(*place)).sum::<u64>() == 0
 }
 
@@ -132,7 +132,7 @@ async fn assert_counts(hive: &Hive) -> Record {
 }
 
 async fn histories(hive: &Hive) -> Vec<Vec<HistoryEntry>> {
-    let filter = Filter::at(Place::Ended);
+    let filter = Filter::at(JobState::Ended);
     let (mut histories, mut cursor) = (Vec::new(), None);
     loop {
         let page = hive.list(&queue(), &filter, cursor.as_deref(), PAGE_MAX).await.expect("a page");

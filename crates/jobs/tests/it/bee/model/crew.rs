@@ -66,7 +66,7 @@ impl World {
         let worker = self.workers[at].clone();
         let claimed = self
             .hive
-            .claim(&queue_name(worker.queue), &worker.id, max, self.care.lock)
+            .claim(&queue_name(worker.queue), &worker.id, max, self.timeouts.lock)
             .await
             .map_err(failed)?;
         let call = SettleCall { max, ..SettleCall::default() };
@@ -87,13 +87,13 @@ impl World {
         }
         let limited = self.check_taken(queue, call, &claimed, &got.reserved)?;
         if let Some(reservation) = reservation.filter(|_| !got.reserved.is_empty()) {
-            self.facts.reserve(queue, &reservation, &got.reserved, &self.care)?;
+            self.facts.reserve(queue, &reservation, &got.reserved, &self.timeouts)?;
             self.check_limited(limited)?;
             return self.open(at, call, got.reserved).await;
         }
         let locked_until = self.facts.now + self.lock_ms();
         for job in &got.claimed.jobs {
-            self.facts.start(job.jid(), id.as_str(), &self.care)?;
+            self.facts.start(job.jid(), id.as_str(), &self.timeouts)?;
             same("the attempt", &self.facts.job(job.jid()).attempts, &job.attempts())?;
             same(
                 "the claimed job",
@@ -197,10 +197,10 @@ impl World {
         };
         let kept = self
             .hive
-            .heartbeat(&queue_name(queue), &id, self.care.lock, Some(&info))
+            .heartbeat(&queue_name(queue), &id, self.timeouts.lock, Some(&info))
             .await
             .map_err(failed)?;
-        let expected = self.facts.heartbeat(queue, id.as_str(), &self.care);
+        let expected = self.facts.heartbeat(queue, id.as_str(), &self.timeouts);
         same(&format!("what {id} has"), &expected, &kept.into_iter().collect())?;
         self.forget(at, |claim| !expected.contains(&claim.jid));
         let locked_until = self.facts.now + self.lock_ms();

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyrack_jobs::bee::{Care, Verdict};
+use keyrack_jobs::bee::{Verdict, WorkerTimeouts};
 
 use super::{
     limits::Limits,
@@ -191,8 +191,13 @@ impl Facts {
     }
 
     /// A worker has claimed a job. Says so if it could not have.
-    pub(super) fn start(&mut self, jid: &str, worker: &str, care: &Care) -> Result<(), String> {
-        let (now, lock) = (self.now, care.lock.as_millis() as u64);
+    pub(super) fn start(
+        &mut self,
+        jid: &str,
+        worker: &str,
+        timeouts: &WorkerTimeouts,
+    ) -> Result<(), String> {
+        let (now, lock) = (self.now, timeouts.lock.as_millis() as u64);
         let job =
             self.jobs.get_mut(jid).ok_or_else(|| format!("{jid} is gone, but was claimed"))?;
         if job.place != Place::Ready {
@@ -453,9 +458,9 @@ impl Facts {
         &mut self,
         queue: usize,
         worker: &str,
-        care: &Care,
+        timeouts: &WorkerTimeouts,
     ) -> BTreeSet<String> {
-        let (now, lock) = (self.now, care.lock.as_millis() as u64);
+        let (now, lock) = (self.now, timeouts.lock.as_millis() as u64);
         self.limits[queue].beat(worker, now);
         let mut kept = BTreeSet::new();
         for (jid, job) in &mut self.jobs {
@@ -471,19 +476,24 @@ impl Facts {
     }
 
     /// Cleans up a queue. Returns how many results expired and how many jobs lost their worker.
-    pub(super) fn sweep(&mut self, queue: usize, care: &Care, gone: &[String]) -> (u64, u64) {
-        let expired = self.expire(queue, care.finished_max);
+    pub(super) fn sweep(
+        &mut self,
+        queue: usize,
+        timeouts: &WorkerTimeouts,
+        gone: &[String],
+    ) -> (u64, u64) {
+        let expired = self.expire(queue, timeouts.finished_max);
         let mut taken = 0;
         let running: Vec<String> = self.running(queue).map(|(jid, _)| jid.clone()).collect();
         for jid in &running {
-            taken += u64::from(self.miss_lock(jid, care));
+            taken += u64::from(self.miss_lock(jid, timeouts));
         }
-        taken += self.take_reservations(queue, care, gone);
+        taken += self.take_reservations(queue, timeouts, gone);
         for jid in &running {
             if let Place::Running { worker, .. } = &self.jobs[jid].place
                 && gone.contains(worker)
             {
-                self.take_away(jid, care);
+                self.take_away(jid, timeouts);
                 taken += 1;
             }
         }
@@ -534,8 +544,8 @@ impl Facts {
     }
 
     /// Whether a job is taken from its worker because its lock has expired once too often.
-    fn miss_lock(&mut self, jid: &str, care: &Care) -> bool {
-        let (now, lock) = (self.now, care.lock.as_millis() as u64);
+    fn miss_lock(&mut self, jid: &str, timeouts: &WorkerTimeouts) -> bool {
+        let (now, lock) = (self.now, timeouts.lock.as_millis() as u64);
         let Place::Running { worker, locked_until } = &mut self.job(jid).place else {
             return false;
         };
@@ -543,26 +553,26 @@ impl Facts {
             return false;
         }
         let worker = worker.clone();
-        if care.waits_max > 0 {
+        if timeouts.waits_max > 0 {
             let waits = self.lock_waits.entry((worker, jid.into())).or_default();
             *waits = (waits.0 + 1, now + LOCK_WAITS_MS);
-            if waits.0 <= u64::from(care.waits_max) {
+            if waits.0 <= u64::from(timeouts.waits_max) {
                 if let Place::Running { locked_until, .. } = &mut self.job(jid).place {
                     *locked_until = now + lock;
                 }
                 return false;
             }
         }
-        self.take_away(jid, care);
+        self.take_away(jid, timeouts);
         true
     }
 
-    pub(super) fn take_away(&mut self, jid: &str, care: &Care) {
+    pub(super) fn take_away(&mut self, jid: &str, timeouts: &WorkerTimeouts) {
         let limit = self.retry_limit(jid);
         self.start_by.remove(jid);
         let job = self.job(jid);
         job.deaths += 1;
-        let is_poison = care.deaths_max > 0 && job.deaths >= u64::from(care.deaths_max);
+        let is_poison = timeouts.deaths_max > 0 && job.deaths >= u64::from(timeouts.deaths_max);
         if is_poison || job.retries >= limit {
             self.fail(jid);
         } else {

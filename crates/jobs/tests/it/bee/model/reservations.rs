@@ -213,7 +213,7 @@ impl World {
         let request = SettleAndClaim {
             outcomes: &call.outcomes(),
             max: call.max,
-            lock: self.care.lock,
+            lock: self.timeouts.lock,
             reserve: call.reserve,
             closes: call.closing(),
             alone_after: None,
@@ -222,7 +222,7 @@ impl World {
         let answer = answer.map_err(failed)?;
         let in_reservation = match &call.closes {
             Some((reservation, _)) => {
-                self.facts.close(&(worker.to_string(), *reservation), &self.care)
+                self.facts.close(&(worker.to_string(), *reservation), &self.timeouts)
             }
             None => Default::default(),
         };

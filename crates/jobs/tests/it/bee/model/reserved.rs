@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyrack_jobs::bee::Care;
+use keyrack_jobs::bee::WorkerTimeouts;
 
 use super::facts::{Facts, Place};
 
@@ -27,7 +27,7 @@ impl Facts {
         queue: usize,
         reservation: &ReservationId,
         jids: &[String],
-        care: &Care,
+        timeouts: &WorkerTimeouts,
     ) -> Result<(), String> {
         for jid in jids {
             let job = self.jobs.get_mut(jid);
@@ -37,7 +37,7 @@ impl Facts {
             }
             job.place = Place::Reserved { reservation: reservation.clone() };
         }
-        let locked_until = self.now + care.lock.as_millis() as u64;
+        let locked_until = self.now + timeouts.lock.as_millis() as u64;
         let reserved = Reserved { queue, locked_until, jids: jids.to_vec(), is_touched: false };
         match self.reservations.insert(reservation.clone(), reserved) {
             None => Ok(()),
@@ -46,8 +46,12 @@ impl Facts {
     }
 
     /// A worker tells of its reservation: what is in it runs, for a moment at least. Returns these jobs.
-    pub(super) fn close(&mut self, reservation: &ReservationId, care: &Care) -> BTreeSet<String> {
-        let locked_until = self.now + care.lock.as_millis() as u64;
+    pub(super) fn close(
+        &mut self,
+        reservation: &ReservationId,
+        timeouts: &WorkerTimeouts,
+    ) -> BTreeSet<String> {
+        let locked_until = self.now + timeouts.lock.as_millis() as u64;
         let jids = self
             .reservations
             .remove(reservation)
@@ -110,7 +114,12 @@ impl Facts {
     }
 
     /// Takes the reservations of workers that are gone, and those not told of in time. Returns how many jobs were in them.
-    pub(super) fn take_reservations(&mut self, queue: usize, care: &Care, gone: &[String]) -> u64 {
+    pub(super) fn take_reservations(
+        &mut self,
+        queue: usize,
+        timeouts: &WorkerTimeouts,
+        gone: &[String],
+    ) -> u64 {
         let is_lost = |((worker, _), reservation): &(&ReservationId, &Reserved)| {
             reservation.queue == queue
                 && (gone.contains(worker) || reservation.locked_until <= self.now)
@@ -124,7 +133,7 @@ impl Facts {
         let mut taken = 0;
         for reservation in &lost {
             for jid in self.dissolve(reservation) {
-                self.take_away(&jid, care);
+                self.take_away(&jid, timeouts);
                 taken += 1;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A step names a job or a worker by a number that is taken modulo what there is when the step is made.
 
-use keyrack_jobs::bee::{Backoff, BackoffKind, Care};
+use keyrack_jobs::bee::{Backoff, BackoffKind, WorkerTimeouts};
 
 use super::{changes::Different, random::Random, unique::Rule};
 
@@ -15,7 +15,7 @@ pub(super) const TAGS: [&str; 3] = ["red", "green", "blue"];
 /// A whole run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    pub(super) care: Care,
+    pub(super) timeouts: WorkerTimeouts,
     /// Whether workers look for duplicates before they begin with what they claimed.
     pub(super) finds_duplicates: bool,
     /// Whether somebody listens to the queues: what nobody can hear is not even made.
@@ -198,14 +198,14 @@ pub(super) enum Setting {
 impl Plan {
     pub(super) fn new(seed: u64, n_steps: usize) -> Plan {
         let mut random = Random::new(seed);
-        let short = Care {
+        let short = WorkerTimeouts {
             lock: std::time::Duration::from_secs(5),
             waits_max: 1,
             deaths_max: 2,
             finished_max: 4,
-            ..Care::KEYRACK
+            ..WorkerTimeouts::KEYRACK
         };
-        let care = random.pick(&[Care::KEYRACK, Care::BEE, short]);
+        let timeouts = random.pick(&[WorkerTimeouts::KEYRACK, WorkerTimeouts::BEE, short]);
         let finds_duplicates = random.once_in(2);
         let listens = random.once_in(2);
         let crowd = random.pick(&[
@@ -218,7 +218,7 @@ impl Plan {
             Crowd::Plain,
         ]);
         let steps = (0..n_steps).map(|_| step(&mut random, crowd)).collect();
-        Plan { care, finds_duplicates, listens, steps }
+        Plan { timeouts, finds_duplicates, listens, steps }
     }
 }
 

@@ -6,7 +6,7 @@ use keyrack_engine::SimulatedHost;
 use keyrack_jobs::{
     Error,
     bee::{
-        Care, Hive, Submission, SubmitOutcome, Verdict,
+        Hive, Submission, SubmitOutcome, Verdict, WorkerTimeouts,
         keys::{Jid, LimitName, QueueName, Tag, Tenant, WorkerId},
     },
 };
@@ -29,7 +29,7 @@ const WORKERS_PER_QUEUE: usize = 2;
 pub(super) struct World {
     pub(super) hive: Hive,
     clock: SimulatedHost,
-    pub(super) care: Care,
+    pub(super) timeouts: WorkerTimeouts,
     pub(super) finds_duplicates: bool,
     listener: Option<Listener>,
     pub(super) facts: Facts,
@@ -67,7 +67,7 @@ impl World {
             hive,
             listener,
             clock,
-            care: plan.care,
+            timeouts: plan.timeouts,
             finds_duplicates: plan.finds_duplicates,
             facts: Facts { now: START_MS, ..Facts::default() },
             seen: Seen::default(),
@@ -157,7 +157,7 @@ impl World {
     }
 
     pub(super) fn lock_ms(&self) -> u64 {
-        self.care.lock.as_millis() as u64
+        self.timeouts.lock.as_millis() as u64
     }
 
     async fn submit(&mut self, requests: &[Request]) -> Checks {
@@ -230,7 +230,7 @@ impl World {
         if !self.facts.jobs.contains_key(&jid) {
             return match canceled {
                 Err(Error::NoSuchJob { .. }) => Ok(()),
-                other => Err(format!("a job that is gone was cancelled: {other:?}")),
+                other => Err(format!("a job that is gone was canceled: {other:?}")),
             };
         }
         if self.facts.jobs[&jid].place == Place::Completed {
@@ -241,8 +241,8 @@ impl World {
         }
         let canceled = canceled.map_err(failed)?;
         let expected: BTreeSet<String> = self.facts.cancel(&jid).into_iter().collect();
-        same("what was cancelled", &expected, &canceled.iter().cloned().collect())?;
-        same("what was cancelled last", &Some(&jid), &canceled.last())?;
+        same("what was canceled", &expected, &canceled.iter().cloned().collect())?;
+        same("what was canceled last", &Some(&jid), &canceled.last())?;
         // The workers are told, so they stop.
         for at in 0..self.workers.len() {
             self.forget(at, |claim| expected.contains(&claim.jid));
@@ -293,11 +293,11 @@ impl World {
         let gone = self.dead.iter().filter(|dead| names_the_dead && dead.queue == queue);
         let gone: Vec<WorkerId> = gone.map(|dead| dead.id.clone()).collect();
         let swept =
-            self.hive.sweep(&queue_name(queue), &self.care, "", &gone).await.map_err(failed)?;
+            self.hive.sweep(&queue_name(queue), &self.timeouts, "", &gone).await.map_err(failed)?;
         let gone: Vec<String> = gone.iter().map(ToString::to_string).collect();
         let before: BTreeSet<String> =
             self.facts.running(queue).map(|(jid, _)| jid.clone()).collect();
-        let expected = self.facts.sweep(queue, &self.care, &gone);
+        let expected = self.facts.sweep(queue, &self.timeouts, &gone);
         same("what the sweep did", &expected, &(swept.expired, swept.taken_away))?;
         // The workers of those that ran for too long are told.
         let after: BTreeSet<String> =

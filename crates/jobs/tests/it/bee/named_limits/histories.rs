@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use keyrack_jobs::bee::{
-    Care, End, Failure, Hive, Job, Limits, NamedLimit, Outcome, Rate, Submission, Verdict,
+    End, Failure, Hive, Job, Limits, NamedLimit, Outcome, Rate, Submission, Verdict,
+    WorkerTimeouts,
     keys::{self, Jid, QueueName, Tenant, WorkerId},
 };
 use keyrack_testkit::simulated_store;
@@ -121,7 +122,7 @@ impl History {
         let at = self.random.below(self.workers.len());
         let max = 1 + self.random.below(4);
         let worker = self.workers[at].0.clone();
-        let lock = Care::KEYRACK.lock;
+        let lock = WorkerTimeouts::KEYRACK.lock;
         let claimed = self.hive.claim(&self.queue, &worker, max, lock).await.expect("claimed");
         self.note(at, claimed.jobs);
     }
@@ -154,7 +155,7 @@ impl History {
         let worker = self.workers[at].0.clone();
         let max = self.random.below(3);
         let outcome = [Outcome::of(&job, end)];
-        let lock = Care::KEYRACK.lock;
+        let lock = WorkerTimeouts::KEYRACK.lock;
         let settled = self.hive.settle(&self.queue, &worker, &outcome, max, lock).await;
         let settled = settled.expect("settled");
         if is_over && settled.verdicts == [Verdict::Ok] {
@@ -181,18 +182,18 @@ impl History {
         if self.random.once_in(2) {
             self.hive.leave(&self.queue, &worker).await.expect("left");
         } else {
-            let care = Care { deaths_max: 0, ..Care::KEYRACK };
-            self.hive.sweep(&self.queue, &care, "", &[worker]).await.expect("swept");
+            let timeouts = WorkerTimeouts { deaths_max: 0, ..WorkerTimeouts::KEYRACK };
+            self.hive.sweep(&self.queue, &timeouts, "", &[worker]).await.expect("swept");
         }
         self.workers[at] = (self.new_worker(), Vec::new());
     }
 
     async fn sweep(&mut self) {
         for (worker, _) in &self.workers {
-            let lock = Care::KEYRACK.lock;
+            let lock = WorkerTimeouts::KEYRACK.lock;
             self.hive.heartbeat(&self.queue, worker, lock, None).await.expect("alive");
         }
-        self.hive.sweep(&self.queue, &Care::KEYRACK, "", &[]).await.expect("swept");
+        self.hive.sweep(&self.queue, &WorkerTimeouts::KEYRACK, "", &[]).await.expect("swept");
     }
 
     /// Other limits count what starts from now on, so everything that runs is given back first.
@@ -250,7 +251,7 @@ impl History {
                 let completed = || End::Completed { result: "1".into(), ttl_ms: None };
                 let outcomes: Vec<_> =
                     jobs.iter().map(|job| Outcome::of(job, completed())).collect();
-                let lock = Care::KEYRACK.lock;
+                let lock = WorkerTimeouts::KEYRACK.lock;
                 let settled = self.hive.settle(&self.queue, &worker, &outcomes, 10, lock).await;
                 let settled = settled.expect("settled");
                 for (job, verdict) in jobs.iter().zip(&settled.verdicts) {

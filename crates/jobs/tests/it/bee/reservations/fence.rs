@@ -8,7 +8,7 @@ use keyrack_keys::Layout;
 
 use super::{
     super::{
-        fixture::{CARE, Fixture, LOCK_MS, completed, everywhere, jid},
+        fixture::{Fixture, LOCK_MS, TIMEOUTS, completed, everywhere, jid},
         sweep::isolates,
     },
     ask, check_declarations, close, complete_all, ids, open_reservations, put_many, quick, read,
@@ -105,7 +105,7 @@ async fn a_worker_known_to_be_gone_loses_them_at_once(fixture: &Fixture) {
     let others = take(&other, 1, 1).await;
     let claimed = fixture.claim(1).await;
     assert_eq!(ids(&claimed), ["d4"]);
-    let swept = fixture.sweep_with(&CARE, std::slice::from_ref(&fixture.worker)).await;
+    let swept = fixture.sweep_with(&TIMEOUTS, std::slice::from_ref(&fixture.worker)).await;
     assert_eq!(swept.taken_away, 3, "two reservations and a claim");
     assert_eq!(fixture.in_queue(keys::queue).await, ["a4", "b4", "d4"]);
     assert_eq!(
@@ -119,7 +119,7 @@ async fn a_worker_known_to_be_gone_loses_them_at_once(fixture: &Fixture) {
 
 async fn a_job_that_loses_too_many_workers_fails(fixture: &Fixture) {
     let jid = fixture.submit(fixture.job().retries(100)).await;
-    for reservation in 1..=u64::from(CARE.deaths_max) {
+    for reservation in 1..=u64::from(TIMEOUTS.deaths_max) {
         assert_eq!(take(fixture, reservation, 1).await[0].attempts(), reservation);
         fixture.clock.advance_ms(LOCK_MS);
         assert_eq!(fixture.sweep().await.taken_away, 1);
@@ -145,7 +145,7 @@ async fn a_job_that_has_its_last_chance_never_fails_in_a_reservation(fixture: &F
             .await
             .expect("an answer");
         assert_eq!(alone, Verdict::Lost, "nobody knows that it runs");
-        fixture.sweep_with(&CARE, std::slice::from_ref(&fixture.worker)).await;
+        fixture.sweep_with(&TIMEOUTS, std::slice::from_ref(&fixture.worker)).await;
     }
     let stored = fixture.read(&jid).await;
     assert_eq!((stored.status(), stored.deaths(), stored.retries()), (Status::Queued, 2, 2));
@@ -281,7 +281,7 @@ async fn a_job_is_cancelled_in_a_reservation_as_anywhere() {
     everywhere(async |fixture| {
         the_worker_is_told_when_it_closes_the_reservation(&fixture.on("q1")).await;
         a_job_run_again_by_hand_is_not_the_reservations_any_more(&fixture.on("q2")).await;
-        children_are_cancelled_in_a_reservation_too(&fixture.on("q3")).await;
+        children_are_canceled_in_a_reservation_too(&fixture.on("q3")).await;
         a_reservation_without_jobs_closes_like_any_other(&fixture.on("q4")).await;
     })
     .await;
@@ -291,7 +291,7 @@ async fn the_worker_is_told_when_it_closes_the_reservation(fixture: &Fixture) {
     let jids = put_many(fixture, &["a1", "b1", "c1", "d1"]).await;
     let jobs = take(fixture, 1, 4).await;
     for jid in &jids[1..3] {
-        assert_eq!(fixture.hive.cancel(jid).await.expect("cancelled"), [jid.as_str()]);
+        assert_eq!(fixture.hive.cancel(jid).await.expect("canceled"), [jid.as_str()]);
         fixture.assert_expires_in(&keys::job(jid, &jid.group()), super::TTL_MS).await;
     }
     assert_eq!(open_reservations(fixture).await[&reservation_name(fixture, 1)], ["a1", "d1"]);
@@ -312,7 +312,7 @@ async fn the_worker_is_told_when_it_closes_the_reservation(fixture: &Fixture) {
 async fn a_job_run_again_by_hand_is_not_the_reservations_any_more(fixture: &Fixture) {
     let jids = put_many(fixture, &["again"]).await;
     let jobs = take(fixture, 1, 1).await;
-    fixture.hive.cancel(&jids[0]).await.expect("cancelled");
+    fixture.hive.cancel(&jids[0]).await.expect("canceled");
     fixture.hive.retry(&jids[0]).await.expect("again");
     assert_eq!(complete_all(fixture, 1, &jobs).await, [Verdict::Lost]);
     tell_in_vain(fixture, 1, &jobs, &jids).await;
@@ -324,14 +324,14 @@ async fn a_job_run_again_by_hand_is_not_the_reservations_any_more(fixture: &Fixt
     assert_eq!(fixture.claim(10).await, []);
 }
 
-async fn children_are_cancelled_in_a_reservation_too(fixture: &Fixture) {
+async fn children_are_canceled_in_a_reservation_too(fixture: &Fixture) {
     let parent = fixture.put("parent").await;
     let job = fixture.claim_one().await;
     let child = fixture.submit(fixture.job().id(jid("child")).parent(parent.clone())).await;
     let after = fixture.submit(fixture.job().id(jid("after")).after(child.clone())).await;
     let jobs = take(fixture, 1, 1).await;
     assert_eq!(ids(&jobs), ["child"]);
-    fixture.hive.cancel(&parent).await.expect("cancelled");
+    fixture.hive.cancel(&parent).await.expect("canceled");
     assert_eq!(fixture.status(&child).await, Status::Canceled);
     assert_eq!(fixture.status(&after).await, Status::Queued);
     assert_eq!(complete_all(fixture, 1, &jobs).await, [Verdict::Canceled]);
@@ -342,7 +342,7 @@ async fn children_are_cancelled_in_a_reservation_too(fixture: &Fixture) {
 async fn a_reservation_without_jobs_closes_like_any_other(fixture: &Fixture) {
     let jids = put_many(fixture, &["a4"]).await;
     let jobs = take(fixture, 1, 1).await;
-    fixture.hive.cancel(&jids[0]).await.expect("cancelled");
+    fixture.hive.cancel(&jids[0]).await.expect("canceled");
     assert_eq!(ask(fixture, 1, 10).await.reserved, Vec::<String>::new(), "what is left of it");
     check_declarations(fixture).await;
     assert_eq!(complete_all(fixture, 1, &jobs).await, [Verdict::Canceled]);
@@ -355,7 +355,7 @@ async fn a_job_run_again_by_hand_before_its_worker_has_read_it_runs_once() {
     everywhere(async |fixture| {
         let jids = put_many(&fixture, &["again"]).await;
         let reserved = ask(&fixture, 1, 1).await.reserved;
-        fixture.hive.cancel(&jids[0]).await.expect("cancelled");
+        fixture.hive.cancel(&jids[0]).await.expect("canceled");
         fixture.hive.retry(&jids[0]).await.expect("again");
         let jobs = read(&fixture, 1, &reserved).await;
         let verdicts = complete_all(&fixture, 1, &jobs).await;

@@ -7,7 +7,7 @@ use keyrack_jobs::bee::{
     keys::{Jid, Tenant},
 };
 
-use super::super::fixture::{CARE, Fixture};
+use super::super::fixture::{Fixture, TIMEOUTS};
 
 /// The same numbers for the same seed.
 struct Random(u64);
@@ -108,7 +108,7 @@ impl Load {
         let jobs: Vec<Job> = self.held.drain(..n).collect();
         let outcomes = self.outcomes(&jobs);
         let Fixture { hive, queue, worker, .. } = &self.fixture;
-        let settled = hive.settle(queue, worker, &outcomes, 0, CARE.lock).await;
+        let settled = hive.settle(queue, worker, &outcomes, 0, TIMEOUTS.lock).await;
         settled.expect("settled");
     }
 
@@ -119,7 +119,7 @@ impl Load {
         let Fixture { hive, queue, worker, clock, .. } = self.fixture.clone();
         let ask = SettleAndClaim {
             max: 1 + self.random.below(8) as usize,
-            lock: CARE.lock,
+            lock: TIMEOUTS.lock,
             reserve: Some(number),
             ..SettleAndClaim::default()
         };
@@ -144,7 +144,7 @@ impl Load {
         let closes = Some(ReservationEnd { reservation: number, begun: Vec::new() });
         let tell = SettleAndClaim {
             outcomes: &outcomes,
-            lock: CARE.lock,
+            lock: TIMEOUTS.lock,
             closes,
             ..SettleAndClaim::default()
         };

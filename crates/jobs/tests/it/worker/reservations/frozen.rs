@@ -10,7 +10,7 @@ use std::{
 };
 
 use keyrack_jobs::bee::{
-    Care, Failure, Hive, Status,
+    Failure, Hive, Status, WorkerTimeouts,
     keys::{Jid, WorkerId},
     worker::{Context, Stop, Worker},
 };
@@ -125,7 +125,7 @@ async fn a_job_that_is_cancelled_while_its_reservation_is_open_is_told_so() {
     let mut feed = Feed::new(&ours);
     let jid = jid_of(&frozen.freeze(&mut feed).await);
     check_is_taken(&ours, &jid).await;
-    ours.cancel(&jid).await.expect("cancelled");
+    ours.cancel(&jid).await.expect("canceled");
     assert_eq!(frozen.thaw().await, Some(Stop::Canceled));
     feed.check_all_completed(Some(&jid)).await;
     let job = ours.job(&jid).await.expect("the job");
@@ -144,7 +144,7 @@ async fn a_worker_that_comes_back_too_late_changes_nothing() {
     let jid = jid_of(&context);
     check_is_taken(&ours, &jid).await;
     let gone = WorkerId::new(context.job().worker()).expect("a worker");
-    ours.sweep(&queue(), &Care::default(), "", &[gone]).await.expect("swept");
+    ours.sweep(&queue(), &WorkerTimeouts::default(), "", &[gone]).await.expect("swept");
     assert_eq!(open_reservations(&ours).await, Vec::<String>::new());
     let calls = Calls::default();
     let running = Running::start(Worker::new(&ours).on(queue(), settings(4), calls.handler()));

@@ -8,7 +8,7 @@ use std::{collections::HashMap, future::Future, time::Duration};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-use super::{heal::Reconciling, hive::Hive, keys::QueueName, sweep::Care, worker::Watch};
+use super::{heal::Reconciling, hive::Hive, keys::QueueName, sweep::WorkerTimeouts, worker::Watch};
 use crate::Error;
 
 /// The time between two rounds.
@@ -34,9 +34,9 @@ const HEAL_EVERY: Duration = Duration::from_secs(3600);
 
 /// Sweeps all queues, and lets delayed jobs in when they are due.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct QueueSweeper {
     hive: Hive,
-    care: Care,
+    timeouts: WorkerTimeouts,
     watches: HashMap<QueueName, SweptQueue>,
     /// The queue after which the next round begins.
     last: Option<QueueName>,
@@ -49,15 +49,15 @@ struct SweptQueue {
     lists: Reconciling,
 }
 
-impl Keeper {
-    /// A keeper of all queues.
-    pub fn new(hive: &Hive, care: Care) -> Keeper {
-        Keeper { hive: hive.clone(), care, watches: HashMap::new(), last: None }
+impl QueueSweeper {
+    /// A queue_sweeper of all queues.
+    pub fn new(hive: &Hive, timeouts: WorkerTimeouts) -> QueueSweeper {
+        QueueSweeper { hive: hive.clone(), timeouts, watches: HashMap::new(), last: None }
     }
 
     /// Keeps the queues until `shutdown`. A store that cannot be reached is asked again.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
-        let walking = walk(self.hive.clone(), self.care);
+        let walking = walk(self.hive.clone(), self.timeouts);
         let mut rounds = interval(ROUND_EVERY);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let keeping = async {
@@ -89,7 +89,7 @@ impl Keeper {
         let mut watches = Vec::with_capacity(turn.len());
         for queue in turn {
             let fresh = || SweptQueue {
-                watch: Watch::new(&self.hive, queue.clone(), self.care),
+                watch: Watch::new(&self.hive, queue.clone(), self.timeouts),
                 lists: Reconciling::default(),
             };
             let kept = self.watches.remove(&queue).unwrap_or_else(fresh);
@@ -136,14 +136,14 @@ async fn keep(hive: &Hive, queue: &QueueName, kept: &mut SweptQueue) -> Result<(
 }
 
 /// Looks for queues that nobody has listed, and now and then for jobs that nothing names.
-async fn walk(hive: Hive, care: Care) {
+async fn walk(hive: Hive, timeouts: WorkerTimeouts) {
     let mut healed_at: Option<Instant> = None;
     loop {
         let began = Instant::now();
         let mut walked = hive.discover_queues().await;
         let took = began.elapsed();
         if walked.is_ok() && healed_at.is_none_or(|at| at.elapsed() >= HEAL_EVERY) {
-            walked = hive.heal_jobs(&care).await;
+            walked = hive.heal_jobs(&timeouts).await;
             healed_at = walked.is_ok().then(Instant::now).or(healed_at);
         }
         if let Err(error) = walked {

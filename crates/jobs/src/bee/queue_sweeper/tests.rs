@@ -10,7 +10,7 @@ use crate::bee::{
 #[tokio::test]
 async fn due_jobs_come_in_and_jobs_of_silent_workers_go_back_without_any_worker_of_ours() {
     let (hive, clock) = simulated_hive().await;
-    let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+    let mut queue_sweeper = QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK);
     let worker = hive.worker();
     let running = hive.put("a").await;
     hive.take(&worker, 1).await;
@@ -18,13 +18,13 @@ async fn due_jobs_come_in_and_jobs_of_silent_workers_go_back_without_any_worker_
     let delayed = hive.submit(delayed).await.expect("submitted");
     let status = async |jid| hive.job(jid).await.expect("the job").status();
 
-    keeper.round().await.expect("kept");
+    queue_sweeper.round().await.expect("kept");
     assert_eq!((status(&running).await, status(&delayed).await), (Status::Running, Status::New));
     clock.advance_ms(5_000);
-    keeper.round().await.expect("kept");
+    queue_sweeper.round().await.expect("kept");
     assert_eq!((status(&running).await, status(&delayed).await), (Status::Running, Status::Queued));
     clock.advance_ms(6_000);
-    keeper.round().await.expect("kept");
+    queue_sweeper.round().await.expect("kept");
     assert_eq!(status(&running).await, Status::Queued, "its lock was not renewed");
 }
 
@@ -38,7 +38,7 @@ async fn every_queue_is_kept_and_results_expire() {
         hive.end(&worker, &job, completed("1")).await;
         let other = QueueName::new("mail/send").expect("a queue");
         hive.submit(Submission::to(other)).await.expect("submitted");
-        Keeper::new(&hive, Care::KEYRACK).round().await.expect("kept");
+        QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK).round().await.expect("kept");
         assert!(hive.job(&jid).await.is_err(), "its result has expired");
         assert_eq!(hive.stats(&queue()).await.expect("stats").ended, 0);
     })
@@ -48,12 +48,12 @@ async fn every_queue_is_kept_and_results_expire() {
 #[tokio::test]
 async fn with_very_many_queues_all_have_their_turn() {
     let (hive, _clock) = simulated_hive().await;
-    let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+    let mut queue_sweeper = QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK);
     let name = |n: usize| QueueName::new(format!("q{n:04}")).expect("a queue");
     let queues: Vec<QueueName> = (0..450).map(name).collect();
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..3 {
-        let turn = keeper.turn(queues.clone());
+        let turn = queue_sweeper.turn(queues.clone());
         assert_eq!(turn.len(), QUEUES_PER_ROUND);
         seen.extend(turn);
     }
@@ -61,9 +61,9 @@ async fn with_very_many_queues_all_have_their_turn() {
 }
 
 #[tokio::test]
-async fn the_keeper_stops_when_told() {
+async fn the_sweeper_stops_when_told() {
     let (hive, _clock) = simulated_hive().await;
-    Keeper::new(&hive, Care::KEYRACK).run(std::future::ready(())).await;
+    QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK).run(std::future::ready(())).await;
 }
 
 /// Submits a delayed job as Node does, which keeps no list of queues.
@@ -97,7 +97,9 @@ async fn submit_as_node(hive: &Hive, queue: &QueueName, jid: &Jid) {
 async fn queues_that_only_node_fills_are_listed_and_their_due_jobs_promoted_within_seconds() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
-        let keeping = tokio::spawn(Keeper::new(&hive, Care::KEYRACK).run(std::future::pending()));
+        let keeping = tokio::spawn(
+            QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK).run(std::future::pending()),
+        );
         // The second queue is filled when the first walk is over.
         for name in ["first", "second"] {
             let queue = QueueName::new(name).expect("a queue");
@@ -127,10 +129,10 @@ async fn a_round_takes_out_what_does_not_belong() {
         }
         let stats = async || hive.stats(&queue()).await.expect("stats");
         assert_eq!((stats().await.waiting, stats().await.failed), (1, 1));
-        let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+        let mut queue_sweeper = QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK);
         // One list in each round.
         for _ in 0..5 {
-            keeper.round().await.expect("kept");
+            queue_sweeper.round().await.expect("kept");
         }
         let stats = stats().await;
         assert_eq!((stats.waiting, stats.failed, stats.queued), (0, 0, 1));
@@ -139,7 +141,7 @@ async fn a_round_takes_out_what_does_not_belong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_keeper_puts_back_jobs_that_nothing_names() {
+async fn the_sweeper_puts_back_jobs_that_nothing_names() {
     on_every_store(async |store| {
         let hive = Hive::open(store).await.expect("a hive");
         let jid = hive.put("a").await;
@@ -148,7 +150,9 @@ async fn the_keeper_puts_back_jobs_that_nothing_names() {
         let () = cmd.query_async(&mut hive.store().connection()).await.expect("gone");
         let worker = hive.worker();
         assert!(hive.take(&worker, 1).await.is_empty());
-        let keeping = tokio::spawn(Keeper::new(&hive, Care::KEYRACK).run(std::future::pending()));
+        let keeping = tokio::spawn(
+            QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK).run(std::future::pending()),
+        );
         keyrack_testkit::wait_until_async("the job to be put back", async || {
             hive.stats(&queue()).await.is_ok_and(|stats| stats.queued == 1)
         })
@@ -183,13 +187,14 @@ async fn no_lock_counts_as_expired_just_after_a_jump_of_the_clock() {
     let jid = hive.put("a").await;
     let worker = hive.worker();
     hive.claim(&queue(), &worker, 1, Duration::ZERO).await.expect("claimed");
-    let mut keeper = Keeper::new(&hive, Care::KEYRACK);
+    let mut queue_sweeper = QueueSweeper::new(&hive, WorkerTimeouts::KEYRACK);
     let now = std::time::Instant::now();
-    for (jumped_at, status) in
-        [(Some(now), Status::Running), (now.checked_sub(Care::KEYRACK.lock), Status::Queued)]
-    {
+    for (jumped_at, status) in [
+        (Some(now), Status::Running),
+        (now.checked_sub(WorkerTimeouts::KEYRACK.lock), Status::Queued),
+    ] {
         *clock.0.lock() = jumped_at;
-        keeper.round().await.expect("kept");
+        queue_sweeper.round().await.expect("kept");
         assert_eq!(hive.job(&jid).await.expect("the job").status(), status);
     }
 }
