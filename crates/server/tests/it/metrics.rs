@@ -90,9 +90,10 @@ async fn scrape_messages(site: &Site) -> Vec<Json> {
         let bytes = input.read_raw_bytes(length).expect("a message");
         let message = descriptor.parse_from_bytes(&bytes).expect("the message");
         assert_known(&*message);
-        let mut options = protobuf_json_mapping::PrintOptions::default();
-        options.always_output_default_values = true;
-        options.enum_values_int = false;
+        let options = protobuf_json_mapping::PrintOptions {
+            always_output_default_values: true,
+            ..protobuf_json_mapping::PrintOptions::default()
+        };
         let json = protobuf_json_mapping::print_to_string_with_options(&*message, &options);
         families.push(serde_json::from_str(&json.expect("JSON")).expect("JSON"));
     }

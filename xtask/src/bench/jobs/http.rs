@@ -1,10 +1,12 @@
 //! Workers that speak HTTP: the server claims and settles for them, many jobs in a request or one.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::super::compare::median;
@@ -31,6 +33,9 @@ pub(super) const MANNERS: [Manner; 2] = [
 ];
 /// How many times the rate of the program before remembered what it had handed out.
 const TIMES_BEFORE: f64 = 4.0;
+/// How often a server is asked whether it is ready, and the time in between.
+const READY_POLLS: u32 = 1_000;
+const READY_POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Jobs of one submission.
 const SUBMITTED_AT_ONCE: u32 = 1_000;
 
@@ -85,6 +90,7 @@ fn rate(program: &Path, manner: Manner, jobs: u32) -> Result<f64> {
         command.args(["serve", "--quiet", "--store", &store]);
         command.args(["--http", &format!("127.0.0.1:{port}")]);
     })?;
+    wait_until_ready(server.port())?;
     submit(server.port(), jobs)?;
     Ok(f64::from(jobs) / work_off(server.port(), manner, jobs)?)
 }
@@ -102,6 +108,22 @@ pub(super) fn work_off(port: u16, manner: Manner, jobs: u32) -> Result<f64> {
     let (done, seconds) = (done?.iter().sum::<u32>(), started.elapsed().as_secs_f64());
     ensure!(done == jobs, "{done} of {jobs} jobs were done");
     Ok(seconds)
+}
+
+/// Waits until a server that listens has opened its store.
+pub(super) fn wait_until_ready(port: u16) -> Result<()> {
+    const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    for _ in 0..READY_POLLS {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        stream.write_all(REQUEST)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        if answer.starts_with("HTTP/1.1 200 ") {
+            return Ok(());
+        }
+        thread::sleep(READY_POLL_INTERVAL);
+    }
+    bail!("the server on port {port} does not get ready")
 }
 
 pub(super) fn submit(port: u16, jobs: u32) -> Result<()> {

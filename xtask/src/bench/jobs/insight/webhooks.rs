@@ -14,7 +14,7 @@ use super::super::super::report::{Section, Table, tenths, whole};
 use super::super::super::serve::released;
 use super::super::super::server::{Role, Server};
 use super::super::driver::TICKS_PER_SECOND;
-use super::super::http::{MANNERS, submit, work_off};
+use super::super::http::{MANNERS, submit, wait_until_ready, work_off};
 use super::Load;
 use super::pairs::{ratio, rounds};
 
@@ -113,6 +113,7 @@ fn take_turn(program: &Path, jobs: u32, event: Option<&str>, receiver: u16) -> R
         command.args(["--http", &format!("127.0.0.1:{port}")]);
         command.args(["--webhooks-allow-private", "127.0.0.0/8"]);
     })?;
+    wait_until_ready(server.port())?;
     if let Some(event) = event {
         let draft = json!({ "url": format!("http://127.0.0.1:{receiver}/"), "events": [event] });
         Connection::open(server.port())?.post("/api/1/webhooks", &draft.to_string())?;
