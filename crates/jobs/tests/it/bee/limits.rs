@@ -148,7 +148,7 @@ async fn limits_that_make_no_sense_are_refused(fixture: &Fixture) {
         Limits { paused_tenants: [String::new()].into(), ..Limits::default() },
     ] {
         let refused = fixture.hive.set_limits(&fixture.queue, &limits).await;
-        let is_named = matches!(refused, Err(Error::Invalid { .. } | Error::Part(_)));
+        let is_named = matches!(refused, Err(Error::Invalid { .. } | Error::Name { .. }));
         assert!(is_named, "{limits:?}: {refused:?}");
     }
     assert!(!fixture.exists(&fixture.of_queue(keys::settings)).await);

@@ -216,7 +216,7 @@ fn turns_by_weight(shop: &Shop) {
 fn changes_of_what_waits(shop: &Shop) {
     let ids = [1, 2, 3].map(|n| shop.submit(&format!("mail/changes {n}")));
     let [first, second, third] = &ids;
-    shop.run(&format!("jobs change {second} --priority 5"));
+    shop.run(&format!("jobs change {second} --priority 10"));
     shop.run(&format!("jobs change {third} --run-now --args [30] --timeout 5s"));
     shop.drain("mail/changes", "echo $KEYRACK_JOB_ID >> changes; echo null");
     let order = std::fs::read_to_string(shop.dir.path().join("changes")).expect("the order");
