@@ -48,10 +48,17 @@ pub fn span_counts() -> SpanCounts {
     }
 }
 
+/// Whether a span that begins now is worth recording. If the queue is full, the span counts as dropped, and costs nothing more.
+pub(crate) fn has_room() -> bool {
+    QUEUE.get().is_some_and(Queue::has_room)
+}
+
 /// The spans of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     spans: Mutex<VecDeque<Record>>,
+    /// Set while as many spans wait as may, so that nobody has to lock them to know.
+    has_no_room: AtomicBool,
     pub(crate) sent: AtomicU64,
     pub(crate) dropped: AtomicU64,
     /// A call's worth of spans waits.
@@ -82,10 +89,21 @@ impl Queue {
             return;
         }
         spans.push_back(span);
+        if spans.len() == SPANS_MAX {
+            self.has_no_room.store(true, Ordering::Relaxed);
+        }
         #[cfg(feature = "otlp")]
         if spans.len() == SPANS_PER_CALL {
             self.is_full.notify_one();
         }
+    }
+
+    fn has_room(&self) -> bool {
+        if self.has_no_room.load(Ordering::Relaxed) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        true
     }
 
     /// The oldest spans, as many as go into one call.
@@ -93,6 +111,7 @@ impl Queue {
     pub(crate) fn take(&self) -> Vec<Record> {
         let mut spans = self.spans.lock();
         let n_taken = spans.len().min(SPANS_PER_CALL);
+        self.has_no_room.store(false, Ordering::Relaxed);
         spans.drain(..n_taken).collect()
     }
 
@@ -114,5 +133,20 @@ mod tests {
         }
         assert_eq!(queue.spans.lock().len(), SPANS_MAX);
         assert_eq!(queue.dropped.load(Ordering::Relaxed), 5);
+    }
+
+    #[cfg(feature = "otlp")]
+    #[test]
+    fn spans_that_begin_while_the_queue_is_full_are_not_recorded() {
+        let queue = Queue::default();
+        for _ in 1..SPANS_MAX {
+            queue.push(Record::example());
+        }
+        assert!(queue.has_room());
+        queue.push(Record::example());
+        assert!(!queue.has_room());
+        assert_eq!(queue.dropped.load(Ordering::Relaxed), 1);
+        assert_eq!(queue.take().len(), SPANS_PER_CALL);
+        assert!(queue.has_room());
     }
 }

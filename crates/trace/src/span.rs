@@ -94,7 +94,7 @@ impl Record {
 /// A span that has begun. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Span {
-    /// Taken out when it ends.
+    /// Taken out when it ends; none if the queue of spans was full when it began.
     record: Option<Box<Record>>,
     context: TraceContext,
     started: Instant,
@@ -138,6 +138,10 @@ impl Span {
             return None;
         }
         let context = parent.map_or_else(|| TraceContext::from(id), |parent| parent.with_span(id));
+        let started = Instant::now();
+        if !queue::has_room() {
+            return Some(Span { record: None, context, started });
+        }
         let start_ns = now_ns();
         let record = Box::new(Record {
             name: name.into(),
@@ -151,7 +155,12 @@ impl Span {
             links: Vec::new(),
             error: None,
         });
-        Some(Span { record: Some(record), context, started: Instant::now() })
+        Some(Span { record: Some(record), context, started })
+    }
+
+    /// Whether what is said of it is kept. It is not while the queue of spans is full.
+    pub fn is_recorded(&self) -> bool {
+        self.record.is_some()
     }
 
     /// The context of work within it.

@@ -19,6 +19,9 @@ pub(super) fn describe(
     kind: Option<&'static str>,
     queue: &str,
 ) {
+    if !span.is_recorded() {
+        return;
+    }
     span.rename(format!("{operation} {queue}"));
     span.set("messaging.system", "keyrack");
     span.set("messaging.operation.name", operation);
@@ -95,12 +98,11 @@ pub fn record_wait(job: &Job, now_ms: u64) {
     if !keyrack_trace::is_exporting() {
         return;
     }
-    let Some(times) = AttemptTimes::of(job.history_json(), now_ms) else { return };
     let submitted = job.trace();
     let id = id_of("wait", job, submitted.as_ref(), job.attempts());
-    let Some(mut span) = Span::with_id(submitted.as_ref(), id, "wait", Kind::Internal) else {
-        return;
-    };
+    let span = Span::with_id(submitted.as_ref(), id, "wait", Kind::Internal);
+    let Some(mut span) = span.filter(Span::is_recorded) else { return };
+    let Some(times) = AttemptTimes::of(job.history_json(), now_ms) else { return };
     describe_attempt(&mut span, job, "wait");
     // The store's clock may differ from this machine's, but says how long it was.
     let waited_ns = times.wait_ms.saturating_add(times.run_ms).saturating_mul(1_000_000);
@@ -109,6 +111,9 @@ pub fn record_wait(job: &Job, now_ms: u64) {
 }
 
 fn describe_attempt(span: &mut Span, job: &Job, operation: &'static str) {
+    if !span.is_recorded() {
+        return;
+    }
     // The conventions have no word for waiting.
     let kind = (operation == "run").then_some("process");
     describe(span, operation, kind, job.queue());
