@@ -123,7 +123,7 @@ fn unique_asks_again_at_once_after_a_claim_that_brought_only_duplicates() {
     // A worker that waited for its next look after each of them would be at it for minutes.
     let work = world.work("--unique", "true");
     wait_until("the last job to run", || work.words().matches("] completed in ").count() == 2);
-    assert_eq!(world.json("jobs stats q")["waiting"], 0, "{}", work.words());
+    assert_eq!(world.json("jobs stats q")[0]["queued"], 0, "{}", work.words());
 }
 
 #[test]
