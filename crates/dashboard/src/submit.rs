@@ -8,6 +8,7 @@ use keyrack_jobs::{
     Error,
     bee::{
         BackoffWish, StoredJob, Submission, SubmitOutcome, UniqueBy, UniqueRequest, UniqueUntil,
+        checked_priority,
         keys::{Jid, LimitName, Tag, Tenant},
     },
 };
@@ -250,7 +251,7 @@ impl SubmitForm {
             job = job.args_json(&self.data)?;
         }
         if let Some(priority) = form::number("priority", &self.priority)? {
-            job = job.priority(priority);
+            job = job.priority(checked_priority(priority)?);
         }
         if let Some(delay_s) = form::number::<f64>("delay", &self.delay_s)? {
             job = job.delay_ms((delay_s * 1000.0).round());

@@ -54,7 +54,7 @@ impl Submission {
         self
     }
 
-    /// 10 runs next, 0 in order of submission, negative later. A job with more than 10 is refused when it is submitted.
+    /// 10 runs next, 0 in order of submission, negative later. More than 10 counts as 10, as it does for Node.
     pub fn priority(mut self, priority: f64) -> Self {
         self.options.priority = priority;
         self

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     DELAY_MS_MAX, DEPENDENCIES_MAX, LIMITS_MAX, METADATA_BYTES_MAX, METADATA_MAX,
-    METADATA_NAME_BYTES_MAX, PRIORITY_MAX, Submission, TAGS_MAX, checked_priority,
+    METADATA_NAME_BYTES_MAX, PRIORITY_MAX, Submission, TAGS_MAX,
 };
 use crate::{
     Error,
@@ -17,7 +17,6 @@ impl Submission {
         if let Some(reason) = &self.wrong_arg {
             return Err(Error::invalid("data", reason.clone()));
         }
-        checked_priority(options.priority)?;
         Submission::check_options(options)?;
         check_time("startWithin", self.start_within_ms)?;
         if let Some(unique) = &self.unique {

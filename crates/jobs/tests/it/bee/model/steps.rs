@@ -302,7 +302,7 @@ fn request(random: &mut Random, crowd: Crowd) -> Request {
     let names = if crowd == Crowd::Limits { &LIMITS[..] } else { &[] };
     let mut request = Request {
         queue: random.below(QUEUES.len()),
-        priority: random.pick(&[0, 0, 0, 5, 10, 9, -3]),
+        priority: random.pick(&[0, 0, 0, 5, 10, 20, -3]),
         delay: random.pick(&[0, 0, 0, 0, 1, 50, 1_000, 60_000]),
         after: (0..random.pick(&[0, 0, 0, 1, 2])).map(|_| random.next()).collect(),
         after_tags: !tags.is_empty() && random.once_in(3),
